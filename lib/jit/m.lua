@@ -1,0 +1,25 @@
+----------------------------------------------------------------------------
+-- Makes the -jm option of the luajit command work: it loads jit.m.
+-- The profiler itself is jit.mp.
+----------------------------------------------------------------------------
+
+local function start(opts, ...)
+  local mp = require("jit.mp")
+  local helps = opts and mp.helps(opts) -- Nothing of ours runs after the start.
+  -- A comma in a file name ends up as one more argument.
+  local out = select("#", ...) > 0 and table.concat({ ... }, ",") or nil
+  local valid, ok, msg = pcall(mp.start, opts, out)
+  -- Where in this file an error was raised is of no use to the user.
+  if not valid then error((tostring(ok):gsub("^.-(jit%.mp: )", "%1")), 0) end
+  if not ok then error("jit.mp: "..msg, 0) end
+  if helps then os.exit(0, true) end
+end
+
+local function stop()
+  return require("jit.mp").stop()
+end
+
+return {
+  start = start, -- For -j command line option.
+  stop = stop
+}

@@ -1,0 +1,93 @@
+----------------------------------------------------------------------------
+-- luajit-mp: CPU and memory, one profile.
+----------------------------------------------------------------------------
+--
+-- This module samples what a program does at every tick of a timer and at
+-- every N bytes that it allocates, and reports both side by side, by function
+-- and line, with the JIT compiler on.
+--
+-- From the command line:
+--
+--   luajit -jm app.lua              functions: CPU, allocated, in use
+--   luajit -jm=fl app.lua           functions, and the lines within each
+--   luajit -jm=l app.lua            lines
+--   luajit -jm=F3 app.lua           stacks three deep, with module names
+--   luajit -jm=-2s app.lua          callers and what they call
+--   luajit -jm=vf app.lua           VM states, and the functions in each
+--   luajit -jm=zf app.lua           zones (see jit.zone)
+--   luajit -jm=a app.lua            annotated source
+--   luajit -jm=Gh,out.txt app.lua   folded stacks of bytes, for a flame graph
+--   luajit -jm=ub64k app.lua        in use only, a sample every 64 KiB
+--   luajit -jm=hb1 app.lua          allocated, every allocation counted
+--   luajit -jm=H                    all the options
+--
+-- From Lua:
+--
+--   local mp = require("jit.mp")
+--   mp.start(options, output)   -- true; or nil, message, errno
+--   mp.report(options, output)  -- any view of the profile so far
+--   mp.stop()                   -- writes the report
+--
+-- Percentages are of the whole view, on the second level too: the lines of a
+-- function add up to the function. Bytes and objects of a view are estimates
+-- from samples unless b1 is given; the totals in the header are exact.
+--
+----------------------------------------------------------------------------
+
+local core = require("jit.mp.core")
+local options = require("jit.mp.options")
+
+-- Checks the arguments; raises errors on behalf of the caller's caller.
+local function check(opts, out)
+  if opts ~= nil and type(opts) ~= "string" then
+    error("jit.mp: the options must be a string, not a "..type(opts), 3)
+  end
+  if out ~= nil and type(out) ~= "string" then
+    error("jit.mp: the output must be a file name, not a "..type(out), 3)
+  end
+  local o, msg = options.parse(opts or "f")
+  if not o then error("jit.mp: "..msg, 3) end
+  if out == "" then out = nil end
+  return o, out or os.getenv("LUAJIT_PROFILEFILE")
+end
+
+-- Prints the options instead of profiling.
+local function help(out)
+  local file, msg, errno = io.stdout
+  if out and out ~= "-" then
+    file, msg, errno = io.open(out, "w")
+    if not file then return nil, msg, errno end
+  end
+  file:write(options.help())
+  if file ~= io.stdout then file:close() end
+  return true
+end
+
+local function start(opts, out)
+  local o, name = check(opts, out)
+  if o.help then return help(name) end
+  return core.start(o, name)
+end
+
+local function report(opts, out)
+  local o, name = check(opts, out)
+  if o.help then return help(name) end
+  return core.report(o.text, name)
+end
+
+local function stop()
+  return core.stop()
+end
+
+-- Whether these options only ask for help.
+local function helps(opts)
+  local o = options.parse(opts)
+  return o ~= nil and o.help or false
+end
+
+return {
+  start = start,
+  report = report,
+  stop = stop,
+  helps = helps
+}

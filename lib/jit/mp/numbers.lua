@@ -1,0 +1,49 @@
+----------------------------------------------------------------------------
+-- Numbers for people: three digits and a unit.
+----------------------------------------------------------------------------
+
+local function three_digits(x)
+  if x < 9.995 then return ("%.2f"):format(x) end
+  if x < 99.95 then return ("%.1f"):format(x) end
+  return ("%.0f"):format(x)
+end
+
+local function scaled(x, units)
+  local i = 1
+  while x >= 999.5 and i < #units do
+    x = x / 1000
+    i = i + 1
+  end
+  return x, units[i], i
+end
+
+local byte_units = { "B", "kB", "MB", "GB", "TB" }
+local count_units = { "", "k", "M", "G", "T" }
+
+-- 36000000 -> "36.0 MB".
+local function bytes(n)
+  local x, unit, i = scaled(n, byte_units)
+  return (i == 1 and ("%.0f"):format(x) or three_digits(x)).." "..unit
+end
+
+-- 1500000 -> "1.50 M".
+local function count(n)
+  local x, unit, i = scaled(n, count_units)
+  if i == 1 then return ("%.0f"):format(x) end
+  return three_digits(x).." "..unit
+end
+
+-- 0.0451 -> "45 ms".
+local function seconds(s)
+  if s < 0.9995 then return ("%.0f ms"):format(s * 1000) end
+  return three_digits(s).." s"
+end
+
+-- A period of the allocation sampler: powers of two by custom.
+local function period(n)
+  if n < 1024 then return ("%.0f B"):format(n) end
+  if n < 1048576 then return ("%.3g KiB"):format(n / 1024) end
+  return ("%.3g MiB"):format(n / 1048576)
+end
+
+return { bytes = bytes, count = count, seconds = seconds, period = period }

@@ -1,0 +1,201 @@
+----------------------------------------------------------------------------
+-- The profile as the views see it: a snapshot of the core, with names.
+----------------------------------------------------------------------------
+--
+-- A row counts what one stack did in one VM state and one zone. A view is a
+-- number that every row has: "cpu" (samples), "alloc" and "inuse" (bytes, or
+-- objects). Everything that is shown is a sum of a view over rows with the
+-- same key, and a key is a name of the row's stack, state or zone.
+--
+----------------------------------------------------------------------------
+
+local ok, vmdef = pcall(require, "jit.vmdef")
+local ffnames = ok and vmdef.ffnames or {}
+
+local Profile = {}
+Profile.__index = Profile
+
+local state_names = {
+  N = "Compiled", I = "Interpreted", C = "C code",
+  G = "Garbage Collector", J = "JIT Compiler"
+}
+
+local function new(snapshot)
+  local frames = {}
+  for i, f in ipairs(snapshot.frames) do frames[i] = f end
+  return setmetatable({
+    info = snapshot.info, cpu = snapshot.cpu, heap = snapshot.heap,
+    rows = snapshot.rows, frames = frames,
+    parent = snapshot.stacks.parent, frame = snapshot.stacks.frame,
+    zones = snapshot.zones
+  }, Profile)
+end
+
+-- Control characters would break a table or a line: shown escaped.
+local function printable(s)
+  return (s:gsub("%c", function(c)
+    return c == "\n" and "\\n" or c == "\t" and "\\t" or
+      ("\\%03d"):format(c:byte())
+  end))
+end
+
+-- Source of a frame: without its directories, unless the path is wanted.
+local function module_name(f, path)
+  local s = f.source or "?"
+  if not path then s = s:match("[^/\\]+$") or s end
+  return printable(s)
+end
+
+-- Name of a frame that is no Lua function.
+local function other_name(f)
+  if f.kind == "builtin" then
+    return f.builtin and (ffnames[f.builtin] or
+      ("[builtin#%d]"):format(f.builtin)) or printable(f.name)
+  elseif f.kind == "C" then
+    if not f.source then return printable(f.name or "(C function)") end
+    local sep = f.name and f.name:byte() == 43 and "" or ":"  -- +offset
+    return printable(f.source)..sep..printable(f.name or "?")
+  end
+  return f.name
+end
+
+-- Name of a frame in a scope: "f", "F" or "l".
+local function frame_name(f, scope, path)
+  if f.kind ~= "Lua" then return other_name(f) end
+  local mod = module_name(f, path)
+  if scope == "l" then
+    return mod..":"..(f.line or "?")
+  elseif not f.name then
+    return mod..":"..(f.linedefined or "?")
+  elseif scope == "F" then
+    return mod..":"..printable(f.name)
+  end
+  return printable(f.name)
+end
+
+-- The stack that a line counts for: builtins and C functions count for the
+-- Lua line that called them, compiled or not; what the VM does for itself
+-- (pseudo frames) counts for no line.
+local function lua_stack(p, stack)
+  local s = stack
+  while s ~= 0 do
+    local kind = p.frames[p.frame[s]].kind
+    if kind == "Lua" then return s end
+    if kind == "pseudo" then break end
+    s = p.parent[s]
+  end
+  return stack
+end
+
+-- Frames of a stack, the top one first, at most n of them.
+function Profile:stack_frames(stack, n)
+  local t = {}
+  while stack ~= 0 and #t < n do
+    t[#t+1] = self.frames[self.frame[stack]]
+    stack = self.parent[stack]
+  end
+  return t
+end
+
+-- A function from a row to its stack's names in that scope, top first.
+function Profile:namer(scope, path, depth)
+  local cache, names = {}, {}
+  return function(row)
+    local t = cache[row.stack]
+    if t then return t end
+    local s = row.stack
+    if scope == "l" then s = lua_stack(self, s) end
+    t = {}
+    for i, f in ipairs(self:stack_frames(s, depth)) do
+      names[f] = names[f] or frame_name(f, scope, path)
+      t[i] = names[f]
+    end
+    if #t == 0 then t[1] = "(no stack)" end
+    cache[row.stack] = t
+    return t
+  end
+end
+
+-- File and line of the nearest Lua frame of a row; nil: there is none.
+function Profile:source_line(row)
+  local s = lua_stack(self, row.stack)
+  local f = s ~= 0 and self.frames[self.frame[s]]
+  if f and f.kind == "Lua" and f.source then return f.source, f.line end
+end
+
+function Profile:state_name(row)
+  return state_names[row.state] or row.state
+end
+
+function Profile:zone_name(row)
+  return row.zone ~= 0 and printable(self.zones.name[row.zone]) or "(none)"
+end
+
+-- A function from a row to its number in a view.
+function Profile.value_of(view, objects)
+  local field = view == "cpu" and "cpu" or
+    view..(objects and "_objects" or "_bytes")
+  return function(row) return row[field] end
+end
+
+-- Sums of the views by key: key(row) names what a row counts for, key2(row),
+-- if given, what it counts for within that.
+-- Returns a list of { name, [1] = sum of the first view, ..., sub = list }
+-- in no order, and the totals.
+function Profile:sums(views, objects, key, key2)
+  local list, index, totals, value = {}, {}, {}, {}
+  for i, view in ipairs(views) do
+    totals[i] = 0
+    value[i] = self.value_of(view, objects)
+  end
+  local function entry(t, by, name)
+    local e = by[name]
+    if not e then
+      e = { name = name }
+      for i = 1, #views do e[i] = 0 end
+      by[name] = e
+      t[#t+1] = e
+    end
+    return e
+  end
+  for _, row in ipairs(self.rows) do
+    local e = entry(list, index, key(row))
+    local e2
+    if key2 then
+      e.sub, e.by = e.sub or {}, e.by or {}
+      local name2 = key2(row)
+      e2 = name2 and entry(e.sub, e.by, name2)
+    end
+    for i = 1, #views do
+      local v = value[i](row)
+      totals[i] = totals[i] + v
+      e[i] = e[i] + v
+      if e2 then e2[i] = e2[i] + v end
+    end
+  end
+  return list, totals
+end
+
+-- Share of a view that has a Lua line, 0 to 1; nil: the view is empty.
+function Profile:line_share(view)
+  local value, all, lined = self.value_of(view), 0, 0
+  for _, row in ipairs(self.rows) do
+    local v = value(row)
+    local _, line = self:source_line(row)
+    all = all + v
+    if line then lined = lined + v end
+  end
+  return all > 0 and lined / all or nil
+end
+
+-- Share of the CPU samples in a VM state, 0 to 1; nil: no samples.
+function Profile:state_share(state)
+  local all, n = 0, 0
+  for _, row in ipairs(self.rows) do
+    all = all + row.cpu
+    if row.state == state then n = n + row.cpu end
+  end
+  return all > 0 and n / all or nil
+end
+
+return { new = new, printable = printable, module_name = module_name }

@@ -1,0 +1,178 @@
+/*
+** The profile under way: one mp_ctx for each Lua VM that is profiled.
+**
+** Everything here lives in malloc's memory, never in the profiled Lua heap.
+** A context is made by start, found again through the registry of its VM,
+** and listed for the process (mp_end.c), so that its report can be written
+** whichever way the program ends.
+*/
+#ifndef MP_H
+#define MP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "mp_counts.h"
+#include "mp_live.h"
+#include "mp_map.h"
+#include "mp_period.h"
+#include "mp_stacks.h"
+#include "mp_vm.h"
+
+#include "lua.h"
+
+#define MP_NOTES 4		/* Notes to the reader of the report, at most. */
+
+/* One sampled object that is alive, where a sample is more than its row. */
+typedef struct mp_sample {
+  double objects;		/* How many objects it stands for. */
+  size_t size;			/* Bytes of the object itself. */
+  uint32_t row;			/* Row it counts in; 0: not known yet. */
+  uint32_t next;		/* Next free record, or next one waiting. */
+  bool freed;			/* Freed while it waited for its stack. */
+} mp_sample;
+
+/* Where the report goes. */
+typedef struct mp_output {
+  char *path;			/* Absolute, %p kept; NULL: stdout. */
+  char *given;			/* As the user named it, for messages. */
+  int fd;			/* Open file, or -1. */
+  dev_t dev;			/* Which file it was, when it was opened. */
+  ino_t ino;
+} mp_output;
+
+/* A direct-mapped cache from keys of stacks to rows. */
+typedef struct mp_cached {
+  uint64_t key;
+  uint32_t row;
+} mp_cached;
+
+typedef struct mp_ctx {
+  /* -- The path of every allocation -- */
+  lua_Alloc allocf;		/* The allocator that was there before. */
+  void *allocd;			/* Its data. */
+  int64_t left;			/* Bytes until the next sample. */
+  mp_vm vm;			/* How to look into the VM. */
+  uint64_t allocs, alloc_bytes;	/* Allocations, all of them. */
+  uint64_t frees, free_bytes;	/* Frees; a realloc is a free and an alloc. */
+  int64_t inuse, peak;		/* Bytes in the Lua heap: now, and at most. */
+  mp_live live;			/* Sampled objects still alive. */
+  uint8_t white;		/* The collector's white, when last seen. */
+  uint64_t cycles;		/* Collections seen to begin their sweep. */
+
+  /* -- Samples -- */
+  mp_period period;		/* When the next one is due. */
+  bool exact;			/* Every allocation is a sample. */
+  bool direct;			/* Ids in `live` are rows, not samples. */
+  mp_sample *samples;		/* Sample records; [0] is unused. */
+  uint32_t nsamples, capsamples;  /* Records ever used, and allocated. */
+  uint32_t freesample;		/* First free record. */
+  uint32_t waiting;		/* First one that waits for a safepoint. */
+  uint64_t heap_samples;	/* Allocation samples taken. */
+  uint64_t dropped;		/* Samples lost for want of memory. */
+  uint64_t cpu_samples;		/* Timer samples taken. */
+  int raised;			/* Timer signals that were our own. */
+
+  /* -- What they are counted in -- */
+  mp_stacks stacks;		/* Stacks of both samplers. */
+  mp_stacks zones;		/* Stacks of zones. */
+  mp_counts counts;		/* Rows. */
+  mp_map frames;		/* Hash of a verified frame -> frame id. */
+  mp_cached *cache;		/* Key of a stack -> row. */
+  uint32_t cachemask;
+  uint64_t generation;		/* Changes when code was freed: old keys die. */
+
+  /* -- The run -- */
+  lua_State *anchor;		/* A coroutine of the VM, never run: holds */
+				/* jit.zone's table, lives as long as this. */
+  lua_State *report;		/* The private state that makes reports. */
+  char *options;		/* Option string. */
+  char *luajit, *os, *arch;	/* What is running, as the jit library says. */
+  mp_output out;		/* Where the report goes. */
+  char *cwd, *script;		/* When the profile began. */
+  int interval;			/* Milliseconds asked of the timer. */
+  bool timer;			/* The profiling timer is ours. */
+  bool started;			/* The hook is in place. */
+  bool reporting;		/* A report is being made. */
+  bool done;			/* The final report was made or given up. */
+  double cpu0, wall0;		/* Clocks at the start, in seconds. */
+  double started_at;		/* Unix time at the start. */
+  pid_t pid;			/* Process that the profile belongs to. */
+  const char *notes[MP_NOTES];	/* Static strings. */
+  struct mp_ctx *next;		/* Next context of the process. */
+} mp_ctx;
+
+/* -- mp_capture.c: one capture for both samplers -- */
+
+/* Row for what L is doing now. 0: no memory. */
+uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state);
+
+/* The same inside the allocator, where the running thread is not at hand. */
+uint32_t mp_capture_running(mp_ctx *c);
+
+/* Prototypes or traces were freed: forget what was keyed by them. */
+void mp_capture_forget(mp_ctx *c);
+
+/* Serialises the uses of LuaJIT's one dump buffer, which all the VMs of the
+** process share. It lies in mp_dump_region, never in the Lua heap. */
+void mp_capture_lock(mp_ctx *c);
+void mp_capture_unlock(mp_ctx *c);
+void mp_capture_mutex(bool lock);  /* The same, without a dump. */
+extern void *mp_dump_region;
+
+/* -- mp_alloc.c: the allocation sampler -- */
+
+void mp_alloc_start(mp_ctx *c, lua_State *L);
+void mp_alloc_stop(mp_ctx *c, lua_State *L);  /* Leaves `started` if it can't. */
+
+/* Counts the samples that waited for a stack: L is at a safepoint. */
+void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state);
+
+/* -- mp_timer.c: the CPU sampler -- */
+
+/* 0, or an errno value: EBUSY if another profiler has the timer. */
+int mp_timer_start(mp_ctx *c, lua_State *L);
+void mp_timer_stop(mp_ctx *c, lua_State *L);
+void mp_timer_forked(mp_ctx *c);
+double mp_timer_cpu(void);	/* CPU seconds of the process. */
+double mp_timer_wall(void);	/* Seconds of a clock that never jumps. */
+
+/* -- mp_end.c: whichever way the program ends -- */
+
+void mp_end_enlist(mp_ctx *c);
+void mp_end_delist(mp_ctx *c);
+mp_ctx *mp_end_list(void);
+bool mp_end_signalled(void);	/* A fatal signal waits for the report. */
+void mp_end_by_signal(void);	/* Reports, then dies of it. */
+void mp_ctx_note(mp_ctx *c, const char *text);
+
+/* -- mp_snapshot.c -- */
+
+/* Pushes the profile as one table. Raises Lua errors: out of memory. */
+void mp_snapshot(lua_State *L, mp_ctx *c);
+
+/* -- mp_report.c: reports are made in a state of their own -- */
+
+/* NULL, or a message (static or in buf). */
+const char *mp_report_open(mp_ctx *c, lua_State *L, char *buf, size_t n);
+void mp_report_close(mp_ctx *c);
+
+/* Makes the report and writes it. Returns 0, or an errno value (or -1), with
+** a message in buf. */
+int mp_report(mp_ctx *c, const char *options, mp_output *out, char *buf,
+	      size_t n);
+
+/* Makes the final report, once. */
+int mp_report_final(mp_ctx *c, char *buf, size_t n);
+
+/* -- mp_output.c: where a report goes -- */
+
+/* name: a file name, or NULL or "-" for stdout. 0 or errno. */
+int mp_output_open(mp_output *o, const char *name, const char *cwd);
+int mp_output_write(mp_output *o, const char *text, size_t len);
+void mp_output_close(mp_output *o);
+bool mp_output_perpid(const mp_output *o);
+int mp_output_width(const mp_output *o);  /* Columns, or 0: no terminal. */
+
+#endif

@@ -1,0 +1,285 @@
+/*
+** The allocation sampler: a lua_Alloc around the VM's own.
+**
+** All memory of a Lua VM passes here, from the interpreter, from compiled
+** code, from C functions and from the collector. An allocation that is not
+** sampled costs a subtraction; a free, a look into a table that says "not
+** sampled" at once. Nothing here raises an error, calls into the VM or takes
+** memory from it.
+**
+** The stack is captured before the allocation is made: making it may move
+** the very stack that is looked at. Where the VM's layout is not known the
+** stack cannot be captured here; the sample waits for the next safepoint,
+** which the signal of the profiling timer brings about.
+*/
+#include "config.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mp.h"
+#include "mp_mem.h"
+
+/* -- Sample records ------------------------------------------------------ */
+
+/* Number of a fresh record, or 0: no memory. */
+static uint32_t sample_new(mp_ctx *c)
+{
+  uint32_t id = c->freesample;
+  if (id != 0) {
+    c->freesample = c->samples[id].next;
+    return id;
+  }
+  if (c->nsamples + 1 >= c->capsamples) {
+    uint32_t cap = c->capsamples ? c->capsamples * 2 : 256;
+    mp_sample *s = mp_realloc(c->samples, cap * sizeof(*s));
+    if (s == NULL) return 0;
+    c->samples = s;
+    c->capsamples = cap;
+  }
+  return ++c->nsamples;
+}
+
+static void sample_free(mp_ctx *c, uint32_t id)
+{
+  c->samples[id].next = c->freesample;
+  c->freesample = id;
+}
+
+/* -- Counting ------------------------------------------------------------ */
+
+static void count_alloc(mp_ctx *c, uint32_t row, double objects, size_t size)
+{
+  mp_row *r = &c->counts.rows[row];
+  r->alloc_objects += objects;
+  r->alloc_bytes += objects * (double)size;
+  r->inuse_objects += objects;
+  r->inuse_bytes += objects * (double)size;
+}
+
+static void count_free(mp_ctx *c, uint32_t row, double objects, size_t size)
+{
+  mp_row *r = &c->counts.rows[row];
+  r->inuse_objects -= objects;
+  r->inuse_bytes -= objects * (double)size;
+}
+
+/* An object that `live` knows by this id was freed. */
+static void forget_sample(mp_ctx *c, uint32_t id, size_t size)
+{
+  mp_sample *s;
+  if (c->direct) {
+    count_free(c, id, 1, size);
+    return;
+  }
+  s = &c->samples[id];
+  if (s->row == 0) {  /* Waits for its stack: it is counted and freed there. */
+    s->freed = true;
+    return;
+  }
+  count_free(c, s->row, s->objects, s->size);
+  sample_free(c, id);
+}
+
+/* A sample without a record: lost, and said so in the report. */
+static void drop(mp_ctx *c)
+{
+  c->dropped++;
+}
+
+/* Makes the sampled object known by its address. */
+static void remember(mp_ctx *c, void *p, uint32_t id, size_t size)
+{
+  uint32_t old = mp_live_put(&c->live, p, id);
+  if (old == 0) return;
+  if (old == MP_LIVE_NOMEM) {
+    forget_sample(c, id, size);
+    drop(c);
+  } else {  /* Two objects in one cell: the older one's size is not known. */
+    if (!c->direct) forget_sample(c, old, 0);
+    drop(c);
+  }
+}
+
+/* -- The hook ------------------------------------------------------------ */
+
+static void freed_block(mp_ctx *c, void *ptr, size_t osize)
+{
+  uint32_t id = mp_live_take(&c->live, ptr);
+  c->frees++;
+  c->free_bytes += osize;
+  c->inuse -= (int64_t)osize;
+  if (id != 0) forget_sample(c, id, osize);
+}
+
+static void allocated_block(mp_ctx *c, size_t nsize)
+{
+  c->allocs++;
+  c->alloc_bytes += nsize;
+  c->inuse += (int64_t)nsize;
+  if (c->inuse > c->peak) c->peak = c->inuse;
+}
+
+/* What a free means to the VM's watcher: code or the running thread dies, a
+** collection has begun to sweep. */
+static void watch_free(mp_ctx *c, void *ptr, size_t osize)
+{
+  uint8_t white;
+  if (!c->vm.proved) return;
+  mp_vm_freeing(&c->vm, ptr);
+  if (mp_vm_iscode(ptr, osize)) mp_capture_forget(c);
+  white = mp_vm_white(&c->vm);
+  if (white != c->white) {
+    c->white = white;
+    c->cycles++;
+  }
+}
+
+/* The VM gives back or grows LuaJIT's dump buffer, which its collector never
+** counted (mp_capture_unlock). */
+static void dump_left(mp_ctx *c, size_t osize)
+{
+  if (c->vm.proved) *mp_vm_total(&c->vm) += osize;
+}
+
+static void *hook_free(mp_ctx *c, void *ptr, size_t osize)
+{
+  if (ptr == mp_dump_region && ptr != NULL) {
+    dump_left(c, osize);
+    return NULL;
+  }
+  if (ptr != NULL) {
+    watch_free(c, ptr, osize);
+    freed_block(c, ptr, osize);
+  }
+  return c->allocf(c->allocd, ptr, osize, 0);
+}
+
+/* Makes the allocation itself. */
+static void *hook_call(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
+{
+  void *p;
+  if (ptr != NULL && ptr == mp_dump_region) {
+    p = c->allocf(c->allocd, NULL, 0, nsize);
+    if (p == NULL) return NULL;
+    memcpy(p, ptr, osize < nsize ? osize : nsize);
+    dump_left(c, osize);
+    ptr = NULL;
+  } else {
+    p = c->allocf(c->allocd, ptr, osize, nsize);
+  }
+  if (p == NULL) return NULL;
+  if (ptr != NULL) freed_block(c, ptr, osize);
+  allocated_block(c, nsize);
+  if (c->vm.dead != NULL) mp_vm_allocated(&c->vm, p);
+  return p;
+}
+
+/* Every allocation is a sample, and its stack is at hand. */
+static void *sample_exact(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
+{
+  uint32_t row = mp_capture_running(c);
+  void *p = hook_call(c, ptr, osize, nsize);
+  if (p == NULL) return NULL;
+  c->heap_samples++;
+  if (row == 0) {
+    drop(c);
+  } else {
+    count_alloc(c, row, 1, nsize);
+    remember(c, p, row, nsize);
+  }
+  return p;
+}
+
+/* The sample waits for its stack. */
+static void wait_for_safepoint(mp_ctx *c, uint32_t id)
+{
+  bool first = c->waiting == 0;
+  c->samples[id].next = c->waiting;
+  c->waiting = id;
+  if (first && c->timer) {
+    c->raised++;
+    raise(SIGPROF);
+  }
+}
+
+static void *sample_weighted(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
+{
+  double objects = mp_period_weight(&c->period, nsize);
+  uint32_t row = c->vm.proved ? mp_capture_running(c) : 0;
+  uint32_t id;
+  void *p = hook_call(c, ptr, osize, nsize);
+  if (p == NULL) return NULL;
+  c->left = mp_period_next(&c->period, c->alloc_bytes);
+  c->heap_samples++;
+  id = c->vm.proved && row == 0 ? 0 : sample_new(c);
+  if (id == 0) {
+    drop(c);
+    return p;
+  }
+  c->samples[id] = (mp_sample){ objects, nsize, row, 0, false };
+  if (row != 0) count_alloc(c, row, objects, nsize);
+  else wait_for_safepoint(c, id);
+  remember(c, p, id, nsize);
+  return p;
+}
+
+static void *alloc_hook(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  mp_ctx *c = ud;
+  void *p;
+  if (nsize == 0) return hook_free(c, ptr, osize);
+  if (c->direct) return sample_exact(c, ptr, osize, nsize);
+  if (c->left <= (int64_t)nsize) return sample_weighted(c, ptr, osize, nsize);
+  p = hook_call(c, ptr, osize, nsize);
+  if (p != NULL) c->left -= (int64_t)nsize;
+  return p;
+}
+
+/* -- Start, stop, safepoint ---------------------------------------------- */
+
+void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state)
+{
+  uint32_t id = c->waiting, next, row;
+  if (id == 0) return;
+  c->waiting = 0;
+  row = mp_capture_row(c, L, state);
+  for (; id != 0; id = next) {
+    mp_sample *s = &c->samples[id];
+    next = s->next;
+    s->row = row;
+    if (row == 0) {  /* The record stays: `live` may know it. */
+      drop(c);
+      s->row = 0;
+      continue;
+    }
+    count_alloc(c, row, s->objects, s->size);
+    if (s->freed) {
+      count_free(c, row, s->objects, s->size);
+      sample_free(c, id);
+    }
+  }
+}
+
+void mp_alloc_start(mp_ctx *c, lua_State *L)
+{
+  c->inuse = (int64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
+	     lua_gc(L, LUA_GCCOUNTB, 0);
+  c->peak = c->inuse;
+  c->direct = c->exact && c->vm.proved;
+  if (c->vm.proved) c->white = mp_vm_white(&c->vm);
+  c->left = mp_period_next(&c->period, 0);
+  c->allocf = lua_getallocf(L, &c->allocd);
+  lua_setallocf(L, alloc_hook, c);
+  c->started = true;
+}
+
+void mp_alloc_stop(mp_ctx *c, lua_State *L)
+{
+  void *ud;
+  /* Somebody put an allocator over ours: it must stay where it is. */
+  if (lua_getallocf(L, &ud) != alloc_hook || ud != c) return;
+  lua_setallocf(L, c->allocf, c->allocd);
+  c->started = false;
+}

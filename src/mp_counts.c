@@ -1,0 +1,66 @@
+/*
+** The counts. See mp_counts.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "mp_counts.h"
+#include "mp_mem.h"
+
+void mp_counts_init(mp_counts *c)
+{
+  memset(c, 0, sizeof(*c));
+}
+
+static bool room(mp_counts *c)
+{
+  uint32_t cap = c->caprows ? c->caprows * 2 : 64;
+  mp_row *rows;
+  if (c->nrows + 1 < c->caprows) return true;
+  if (cap <= c->caprows) return false;
+  rows = mp_realloc(c->rows, cap * sizeof(*rows));
+  if (rows == NULL) return false;
+  c->rows = rows;
+  c->caprows = cap;
+  return true;
+}
+
+uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
+		       uint8_t state)
+{
+  uint64_t h = mp_mix(mp_mix(mp_mix(5, stack), zone), state);
+  uint32_t id;
+  mp_row *r;
+  for (; (id = mp_map_get(&c->map, h)) != 0; h = mp_mix(h, 1)) {
+    r = &c->rows[id];
+    if (r->stack == stack && r->zone == zone && r->state == state) return id;
+  }
+  id = c->nrows + 1;
+  if (!room(c) || !mp_map_put(&c->map, h, id)) return 0;
+  r = &c->rows[id];
+  memset(r, 0, sizeof(*r));
+  r->stack = stack;
+  r->zone = zone;
+  r->state = state;
+  c->nrows = id;
+  return id;
+}
+
+void mp_counts_restart(mp_counts *c)
+{
+  uint32_t i;
+  for (i = 1; i <= c->nrows; i++) {
+    mp_row *r = &c->rows[i];
+    r->cpu = 0;
+    r->alloc_objects = r->inuse_objects;
+    r->alloc_bytes = r->inuse_bytes;
+  }
+}
+
+void mp_counts_free(mp_counts *c)
+{
+  mp_free(c->rows);
+  mp_map_free(&c->map);
+  memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,311 @@
+/*
+** jit.mp.core: the core as a Lua module. Documented in jit.mp(3).
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mp.h"
+
+#include "lauxlib.h"
+
+#define CACHE_SAMPLING	(1u << 12)	/* Rows cached by key of a stack. */
+#define CACHE_EXACT	(1u << 16)
+
+/* Registry keys: of the guard that holds the context, and its anchor. */
+static char guard_key, anchor_key;
+
+/* -- Contexts ------------------------------------------------------------ */
+
+static void ctx_free(mp_ctx *c)
+{
+  mp_report_close(c);
+  mp_output_close(&c->out);
+  mp_live_free(&c->live);
+  mp_stacks_free(&c->stacks);
+  mp_stacks_free(&c->zones);
+  mp_counts_free(&c->counts);
+  mp_map_free(&c->frames);
+  free(c->samples);
+  free(c->cache);
+  free(c->options);
+  free(c->luajit);
+  free(c->os);
+  free(c->arch);
+  free(c->cwd);
+  free(c->script);
+  free(c);
+}
+
+/* The context of a VM, or NULL. */
+static mp_ctx *ctx_get(lua_State *L)
+{
+  mp_ctx **guard, *c;
+  lua_pushlightuserdata(L, &guard_key);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+  guard = lua_touserdata(L, -1);
+  c = guard ? *guard : NULL;
+  lua_pop(L, 1);
+  return c;
+}
+
+/* Ends the profile. The report is made after the samplers were stopped. */
+static int ctx_end(mp_ctx *c, lua_State *L, char *msg, size_t n)
+{
+  int err;
+  mp_timer_stop(c, L);
+  mp_alloc_stop(c, L);
+  err = mp_report_final(c, msg, n);
+  mp_end_delist(c);
+  lua_pushlightuserdata(L, &anchor_key);
+  lua_pushnil(L);
+  lua_rawset(L, LUA_REGISTRYINDEX);
+  /* An allocator that others wrapped stays in use: it needs its context. */
+  if (c->started) c->exact = c->direct = false;
+  else ctx_free(c);
+  return err;
+}
+
+static int guard_gc(lua_State *L)
+{
+  mp_ctx **guard = lua_touserdata(L, 1), *c = *guard;
+  char msg[512];
+  *guard = NULL;
+  if (c != NULL && ctx_end(c, L, msg, sizeof(msg)) != 0)
+    fprintf(stderr, "luajit-mp: %s\n", msg);
+  return 0;
+}
+
+/* -- Start --------------------------------------------------------------- */
+
+static int fail(lua_State *L, const char *msg, int err)
+{
+  lua_pushnil(L);
+  lua_pushstring(L, msg);
+  lua_pushinteger(L, err);
+  return 3;
+}
+
+/* A field of the options that is a count, or the default. */
+static uint64_t opt_count(lua_State *L, const char *field, uint64_t def)
+{
+  double n;
+  lua_getfield(L, 1, field);
+  if (!lua_isnil(L, -1)) {
+    n = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : 0;
+    if (!(n >= 1 && n <= 1e15))
+      luaL_error(L, "jit.mp.core: '%s' must be a number from 1 on", field);
+    def = (uint64_t)n;
+  }
+  lua_pop(L, 1);
+  return def;
+}
+
+/* arg[0] of the luajit command. */
+static char *script_name(lua_State *L)
+{
+  char *s = NULL;
+  lua_getglobal(L, "arg");
+  if (lua_istable(L, -1)) {
+    lua_rawgeti(L, -1, 0);
+    if (lua_type(L, -1) == LUA_TSTRING) s = strdup(lua_tostring(L, -1));
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  return s;
+}
+
+/* A coroutine that never runs: what is done through it touches no stack of
+** the program. It holds jit.zone's module table, which is its zone stack. */
+static void make_anchor(mp_ctx *c, lua_State *L)
+{
+  lua_pushlightuserdata(L, &anchor_key);
+  c->anchor = lua_newthread(L);
+  lua_rawset(L, LUA_REGISTRYINDEX);
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "jit.zone");
+  if (lua_pcall(L, 1, 1, 0) != 0) {
+    lua_pop(L, 1);
+    lua_pushnil(L);
+    mp_ctx_note(c, "no zones: the module jit.zone cannot be loaded");
+  }
+  lua_checkstack(c->anchor, 4);
+  lua_xmove(L, c->anchor, 1);
+}
+
+/* The guard outlives everything in the VM: it is finalised when the VM is
+** closed, while the allocator can still be put back. */
+static mp_ctx **make_guard(lua_State *L)
+{
+  mp_ctx **guard;
+  lua_pushlightuserdata(L, &guard_key);
+  guard = lua_newuserdata(L, sizeof(*guard));
+  *guard = NULL;
+  lua_newtable(L);
+  lua_pushcfunction(L, guard_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  lua_rawset(L, LUA_REGISTRYINDEX);
+  return guard;
+}
+
+/* Everything that can fail for want of memory or of a file. */
+static const char *ctx_open(mp_ctx *c, lua_State *L, const char *options,
+			    const char *out, char *buf, size_t n, int *err)
+{
+  uint32_t slots = c->exact ? CACHE_EXACT : CACHE_SAMPLING;
+  const char *msg;
+  *err = ENOMEM;
+  mp_stacks_init(&c->stacks);
+  mp_stacks_init(&c->zones);
+  mp_counts_init(&c->counts);
+  c->options = strdup(options);
+  c->cache = calloc(slots, sizeof(*c->cache));
+  c->cachemask = slots - 1;
+  c->cwd = getcwd(NULL, 0);
+  if (c->cwd == NULL) c->cwd = strdup("/");
+  if (!mp_live_init(&c->live) || c->options == NULL || c->cache == NULL ||
+      c->cwd == NULL)
+    return "not enough memory";
+  *err = mp_output_open(&c->out, out, c->cwd);
+  if (*err != 0) {
+    snprintf(buf, n, "cannot open '%s' for the report: %s", out,
+	     strerror(*err));
+    return buf;
+  }
+  *err = EIO;
+  msg = mp_report_open(c, L, buf, n);
+  return msg;
+}
+
+static void ctx_clock(mp_ctx *c)
+{
+  c->pid = getpid();
+  c->cpu0 = mp_timer_cpu();
+  c->wall0 = mp_timer_wall();
+  c->started_at = (double)time(NULL);
+}
+
+/* start(options [, out]) */
+static int core_start(lua_State *L)
+{
+  const char *options, *out = luaL_optstring(L, 2, NULL), *msg;
+  uint64_t period, interval;
+  mp_ctx *c, **guard;
+  char buf[512];
+  int err;
+  luaL_checktype(L, 1, LUA_TTABLE);
+  period = opt_count(L, "period", 0);
+  interval = opt_count(L, "interval", 10);
+  lua_getfield(L, 1, "text");
+  options = luaL_optstring(L, -1, "f");
+  if ((c = ctx_get(L)) != NULL) {
+    if (c->pid == getpid())
+      return fail(L, "the profiler is already running", EALREADY);
+    ctx_end(c, L, buf, sizeof(buf));  /* It is the parent's. */
+  }
+  guard = make_guard(L);
+  if ((c = calloc(1, sizeof(*c))) == NULL)
+    return fail(L, "not enough memory", ENOMEM);
+  c->exact = period == 1;
+  c->interval = interval > 1000000 ? 1000000 : (int)interval;
+  c->script = script_name(L);
+  mp_vm_prove(&c->vm, L, core_start);
+  mp_period_init(&c->period, period, (uint64_t)time(NULL) * 2654435761u ^
+		 (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)c);
+  msg = ctx_open(c, L, options, out, buf, sizeof(buf), &err);
+  if (msg == NULL) {
+    make_anchor(c, L);
+    err = mp_timer_start(c, L);
+    if (err != 0) msg = "the profiling timer is in use by another profiler "
+			"(jit.p or jit.profile, or a C library's): stop it first";
+  }
+  if (msg != NULL) {
+    lua_pushstring(L, msg);
+    ctx_free(c);
+    return fail(L, lua_tostring(L, -1), err);
+  }
+  *guard = c;
+  ctx_clock(c);
+  mp_end_enlist(c);
+  mp_alloc_start(c, L);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* -- The other functions ------------------------------------------------- */
+
+/* The running profile of this process; NULL: there is none. */
+static mp_ctx *running(lua_State *L)
+{
+  mp_ctx *c = ctx_get(L);
+  return c != NULL && !c->done && c->pid == getpid() ? c : NULL;
+}
+
+/* stop() */
+static int core_stop(lua_State *L)
+{
+  mp_ctx *c = running(L), **guard;
+  char msg[512];
+  int err;
+  if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
+  lua_pushlightuserdata(L, &guard_key);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+  guard = lua_touserdata(L, -1);
+  *guard = NULL;
+  err = ctx_end(c, L, msg, sizeof(msg));
+  if (err != 0) return fail(L, msg, err);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* report(options [, out]) */
+static int core_report(lua_State *L)
+{
+  const char *options = luaL_checkstring(L, 1);
+  const char *name = luaL_optstring(L, 2, NULL);
+  mp_ctx *c = running(L);
+  mp_output out;
+  char msg[512];
+  int err;
+  if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
+  err = mp_output_open(&out, name, c->cwd);
+  if (err == 0)
+    err = mp_report(c, options, &out, msg, sizeof(msg));
+  else
+    snprintf(msg, sizeof(msg), "cannot open '%s' for the report: %s", name,
+	     strerror(err));
+  mp_output_close(&out);
+  if (err != 0) return fail(L, msg, err);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* snapshot() */
+static int core_snapshot(lua_State *L)
+{
+  mp_ctx *c = running(L);
+  if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
+  mp_snapshot(L, c);
+  return 1;
+}
+
+__attribute__((visibility("default")))
+int luaopen_jit_mp_core(lua_State *L)
+{
+  static const luaL_Reg functions[] = {
+    { "start", core_start },
+    { "stop", core_stop },
+    { "report", core_report },
+    { "snapshot", core_snapshot },
+    { NULL, NULL }
+  };
+  lua_newtable(L);
+  luaL_register(L, NULL, functions);
+  return 1;
+}

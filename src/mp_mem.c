@@ -1,0 +1,8 @@
+/*
+** See mp_mem.h.
+*/
+#include "config.h"
+
+#include "mp_mem.h"
+
+int mp_mem_left = -1;

@@ -1,0 +1,924 @@
+/*
+** What LuaJIT does not tell through its API. See mp_vm.h.
+**
+** The layout is that of LuaJIT 2.1 for x86-64 in GC64 mode. An object
+** reference is a plain 64-bit pointer there, a stack slot is 64 bits with
+** the type in the upper 17, and a frame takes two slots below its base:
+** the function, and a link to the frame below it.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mp_map.h"
+#include "mp_vm.h"
+
+#include "lauxlib.h"
+#include "luajit.h"
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+
+/* -- Layout -------------------------------------------------------------- */
+
+typedef uint64_t slot;		/* TValue. */
+
+#define AT(type, p, ofs)	(*(type *)((char *)(p) + (ofs)))
+
+enum {				/* Types of objects (gct). */
+  GCT_STR = 4, GCT_THREAD = 6, GCT_PROTO = 7, GCT_FUNC = 8, GCT_TRACE = 9
+};
+#define OBJ_MARKED	8	/* uint8_t: colour bits, 3 of them white. */
+#define OBJ_GCT		9	/* uint8_t: type of object. */
+
+#define STR_LEN		20	/* uint32_t */
+#define STR_DATA	24
+
+#define L_GLREF		16	/* lua_State: its global state. */
+#define L_BASE		32	/* slot *: base of the running function. */
+#define L_TOP		40	/* slot *: first free slot. */
+#define L_MAXSTACK	48	/* slot *: last free slot. */
+#define L_STACK		56	/* slot *: the lowest slot. */
+#define L_CFRAME	80	/* Innermost C frame that runs this thread. */
+#define L_SIZE		96
+
+#define G_ALLOCF	0
+#define G_ALLOCD	8
+#define G_SEARCH	1024	/* The words looked for lie before this. */
+#define J_SEARCH	8192	/* Trace array and exit: before this. */
+
+#define FUNC_FFID	10	/* uint8_t: 0 Lua, 1 C, else a builtin. */
+#define FUNC_PC		32	/* Lua function: its first instruction. */
+#define FUNC_C		40	/* C function: its address. */
+
+#define PT_SIZEBC	12	/* uint32_t: number of instructions. */
+#define PT_SIZE		56	/* uint32_t: bytes in all. */
+#define PT_CHUNKNAME	64	/* GCstr * */
+#define PT_FIRSTLINE	72	/* int32_t */
+#define PT_NUMLINE	76	/* int32_t */
+#define PT_BC		104	/* The instructions follow the prototype. */
+
+#define TR_NSNAP	10	/* uint16_t */
+#define TR_NINS		12	/* uint32_t */
+#define TR_IR		32	/* Instructions, constants below 0x8000. */
+#define TR_NK		40	/* uint32_t: lowest constant. */
+#define TR_SNAP		48
+#define TR_SNAPMAP	56	/* uint32_t * */
+#define TR_STARTPT	64
+#define TR_STARTPC	72
+#define TR_STARTINS	80
+#define TR_SZMCODE	84	/* uint32_t */
+#define TR_MCODE	88
+#define TR_SPADJUST	102	/* uint16_t */
+#define TR_NUMBER	104	/* uint16_t */
+#define TR_MINSIZE	112
+
+#define SNAP_SIZE	12
+#define SNAP_MAPOFS	0	/* uint32_t */
+#define SNAP_MCOFS	6	/* uint16_t: offset into the machine code. */
+#define SNAP_NENT	10	/* uint8_t: slots that it lists. */
+
+#define ENT_FRAME	0x010000	/* Entry of a frame's link. */
+#define ENT_CONT	0x020000	/* Entry of a continuation. */
+#define ENT_NORESTORE	0x040000	/* The slot is on the stack already. */
+
+#define REF_NIL		0x7fff	/* The constant nil: its op is IR_KPRI. */
+
+#define CF_NRES		8	/* int32_t */
+#define CF_L		16
+#define CF_PC		24
+#define CF_PREV		32
+#define CF_SIZE		80
+#define CF_RAW(cf)	((char *)((uintptr_t)(cf) & ~(uintptr_t)3))
+
+enum { VM_INTERP = ~0, VM_C = ~1, VM_GC = ~2, VM_EXIT = ~3, VM_LAST = ~6 };
+
+enum {				/* Kinds of frame links. */
+  LINK_C = 1, LINK_CONT = 2, LINK_VARG = 3
+};
+#define LINK_ISLUA(l)	(((l) & 3) == 0)
+#define LINK_ISC(l)	(((l) & 3) == LINK_C)
+#define LINK_ISCONT(l)	(((l) & 7) == LINK_CONT)
+#define LINK_ISVARG(l)	(((l) & 7) == LINK_VARG)
+#define LINK_DELTA(l)	((l) & ~(uint64_t)7)
+#define CONT_CALLBACK	1	/* Continuation of an FFI callback. */
+
+#define TAG(v)		((int64_t)(v) >> 47)
+#define PTR(v)		((char *)((v) & ((UINT64_C(1) << 47) - 1)))
+#define TAGFUNC		(~(int64_t)GCT_FUNC)
+#define TAGTHREAD	(~(int64_t)GCT_THREAD)
+#define MKFUNC(p)	((uint64_t)(uintptr_t)(p) | (uint64_t)TAGFUNC << 47)
+#define MKTHREAD(p)	((uint64_t)(uintptr_t)(p) | (uint64_t)TAGTHREAD << 47)
+
+static uint8_t obj_gct(const void *o) { return AT(uint8_t, o, OBJ_GCT); }
+
+/* Copies memory that may not be there: the kernel looks for us. */
+static bool peek(void *to, const void *from, size_t n)
+{
+  int fd[2];
+  bool ok;
+  if (pipe(fd) != 0) return false;
+  ok = write(fd[1], from, n) == (ssize_t)n && read(fd[0], to, n) == (ssize_t)n;
+  close(fd[0]);
+  close(fd[1]);
+  return ok;
+}
+
+/* -- The running thread and the VM state --------------------------------- */
+
+static int32_t vm_state(const mp_vm *vm)
+{
+  return AT(volatile int32_t, vm->g, vm->vmstate);
+}
+
+int mp_vm_state(const mp_vm *vm)
+{
+  int32_t st = vm_state(vm);
+  return st >= 0 || st == VM_EXIT ? 'N' : st == VM_INTERP ? 'I' : st == VM_C ? 'C' :
+	 st == VM_GC ? 'G' : 'J';
+}
+
+lua_State *mp_vm_thread(const mp_vm *vm)
+{
+  char *L = AT(char *, vm->g, vm->curl);
+  if (L == NULL || L == vm->dead || ((uintptr_t)L & 7) ||
+      obj_gct(L) != GCT_THREAD || AT(char *, L, L_GLREF) != vm->g)
+    return NULL;
+  /* A thread that is not running: C code resumed it and goes on by itself. */
+  if (AT(void *, L, L_CFRAME) == NULL) return NULL;
+  return (lua_State *)L;
+}
+
+/* The compiler works inside a protected C call: that C frame has no result
+** count, but an offset into the stack. While a trace is recorded, the VM state
+** says so for what the interpreter executes, too. */
+bool mp_vm_compiling(const mp_vm *vm, lua_State *L)
+{
+  int32_t st = vm_state(vm);
+  const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
+  return (st == VM_INTERP || st < VM_EXIT) && cf != NULL &&
+	 AT(int32_t, cf, CF_NRES) < 0;
+}
+
+/* The C frame that the top function runs in. */
+static const char *top_cframe(lua_State *L, bool compiling)
+{
+  const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
+  return compiling ? CF_RAW(AT(void *, cf, CF_PREV)) : cf;
+}
+
+/* -- Frames -------------------------------------------------------------- */
+
+/* A function in a frame: the prototype of a Lua function, or NULL. */
+static const char *func_proto(const char *fn)
+{
+  return AT(uint8_t, fn, FUNC_FFID) ? NULL :
+	 AT(const char *, fn, FUNC_PC) - PT_BC;
+}
+
+/* Equal for equal functions; closures of one prototype are equal. */
+static uint64_t func_id(const char *fn)
+{
+  uint8_t ffid = AT(uint8_t, fn, FUNC_FFID);
+  if (ffid == 0) return AT(uint64_t, fn, FUNC_PC);
+  return AT(uint64_t, fn, FUNC_C) ^ (uint64_t)ffid << 56;
+}
+
+static bool is_lua(slot v)
+{
+  return TAG(v) == TAGFUNC && AT(uint8_t, PTR(v), FUNC_FFID) == 0;
+}
+
+static bool proto_has(const char *pt, uint64_t pc)
+{
+  uint64_t ofs = pc - (uint64_t)(uintptr_t)(pt + PT_BC) - 4;
+  return ofs < (uint64_t)AT(uint32_t, pt, PT_SIZEBC) * 4 && (ofs & 3) == 0;
+}
+
+/* The slot of the link of the frame below. */
+static slot *frame_prev(slot *frame)
+{
+  uint64_t link = *frame;
+  if (LINK_ISLUA(link))  /* The call instruction tells where its base is. */
+    return frame - (2 + AT(uint8_t, link, -4 + 1));
+  return (slot *)((char *)frame - LINK_DELTA(link));
+}
+
+static bool func_valid(slot v)
+{
+  const char *fn = PTR(v);
+  if (TAG(v) != TAGFUNC || ((uintptr_t)fn & 7) || obj_gct(fn) != GCT_FUNC)
+    return false;
+  if (AT(uint8_t, fn, FUNC_FFID) != 0) return true;
+  return obj_gct(func_proto(fn)) == GCT_PROTO;
+}
+
+/* PC of a Lua function that was left by something else than a Lua call: it is
+** saved in the C frame that was running it. f: the frame of the top. */
+static uint64_t cframe_pc(lua_State *L, slot *f, slot *nextframe)
+{
+  const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
+  slot *stack = AT(slot *, L, L_STACK);
+  while (cf != NULL && f > stack + 1) {
+    while (AT(int32_t, cf, CF_NRES) < 0) {
+      if ((char *)f >= (char *)stack - AT(int32_t, cf, CF_NRES)) break;
+      cf = CF_RAW(AT(void *, cf, CF_PREV));
+      if (cf == NULL) return 0;
+    }
+    if (f < nextframe) return AT(uint64_t, cf, CF_PC);
+    if (LINK_ISC(*f) || (LINK_ISCONT(*f) && f[-3] == CONT_CALLBACK))
+      cf = CF_RAW(AT(void *, cf, CF_PREV));
+    f = frame_prev(f);
+  }
+  return 0;
+}
+
+static uint64_t top_pc(const char *cf)
+{
+  if (cf == NULL || AT(void *, cf, CF_PC) == AT(void *, cf, CF_L)) return 0;
+  return AT(uint64_t, cf, CF_PC);
+}
+
+/* PC of the function below the frame `next`, or of the top one (NULL). */
+static uint64_t frame_pc(lua_State *L, slot *next)
+{
+  if (next == NULL) return top_pc(CF_RAW(AT(void *, L, L_CFRAME)));
+  if (LINK_ISLUA(*next)) return *next;
+  if (LINK_ISCONT(*next)) return next[-2];
+  return cframe_pc(L, AT(slot *, L, L_BASE) - 1, next);
+}
+
+/* -- Where a thread is --------------------------------------------------- */
+
+static const char *trace_get(const mp_vm *vm, uint32_t n)
+{
+  const char **traces = AT(const char **, vm->g, vm->traces);
+  return n < AT(uint32_t, vm->g, vm->traces + 12) ? traces[n] : NULL;
+}
+
+static bool trace_has(const char *T, uint64_t pc)
+{
+  return pc - AT(uint64_t, T, TR_MCODE) <= AT(uint32_t, T, TR_SZMCODE);
+}
+
+/* The address that a C function called by the trace will return to. */
+static uint64_t trace_ret(lua_State *L, const char *T)
+{
+  const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
+  return AT(uint64_t, cf, -16 - (int)AT(uint16_t, T, TR_SPADJUST) - 8);
+}
+
+/* Looks for the trace array behind the global state: pointer, first free
+** number, size; its entry for the running trace is a trace of that number
+** whose machine code is being run. */
+static void find_traces(mp_vm *vm, lua_State *L, uint32_t n)
+{
+  uint32_t ofs;
+  for (ofs = vm->curl; ofs < J_SEARCH / 2; ofs += 8) {
+    char **traces = AT(char **, vm->g, ofs);
+    uint32_t nfree = AT(uint32_t, vm->g, ofs + 8);
+    uint32_t size = AT(uint32_t, vm->g, ofs + 12);
+    char head[TR_MINSIZE];
+    const char *T;
+    if (traces == NULL || ((uintptr_t)traces & 7) || (uintptr_t)traces >> 47 ||
+	size <= n || size > 65536 || (size & (size - 1)) || nfree > size)
+      continue;
+    if (!peek(&T, traces + n, sizeof(T)) || !peek(head, T, sizeof(head)))
+      continue;
+    if (obj_gct(T) == GCT_TRACE && AT(uint16_t, T, TR_NUMBER) == n &&
+	trace_has(T, trace_ret(L, T))) {
+      vm->traces = ofs;
+      return;
+    }
+  }
+}
+
+/* The trace whose machine code called the C function that we are in. While
+** the collector runs, its number is not at hand: look at all of them. */
+static const char *running_trace(mp_vm *vm, lua_State *L)
+{
+  int32_t n = vm_state(vm);
+  const char *T;
+  uint32_t i, size;
+  if (n > 0 && vm->traces == 0) find_traces(vm, L, (uint32_t)n);
+  if (vm->traces == 0) return NULL;
+  if (n > 0) {
+    T = trace_get(vm, (uint32_t)n);
+    return T && trace_has(T, trace_ret(L, T)) ? T : NULL;
+  }
+  size = AT(uint32_t, vm->g, vm->traces + 12);
+  for (i = 1; i < size; i++)
+    if ((T = trace_get(vm, i)) != NULL && trace_has(T, trace_ret(L, T)))
+      return T;
+  return NULL;
+}
+
+static const char *trace_snap(const char *T, uint32_t i)
+{
+  return AT(const char *, T, TR_SNAP) + (size_t)i * SNAP_SIZE;
+}
+
+/* Last snapshot at or before an offset into the machine code. */
+static const char *find_snap(const char *T, uint64_t ret)
+{
+  uint64_t ofs = ret - AT(uint64_t, T, TR_MCODE);
+  uint32_t i = AT(uint16_t, T, TR_NSNAP);
+  while (i-- > 0) {
+    const char *snap = trace_snap(T, i);
+    if (AT(uint16_t, snap, SNAP_MCOFS) <= ofs) return snap;
+  }
+  return NULL;
+}
+
+static const uint32_t *snap_entries(const char *T, const char *snap)
+{
+  return AT(const uint32_t *, T, TR_SNAPMAP) + AT(uint32_t, snap, SNAP_MAPOFS);
+}
+
+/* PC of a snapshot, and the offset of its base from the trace's. */
+static uint64_t snap_pc(const char *T, const char *snap, uint32_t *baseofs)
+{
+  uint64_t pcbase;
+  memcpy(&pcbase, snap_entries(T, snap) + AT(uint8_t, snap, SNAP_NENT), 8);
+  *baseofs = (uint32_t)(pcbase & 0xff);
+  return pcbase >> 8;
+}
+
+/* A trace is being left: its number and the exit's are two neighbouring
+** words behind the trace array; the snapshot of that exit holds the PC that
+** the VM has just saved. Objects that the compiler sank are allocated now. */
+static bool exit_snap(const mp_vm *vm, mp_where *w, uint64_t pc)
+{
+  uint32_t ofs;
+  if (vm->traces == 0) return false;
+  for (ofs = vm->traces + 16; ofs < J_SEARCH; ofs += 4) {
+    uint32_t n = AT(uint32_t, vm->g, ofs), e = AT(uint32_t, vm->g, ofs + 4);
+    const char *T;
+    uint32_t baseofs;
+    if (n == 0 || n > 65535 || (T = trace_get(vm, n)) == NULL) continue;
+    if (e >= AT(uint16_t, T, TR_NSNAP)) continue;
+    w->snap = trace_snap(T, e);
+    if (pc - snap_pc(T, w->snap, &baseofs) <= 4) {
+      w->trace = T;
+      return true;
+    }
+  }
+  w->snap = NULL;
+  return false;
+}
+
+bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w)
+{
+  slot *jbase = AT(slot *, vm->g, vm->curl + 8);
+  const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
+  memset(w, 0, sizeof(*w));
+  w->L = L;
+  w->base = AT(slot *, L, L_BASE);
+  if (cf == NULL) return false;
+  if (jbase != NULL) {
+    w->base = jbase;
+    w->trace = running_trace(vm, L);
+    if (w->trace != NULL) {
+      w->ret = trace_ret(L, w->trace);
+      w->snap = find_snap(w->trace, w->ret);
+    }
+    w->lost = w->snap == NULL;
+  } else {
+    w->compiling = mp_vm_compiling(vm, L);
+    w->pc = top_pc(top_cframe(L, w->compiling));
+    if (vm_state(vm) == VM_EXIT) w->lost = !exit_snap(vm, w, w->pc);
+  }
+  return w->base > AT(slot *, L, L_STACK) + 2;
+}
+
+uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w)
+{
+  slot *stack = AT(slot *, w->L, L_STACK), *f = w->base - 1;
+  uint64_t h = w->trace ? (uint64_t)(uintptr_t)w->snap : w->pc;
+  int n = 0;
+  (void)vm;
+  h = mp_mix(h + w->lost, (uint64_t)(uintptr_t)w->trace);
+  for (; f > stack + 1; n++) {
+    uint64_t link = *f;
+    if (n >= MP_DEPTH) return mp_mix(h, 1);
+    if (TAG(f[-1]) == TAGFUNC)
+      h = mp_mix(h, func_id(PTR(f[-1])) * 3 + link);
+    if (LINK_ISLUA(link)) {
+      f -= 2 + AT(uint8_t, link, -4 + 1);
+    } else {
+      slot *below = (slot *)((char *)f - LINK_DELTA(link));
+      if (LINK_ISCONT(link))
+	h = mp_mix(h, f[-2]);
+      else if (LINK_ISC(link) && below > stack + 1 && is_lua(below[-1]))
+	h = mp_mix(h, cframe_pc(w->L, w->base - 1, f));
+      f = below;
+    }
+  }
+  return h;
+}
+
+/* -- A stack to look at -------------------------------------------------- */
+
+/* On a trace the frames above the trace's base are not on the Lua stack: the
+** snapshot tells what they would be. They are laid out in a copy of the
+** lower frames, under a thread and a C frame made up for the purpose: the
+** program's own are never written to. One for the process: the caller holds
+** a lock. */
+#define VIEW_SLOTS	40000
+#define VIEW_FUNCS	64
+
+static struct {
+  lua_State *L;			/* What to look at: a real thread, or `thread`. */
+  uint64_t thread[L_SIZE / 8 + 4];
+  _Alignas(16) uint64_t cframe[CF_SIZE / 8];
+  uint64_t funcs[VIEW_FUNCS][6];  /* Stand-ins for functions not known. */
+  int nfuncs;
+  slot stack[VIEW_SLOTS];
+} view;
+
+/* A function of that prototype, enough for luaJIT_profile_dumpstack. */
+static slot stand_in(const char *pt)
+{
+  uint64_t *fn = view.funcs[view.nfuncs];
+  if (view.nfuncs >= VIEW_FUNCS) return 0;
+  view.nfuncs++;
+  memset(fn, 0, sizeof(view.funcs[0]));
+  AT(uint8_t, fn, OBJ_GCT) = GCT_FUNC;
+  AT(const char *, fn, FUNC_PC) = pt + PT_BC;
+  return MKFUNC(fn);
+}
+
+/* Ops of constants, counted from IR_KPRI, the op of the constant nil. */
+enum { K_GC = 2, K_PTR = 3, K_KPTR = 4, K_NUM = 6, K_INT64 = 7 };
+
+/* Kind of a constant, as above; *v: its value if it is one of 64 bits. */
+static int trace_const(const char *T, uint32_t ref, uint64_t *v)
+{
+  const char *ir = AT(const char *, T, TR_IR);
+  int op = AT(uint8_t, ir, (size_t)ref * 8 + 5) -
+	   AT(uint8_t, ir, (size_t)REF_NIL * 8 + 5);
+  *v = AT(uint64_t, ir, (size_t)(ref + 1) * 8);
+  return op;
+}
+
+/* The prototype among a trace's constants whose code contains pc. */
+static const char *trace_proto(const char *T, uint64_t pc)
+{
+  const char *pt = AT(const char *, T, TR_STARTPT);
+  uint32_t ref;
+  if (pt != NULL && proto_has(pt, pc)) return pt;
+  for (ref = AT(uint32_t, T, TR_NK); ref < REF_NIL - 2; ref++) {
+    uint64_t v;
+    int op = trace_const(T, ref, &v);
+    if (op == K_GC) {
+      const char *o = (const char *)(uintptr_t)v;
+      pt = obj_gct(o) == GCT_PROTO ? o :
+	   obj_gct(o) == GCT_FUNC ? func_proto(o) : NULL;
+      if (pt != NULL && proto_has(pt, pc)) return pt;
+    }
+    if (op == K_GC || op == K_PTR || op == K_KPTR || op == K_NUM ||
+	op == K_INT64)
+      ref++;  /* The value takes the place of an instruction. */
+  }
+  return NULL;
+}
+
+/* The prototype whose code contains pc, if any trace knows it. */
+static const char *find_proto(const mp_vm *vm, const char *T, uint64_t pc)
+{
+  const char *pt = trace_proto(T, pc);
+  uint32_t i, size = AT(uint32_t, vm->g, vm->traces + 12);
+  for (i = 1; pt == NULL && i < size; i++)
+    if ((T = trace_get(vm, i)) != NULL) pt = trace_proto(T, pc);
+  return pt;
+}
+
+/* Lowest slot that a walk of MP_DEPTH frames from here meets, and a little
+** more: the walk looks at the frame below the last. */
+static slot *lowest_slot(lua_State *L, slot *frame)
+{
+  slot *stack = AT(slot *, L, L_STACK);
+  int n;
+  for (n = 0; n < MP_DEPTH * 2 + 4 && frame > stack + 1; n++)
+    frame = frame_prev(frame);
+  return frame - 4 > stack ? frame - 4 : stack;
+}
+
+/* Makes the view a copy of a thread, with its C frame, and with that PC. */
+static void view_thread(lua_State *L, const char *cf, uint64_t pc)
+{
+  memcpy(view.thread, L, L_SIZE);
+  memcpy(view.cframe, cf, CF_SIZE);
+  view.L = (lua_State *)view.thread;
+  AT(void *, view.thread, L_CFRAME) = view.cframe;
+  if (pc != 0) {
+    AT(uint64_t, view.cframe, CF_PC) = pc;
+  } else {  /* What the VM itself writes where there is no PC. */
+    AT(uint64_t, view.cframe, CF_PC) = AT(uint64_t, view.cframe, CF_L);
+  }
+}
+
+/* Copies the slots from `low` to below the frame at `base` into the view.
+** Returns where slot number 0 of the stack would lie. */
+static slot *view_stack(lua_State *L, slot *low, slot *base)
+{
+  slot *stack = AT(slot *, L, L_STACK), *vstack;
+  if (base - low > VIEW_SLOTS - 600) return NULL;
+  vstack = (slot *)((uintptr_t)view.stack - (uintptr_t)((low - stack) * 8));
+  memcpy(view.stack, low, (size_t)((char *)base - (char *)low));
+  memset(view.stack + (base - low), 0, 300 * sizeof(slot));
+  AT(slot *, view.thread, L_STACK) = vstack;
+  return vstack;
+}
+
+/* Lays the snapshot's frames over the view. `frame`: slot 0 of the trace. */
+static void view_snapshot(const mp_where *w, slot *frame)
+{
+  const uint32_t *map = snap_entries(w->trace, w->snap);
+  uint32_t i, nent = AT(uint8_t, w->snap, SNAP_NENT);
+  slot *real = w->base - 2;
+  for (i = 0; i < nent; i++) {
+    uint32_t e = map[i], s = e >> 24;
+    uint64_t v;
+    int op = (e & 0xffff) < 0x8000 ? trace_const(w->trace, e & 0xffff, &v) : 0;
+    if (e & ENT_NORESTORE) {
+      if (s > 1) frame[s] = real[s];
+    } else if (op == K_GC) {
+      if (obj_gct((char *)(uintptr_t)v) == GCT_FUNC) frame[s] = MKFUNC(v);
+    } else if (op == K_PTR || op == K_KPTR || op == K_NUM || op == K_INT64) {
+      frame[s] = v;
+    }
+    /* The function below a link that is not listed is on the stack. */
+    if ((e & ENT_FRAME) && s > 1 &&
+	(i == 0 || map[i - 1] >> 24 != s - 1))
+      frame[s - 1] = real[s - 1];
+  }
+}
+
+/* Replaces functions that are not known, above the trace's base, by stand-ins
+** of the prototype that contains the PC. False: a frame makes no sense. */
+static bool view_functions(const mp_vm *vm, const mp_where *w, slot *f,
+			   slot *lim, uint64_t pc)
+{
+  int n;
+  for (n = 0; f >= lim && n < 256; n++) {
+    uint64_t link = *f;
+    bool ok = func_valid(f[-1]);
+    const char *pt = ok ? func_proto(PTR(f[-1])) : NULL;
+    if (f == lim && ok && pc == 0) return true;
+    if (!ok || (pt != NULL && pc != 0 && !proto_has(pt, pc))) {
+      pt = pc ? find_proto(vm, w->trace, pc) : NULL;
+      if (pt == NULL || (f[-1] = stand_in(pt)) == 0) return false;
+    }
+    if (f == lim) return true;
+    if (LINK_ISVARG(link)) {	/* The same function, once more. */
+      slot *below = frame_prev(f);
+      if (below < lim || !LINK_ISLUA(*below)) return below == lim;
+      below[-1] = f[-1];
+      f = below;
+      link = *f;
+    }
+    if (LINK_ISLUA(link)) {
+      pc = link;
+      if (pc == 0 || find_proto(vm, w->trace, pc) == NULL) return false;
+    } else {
+      pc = LINK_ISCONT(link) ? f[-2] : 0;
+    }
+    f = frame_prev(f);
+  }
+  return false;
+}
+
+/* Prepares the view for a place on a trace. False: the trace's frames cannot
+** be had; the view then has the frames from the trace's base on. */
+static bool view_trace(const mp_vm *vm, const mp_where *w)
+{
+  slot *stack = AT(slot *, w->L, L_STACK);
+  slot *low = lowest_slot(w->L, w->base - 1), *vstack, *frame;
+  uint32_t baseofs = 0;
+  uint64_t pc = 0;
+  bool ok;
+  if (w->snap != NULL) pc = snap_pc(w->trace, w->snap, &baseofs) + 4;
+  view.nfuncs = 0;
+  view_thread(w->L, top_cframe(w->L, false), pc);
+  vstack = view_stack(w->L, low, w->base);
+  if (vstack == NULL) return false;
+  frame = vstack + (w->base - stack) - 2;
+  if (w->snap != NULL) view_snapshot(w, frame);
+  AT(slot *, view.thread, L_BASE) = frame + 2 + baseofs;
+  AT(slot *, view.thread, L_TOP) = frame + 2 + baseofs;
+  ok = w->snap != NULL &&
+       view_functions(vm, w, frame + 1 + baseofs, frame + 1, pc);
+  if (!ok) {  /* Only what is on the stack for certain. */
+    memcpy(frame, w->base - 2, 2 * sizeof(slot));
+    AT(slot *, view.thread, L_BASE) = frame + 2;
+    AT(uint64_t, view.cframe, CF_PC) = AT(uint64_t, view.cframe, CF_L);
+  }
+  return true;
+}
+
+/* An instruction that the VM took over into a trace: patched loops. */
+static bool pc_in_trace(const mp_vm *vm, uint64_t pc)
+{
+  uint32_t i, size;
+  if (vm->traces == 0) return false;
+  size = AT(uint32_t, vm->g, vm->traces + 12);
+  for (i = 1; i < size; i++) {
+    const char *T = trace_get(vm, i);
+    if (T != NULL && (uint64_t)(uintptr_t)(T + TR_STARTINS) == pc - 4)
+      return true;
+  }
+  return false;
+}
+
+/* Prepares the view. False: the stack cannot be read. */
+static bool view_make(const mp_vm *vm, const mp_where *w)
+{
+  const char *pt;
+  slot fn = w->base[-2];
+  if (!func_valid(fn)) return false;
+  if (w->trace != NULL || w->lost) return view_trace(vm, w);
+  view.L = w->L;
+  pt = func_proto(PTR(fn));
+  if (pt != NULL && !proto_has(pt, w->pc) && !pc_in_trace(vm, w->pc))
+    view_thread(w->L, top_cframe(w->L, w->compiling), 0);
+  else if (w->compiling)
+    view_thread(w->L, top_cframe(w->L, true), w->pc);
+  return true;
+}
+
+/* -- Verified frames ----------------------------------------------------- */
+
+/* Verifies the frame at f and describes it. next: the frame above, or NULL. */
+static bool frame_describe(const mp_vm *vm, slot *f, slot *next,
+			   mp_vmframe *out)
+{
+  const char *fn = PTR(f[-1]);
+  if (!func_valid(f[-1])) return false;
+  out->proto = func_proto(fn);
+  out->func = func_id(fn);
+  out->pc = out->site = 0;
+  if (out->proto == NULL) return true;
+  out->pc = frame_pc(view.L, next);
+  if (out->pc != 0 && !proto_has(out->proto, out->pc) &&
+      !pc_in_trace(vm, out->pc))
+    return false;
+  return true;
+}
+
+int mp_vm_frames(const mp_vm *vm, const mp_where *w, mp_vmframe *out,
+		 bool *more)
+{
+  slot *f, *next = NULL, *bot;
+  bool varg = false;
+  int n = 0;
+  *more = false;
+  if (!view_make(vm, w)) return -1;
+  bot = AT(slot *, view.L, L_STACK) + 1;
+  for (f = AT(slot *, view.L, L_BASE) - 1; f > bot; f = frame_prev(f)) {
+    if (TAG(f[-1]) == TAGTHREAD) {
+      /* A frame of the VM for errors: luaJIT_profile_dumpstack skips it if
+      ** it names the thread that it looks at. */
+      if (view.L != w->L) f[-1] = MKTHREAD(view.L);
+    } else if (!varg) {
+      mp_vmframe fr;
+      if (!frame_describe(vm, f, next, &fr)) return n > 0 ? -1 : -1;
+      if (n > 0) out[n - 1].site = fr.pc ^ (*next & 7) << 56;
+      if (n == MP_DEPTH) {
+	*more = true;
+	break;
+      }
+      out[n++] = fr;
+    }
+    varg = LINK_ISVARG(*f);
+    next = f;
+  }
+  return n;
+}
+
+const char *mp_vm_dump(const mp_vm *vm, const mp_where *w, const char *fmt,
+		       int depth, size_t *len)
+{
+  (void)vm; (void)w;
+  return luaJIT_profile_dumpstack(view.L, fmt, depth, len);
+}
+
+const char *mp_vm_chunkname(const char *proto, size_t *len)
+{
+  const char *s = AT(const char *, proto, PT_CHUNKNAME);
+  *len = AT(uint32_t, s, STR_LEN);
+  return s + STR_DATA;
+}
+
+int mp_vm_firstline(const char *proto)
+{
+  return AT(int32_t, proto, PT_FIRSTLINE);
+}
+
+bool mp_vm_iscode(const void *block, size_t size)
+{
+  if (size < PT_BC) return false;
+  switch (obj_gct(block)) {
+  case GCT_PROTO:
+    return AT(uint32_t, block, PT_SIZE) == size;
+  case GCT_TRACE:
+    return size >= TR_MINSIZE && AT(uint32_t, block, TR_NINS) >= 0x8000 &&
+	   AT(uint32_t, block, TR_NK) <= 0x8000;
+  default:
+    return false;
+  }
+}
+
+/* -- Proof --------------------------------------------------------------- */
+
+/* The global state: it begins with the allocator and its data. */
+static bool prove_global(mp_vm *vm, lua_State *L)
+{
+  void *ud, *head[2];
+  lua_Alloc f = lua_getallocf(L, &ud);
+  memcpy(&vm->g, (char *)L + L_GLREF, sizeof(vm->g));
+  if (vm->g == NULL || !peek(head, vm->g, sizeof(head))) return false;
+  return (void *)f == head[0] && ud == head[1];
+}
+
+/* The stack: our own frame lies where it should. */
+static bool prove_stack(lua_State *L, lua_CFunction self)
+{
+  slot *base = AT(slot *, L, L_BASE), *stack = AT(slot *, L, L_STACK);
+  slot fn;
+  if (obj_gct(L) != GCT_THREAD || stack == NULL || base <= stack + 1 ||
+      base > AT(slot *, L, L_TOP) ||
+      AT(slot *, L, L_TOP) > AT(slot *, L, L_MAXSTACK) ||
+      AT(slot *, L, L_TOP) - base != lua_gettop(L) ||
+      !peek(&fn, base - 2, sizeof(fn)))
+    return false;
+  return TAG(fn) == TAGFUNC && obj_gct(PTR(fn)) == GCT_FUNC &&
+	 AT(uint8_t, PTR(fn), FUNC_FFID) == 1 &&
+	 AT(lua_CFunction, PTR(fn), FUNC_C) == self;
+}
+
+/* Notes which words of the global state equal the running thread. */
+static int note_words(lua_State *L)
+{
+  uint8_t *seen = lua_touserdata(L, 1);
+  const char *g = AT(const char *, L, L_GLREF);
+  uint32_t i;
+  for (i = 0; i < G_SEARCH / 8; i++)
+    if (AT(lua_State *, g, (size_t)i * 8) != L) seen[i] = 0;
+  return 0;
+}
+
+/* cur_L: the one word that equals a coroutine inside of it, another one
+** inside of that, and this thread outside of both. */
+static bool prove_thread(mp_vm *vm, lua_State *L)
+{
+  uint8_t seen[G_SEARCH / 8];
+  uint32_t i, n = 0;
+  int round;
+  memset(seen, 1, sizeof(seen));
+  for (round = 0; round < 2; round++) {
+    lua_State *co = lua_newthread(L);
+    lua_pushcfunction(co, note_words);
+    lua_pushlightuserdata(co, seen);
+    if (lua_resume(co, 1) != 0) return false;
+    lua_pushcfunction(L, note_words);
+    lua_pushlightuserdata(L, seen);
+    lua_call(L, 1, 0);
+  }
+  lua_pop(L, 2);
+  for (i = 0; i < G_SEARCH / 8; i++)
+    if (seen[i]) { vm->curl = i * 8; n++; }
+  return n == 1 && AT(void *, vm->g, vm->curl + 8) == NULL;
+}
+
+/* vmstate: the int 8 bytes before the link to the main thread, which lies
+** just before the global state. It says "C" in a C function. */
+static bool prove_state(mp_vm *vm)
+{
+  const char *mainl = vm->g - L_SIZE;
+  uint32_t i, n = 0;
+  if (obj_gct(mainl) != GCT_THREAD || AT(char *, mainl, L_GLREF) != vm->g)
+    return false;
+  for (i = 48; i < vm->curl; i += 8)
+    if (AT(const char *, vm->g, i) == mainl &&
+	AT(int32_t, vm->g, i - 8) == VM_C) { vm->vmstate = i - 8; n++; }
+  return n == 1;
+}
+
+/* The collector: its count of bytes and its current white. */
+static bool prove_collector(mp_vm *vm, lua_State *L)
+{
+  size_t total = (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
+		 (size_t)lua_gc(L, LUA_GCCOUNTB, 0);
+  uint8_t white = mp_vm_white(vm);
+  lua_State *co = lua_newthread(L);
+  bool ok = (white == 1 || white == 2) &&
+	    (AT(uint8_t, co, OBJ_MARKED) & 3) == white;
+  lua_pop(L, 1);
+  return ok && *mp_vm_total(vm) >= total && *mp_vm_total(vm) - total < 4096;
+}
+
+/* Functions and prototypes: one of known lines and name. */
+static bool prove_proto(lua_State *L)
+{
+  static const char code[] = "\nreturn function()\n\nend";
+  const char *pt, *name;
+  size_t len;
+  bool ok;
+  slot v;
+  if (luaL_loadbuffer(L, code, sizeof(code) - 1, "=mp") != 0) return false;
+  lua_call(L, 0, 1);
+  v = AT(slot *, L, L_TOP)[-1];
+  ok = TAG(v) == TAGFUNC && func_valid(v);
+  if (ok) {
+    pt = func_proto(PTR(v));
+    name = mp_vm_chunkname(pt, &len);
+    ok = mp_vm_firstline(pt) == 2 && AT(int32_t, pt, PT_NUMLINE) == 2 &&
+	 len == 3 && memcmp(name, "=mp", 3) == 0 &&
+	 AT(uint32_t, pt, PT_SIZE) >=
+	   PT_BC + 4 * AT(uint32_t, pt, PT_SIZEBC);
+  }
+  lua_pop(L, 1);
+  return ok;
+}
+
+void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
+{
+  memset(vm, 0, sizeof(*vm));
+  if (!prove_global(vm, L))
+    vm->why = "not a GC64 build of LuaJIT";
+  else if (!prove_stack(L, self))
+    vm->why = "the layout of stacks is not the known one";
+  else if (!prove_thread(vm, L) || !prove_state(vm))
+    vm->why = "the running thread could not be found";
+  else if (!prove_collector(vm, L))
+    vm->why = "the layout of the collector's state is not the known one";
+  else if (!prove_proto(L))
+    vm->why = "the layout of functions is not the known one";
+  else
+    vm->proved = true;
+}
+
+#else
+
+/* -- Other processors ---------------------------------------------------- */
+
+void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
+{
+  (void)L; (void)self;
+  memset(vm, 0, sizeof(*vm));
+  vm->why = "this processor's layout is not known";
+}
+
+int mp_vm_state(const mp_vm *vm) { (void)vm; return 'I'; }
+
+lua_State *mp_vm_thread(const mp_vm *vm) { (void)vm; return NULL; }
+
+bool mp_vm_compiling(const mp_vm *vm, lua_State *L)
+{
+  (void)vm; (void)L;
+  return false;
+}
+
+bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w)
+{
+  (void)vm; (void)L; (void)w;
+  return false;
+}
+
+uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w)
+{
+  (void)vm; (void)w;
+  return 0;
+}
+
+int mp_vm_frames(const mp_vm *vm, const mp_where *w, mp_vmframe *f,
+		 bool *more)
+{
+  (void)vm; (void)w; (void)f; (void)more;
+  return -1;
+}
+
+const char *mp_vm_dump(const mp_vm *vm, const mp_where *w, const char *fmt,
+		       int depth, size_t *len)
+{
+  (void)vm;
+  return luaJIT_profile_dumpstack(w->L, fmt, depth, len);
+}
+
+const char *mp_vm_chunkname(const char *proto, size_t *len)
+{
+  *len = 0;
+  return proto;
+}
+
+int mp_vm_firstline(const char *proto) { (void)proto; return 0; }
+
+bool mp_vm_iscode(const void *block, size_t size)
+{
+  (void)block; (void)size;
+  return false;
+}
+
+#endif

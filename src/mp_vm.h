@@ -1,0 +1,115 @@
+/*
+** What LuaJIT does not tell through its API: the running thread, the VM
+** state, and the frames of a stack, inside compiled code too.
+**
+** mp_vm.c is the only file that knows LuaJIT's internal layout. The layout is
+** proved on the running VM by mp_vm_prove before any of it is used; each
+** frame is verified again before it is followed. Where the proof fails
+** nothing here may be used, and the allocation sampler has to wait for the
+** VM's own safepoints (see mp_alloc.c).
+*/
+#ifndef MP_VM_H
+#define MP_VM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lua.h"
+
+#define MP_DEPTH 100		/* Frames kept of a stack, from the top. */
+
+typedef struct mp_vm {
+  bool proved;			/* The layout below may be used. */
+  const char *why;		/* If not: why not. Static string. */
+  char *g;			/* LuaJIT's global_State. */
+  const void *dead;		/* Running thread that was freed, or NULL. */
+  uint32_t curl;		/* Offset of cur_L in the global state. */
+  uint32_t vmstate;		/* Offset of vmstate. */
+  uint32_t traces;		/* Offset of the trace array; 0: not met yet. */
+} mp_vm;
+
+/* One frame as it was verified, enough to recognise it and to name it. */
+typedef struct mp_vmframe {
+  const char *proto;		/* GCproto of a Lua function, or NULL. */
+  uint64_t func;		/* Identity of the function. */
+  uint64_t pc;			/* Where it is, or 0: not known. */
+  uint64_t site;		/* Where it was called from. */
+} mp_vmframe;
+
+/* Where a thread is: the input of the two functions below. */
+typedef struct mp_where {
+  lua_State *L;			/* The thread. */
+  const char *trace;		/* Running trace (GCtrace), or NULL. */
+  uint64_t ret;			/* Return address into the trace. */
+  const char *snap;		/* Its snapshot. */
+  uint64_t *base;		/* Base of the interpreter's or trace's frame. */
+  uint64_t pc;			/* Where the top Lua function is, or 0. */
+  bool lost;			/* On a trace of which nothing is known. */
+  bool compiling;		/* In the JIT compiler. */
+} mp_where;
+
+/* Proves the layout on the VM of L, in a call of the C function `self`. */
+void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self);
+
+/* VM state in luaJIT_profile_callback's letters: one of "NICGJ". Leaving a
+** trace is compiled code: what it allocates, the code would have. */
+int mp_vm_state(const mp_vm *vm);
+
+/* The running thread; NULL: it cannot be known. */
+lua_State *mp_vm_thread(const mp_vm *vm);
+
+/* Whether it is the JIT compiler that runs, L being the running thread. */
+bool mp_vm_compiling(const mp_vm *vm, lua_State *L);
+
+/* Finds out where L is. False: there is no Lua stack to look at. */
+bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w);
+
+/* A hash that is equal for equal stacks, as long as no function prototype
+** and no trace is freed. Cheap: a few loads for each frame. */
+uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w);
+
+/* Verifies the frames, top first, into f[MP_DEPTH]; *more tells whether there
+** are others below. Returns their number, or -1: the stack cannot be read. */
+int mp_vm_frames(const mp_vm *vm, const mp_where *w, mp_vmframe *f,
+		 bool *more);
+
+/* luaJIT_profile_dumpstack over the frames that mp_vm_frames verified, on a
+** trace too. The caller holds the dump lock (mp_capture.c). */
+const char *mp_vm_dump(const mp_vm *vm, const mp_where *w, const char *fmt,
+		       int depth, size_t *len);
+
+/* Chunk name as given to load (with its @ or =), and its length. */
+const char *mp_vm_chunkname(const char *proto, size_t *len);
+
+/* First line of a function; < 0: a builtin in bytecode. */
+int mp_vm_firstline(const char *proto);
+
+/* Whether the block that is being freed was a prototype or a trace. */
+bool mp_vm_iscode(const void *block, size_t size);
+
+/* Bytes in the Lua heap as the collector counts them: a word to be kept. */
+static inline size_t *mp_vm_total(const mp_vm *vm)
+{
+  return (size_t *)(vm->g + 16);
+}
+
+/* Changes once in every collection cycle. */
+static inline uint8_t mp_vm_white(const mp_vm *vm)
+{
+  return *(volatile uint8_t *)(vm->g + 32) & 3;
+}
+
+/* The thread at `block` is being freed: do not look at it again. */
+static inline void mp_vm_freeing(mp_vm *vm, const void *block)
+{
+  if (block == *(void **)(vm->g + vm->curl)) vm->dead = block;
+}
+
+/* A block was allocated: if it lies where a dead thread lay, it may be one. */
+static inline void mp_vm_allocated(mp_vm *vm, const void *block)
+{
+  if (block == vm->dead) vm->dead = NULL;
+}
+
+#endif

@@ -1,0 +1,111 @@
+-- The option string: what is accepted, what it means, what errors say.
+
+local tap = require("tap")
+local options = require("jit.mp.options")
+
+local function parse(text)
+  local o, msg = options.parse(text)
+  if not o then tap.ok(false, "parse "..text, msg) return {} end
+  return o
+end
+
+local function check(text, want)
+  local o = parse(text)
+  for _, key in ipairs(want) do
+    tap.is(tostring(o[key]), tostring(want[key]),
+      ("%q: %s"):format(text, key))
+  end
+end
+
+local function views(text) return table.concat(parse(text).views, ",") end
+
+-- Defaults.
+check("", { "scope", "depth", "min", "split", "period", "interval", "raw",
+  scope = "f", depth = 1, min = 3, raw = false })
+tap.is(views(""), "cpu,alloc,inuse", "default views")
+
+-- Scopes, depths and levels as jit.p has them.
+check("F3", { "scope", "depth", "split", scope = "F", depth = 3 })
+check("l", { "scope", "split", scope = "l" })
+check("fl", { "scope", "split", scope = "f", split = "lines" })
+check("Fl", { "scope", "split", scope = "F", split = "lines" })
+check("s", { "scope", "split", "depth", scope = "f", split = "stack",
+  depth = 2 })
+check("-s", { "split", "depth", split = "stack", depth = -2 })
+check("-2s", { "split", "depth", split = "stack", depth = -2 })
+check("3si4m1", { "split", "depth", "interval", "min", split = "stack",
+  depth = 3, interval = 4, min = 1 })
+check("v", { "scope", "states", "split", scope = "", states = "v" })
+check("vf", { "scope", "states", "split", scope = "f", states = "v",
+  split = "state" })
+check("fv", { "scope", "states", "split", scope = "f", states = "v",
+  split = "scope" })
+check("zf", { "states", "split", states = "z", split = "state" })
+check("lz", { "scope", "states", "split", scope = "l", states = "z",
+  split = "scope" })
+
+-- Views, objects, numbers.
+tap.is(views("c"), "cpu", "c")
+tap.is(views("uh"), "alloc,inuse", "uh: in the order of the table")
+check("ho", { "objects", objects = true })
+check("ub64k", { "period", period = 65536 })
+check("b1", { "period", period = 1 })
+check("b2m", { "period", period = 2097152 })
+check("b64m5", { "period", "depth", period = 64 * 1048576, depth = 5 })
+check("m5i1", { "min", "interval", min = 5, interval = 1 })
+check("i", { "interval" })
+check("cr", { "raw", raw = true })
+check("p", { "path", path = true })
+check("a", { "annotate", annotate = "a" })
+check("A", { "annotate", annotate = "A" })
+check("G", { "folded", "min", folded = true, min = 0 })
+tap.is(views("G"), "cpu", "G folds CPU by default")
+tap.is(views("Gh"), "alloc", "Gh folds what was allocated")
+check("H", { "help", help = true })
+
+-- Errors name the letter and where it stands, and say what is right.
+local function wrong(text, ...)
+  local o, msg = options.parse(text)
+  tap.ok(o == nil, ("%q is refused"):format(text))
+  for _, part in ipairs({ ... }) do
+    tap.ok(msg and msg:find(part, 1, true), ("%q: says %s"):format(text, part),
+      msg)
+  end
+end
+
+wrong("q", "unknown option 'q'", "position 1", "option H")
+wrong("fq", "'q'", "position 2")
+wrong("b", "option 'b'", "position 1", "b64k")
+wrong("fb0", "option 'b'", "position 2", "from 1")
+wrong("i0", "option 'i'", "from 1")
+wrong("m", "option 'm'", "0 to 100")
+wrong("m101", "option 'm'", "0 to 100")
+wrong("0", "depth", "from 1 to 100")
+wrong("aG", "'G'", "'a'")
+wrong("aA", "'a' and 'A'")
+wrong("Gch", "one of the views")
+wrong("f,l", "','")
+
+-- The help has every option of the list.
+local help = options.help()
+for _, opt in ipairs(options.list) do
+  tap.ok(help:find("  "..opt[1].."%f[%s]") or
+    help:find("  "..opt[1].." ", 1, true), "help has "..opt[1])
+end
+-- And the parser takes every letter of the list.
+for _, opt in ipairs(options.list) do
+  local sample = opt[1]:gsub("%[.*", ""):gsub("<n>", "7")
+  tap.ok(options.parse(sample), "the parser takes "..sample)
+end
+for c = 33, 126 do
+  local letter = string.char(c)
+  local known = letter:match("[%d-]") and true or false
+  for _, opt in ipairs(options.list) do
+    known = known or letter ~= "<" and opt[1]:sub(1, 1) == letter
+  end
+  local o, msg = options.parse(letter)
+  local taken = o ~= nil or not msg:find("unknown option")
+  if taken ~= known then tap.ok(false, "list and parser agree on "..letter) end
+end
+
+tap.done()

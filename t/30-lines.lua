@@ -1,0 +1,283 @@
+-- The lines are true: with every allocation counted, compiled code has the
+-- same counts on the same lines as the interpreter, or fewer where the
+-- compiler removed allocations.
+
+local tap = require("tap")
+
+-- Each program allocates on many lines, in ways that differ in how the VM's
+-- stack looks while they do.
+local programs = {}
+
+programs.tables = [[
+local keep = {}
+local function pair(i) return { i, i + 1 } end
+local function named(i)
+  return { x = i, y = i }
+end
+for i = 1, 3000 do
+  keep[i % 50 + 1] = pair(i)
+  keep[i % 50 + 51] = named(i)
+end
+]]
+
+programs.strings = [[
+local n, s = 0, ""
+local function join(a, b)
+  return a .. "-" .. b
+end
+for i = 1, 3000 do
+  s = join(i, "x" .. i)
+  n = n + #s:upper()
+  n = n + #string.format("%d/%s", i, s)
+  n = n + #(s:rep(3))
+  n = n + #s:sub(2, 4)
+end
+]]
+
+programs.closures = [[
+local function counter(n)
+  local function step()
+    n = n + 1
+    return n
+  end
+  return step
+end
+local keep = {}
+for i = 1, 3000 do
+  local f = counter(i)
+  keep[i % 20 + 1] = f
+  f()
+end
+]]
+
+programs.polymorphic = [[
+local function maker(k)
+  return function(i)
+    return { k, i }
+  end
+end
+local fs, keep = {}, {}
+for k = 1, 8 do fs[k] = maker(k) end
+local function call(f, i)
+  local t = f(i)
+  return t
+end
+for i = 1, 4000 do
+  keep[i % 16 + 1] = call(fs[i % 8 + 1], i)
+end
+]]
+
+programs.metamethods = [[
+local mt = {}
+local function new(v)
+  return setmetatable({ v = v }, mt)
+end
+mt.__add = function(a, b)
+  return new(a.v + b.v)
+end
+mt.__index = function(t, k)
+  return "k" .. k .. t.v
+end
+mt.__concat = function(a, b)
+  return new(b.v)
+end
+mt.__eq = function(a, b)
+  local t = { a, b }
+  return #t == 2
+end
+mt.__lt = function(a, b)
+  local t = { a, b }
+  return #t == 2
+end
+mt.__call = function(self, x)
+  return new(x)
+end
+mt.__newindex = function(t, k, v)
+  rawset(t, "v", #{ k, v })
+end
+local keep = {}
+for i = 1, 2000 do
+  local a, b = new(i), new(i + 1)
+  keep[1] = a + b
+  keep[2] = a[i]
+  keep[3] = a .. b
+  keep[4] = a == b
+  keep[5] = a < b
+  keep[6] = a(i)
+  a.field = i
+end
+]]
+
+programs.calls = [[
+local function leaf(i)
+  return { i }
+end
+local function tail(i)
+  return leaf(i)
+end
+local function many(...)
+  local t = { ... }
+  return #t, select("#", ...)
+end
+local function deep(n)
+  if n == 0 then return { n } end
+  local t = deep(n - 1)
+  return t
+end
+local keep = {}
+for i = 1, 2000 do
+  keep[1] = tail(i)
+  keep[2] = many(i, i, i)
+  keep[3] = deep(i % 12)
+  keep[4] = pcall(leaf, i)
+end
+]]
+
+programs.coroutines = [[
+local keep = {}
+local function producer(n)
+  for i = 1, n do
+    coroutine.yield({ i })
+  end
+end
+for k = 1, 40 do
+  local co = coroutine.wrap(producer)
+  keep[1] = co(60)
+  for i = 2, 60 do
+    keep[2] = co()
+    keep[3] = { i }
+  end
+end
+]]
+
+programs.callbacks = [[
+local keep = {}
+local function compare(a, b)
+  keep[1] = { a, b }
+  return a < b
+end
+local function replace(s)
+  keep[2] = { s }
+  return s .. "!"
+end
+for i = 1, 60 do
+  local t = {}
+  for k = 1, 40 do t[k] = (k * 7919) % 41 end
+  table.sort(t, compare)
+  keep[3] = ("a b c d"):gsub("%a", replace)
+  for word in ("one two three"):gmatch("%a+") do
+    keep[4] = { word }
+  end
+end
+]]
+
+programs.ffi = [[
+local ffi = require("ffi")
+ffi.cdef "typedef struct { double x, y; } mp_point;"
+local point = ffi.typeof("mp_point")
+local keep = {}
+for i = 1, 3000 do
+  keep[i % 10 + 1] = point(i, i)
+  keep[11] = ffi.new("int64_t", i)
+end
+]]
+
+programs.errors = [[
+local keep = {}
+local function fail(i)
+  keep[1] = { i }
+  if i % 3 == 0 then error({ i }) end
+  return { i }
+end
+for i = 1, 2000 do
+  local ok, v = pcall(fail, i)
+  keep[2] = { ok, v }
+end
+]]
+
+programs.chunks = [[
+local keep = {}
+for i = 1, 30 do
+  local f = assert(loadstring("local t = ...\nfor i = 1, 100 do\n" ..
+    "t[1] = { i }\nend", "=chunk" .. i % 3))
+  f(keep)
+end
+]]
+
+-- Objects by line: { ["file:line"] = count }.
+local function lines(flags, file)
+  local r = tap.luajit(flags.." -jm=lhorm0b1 "..file)
+  if r.status ~= 0 then return nil, r.err end
+  local t = {}
+  for n, name in r.out:gmatch("\n%s*(%d+)   (%S+:%d+)%f[\n]") do
+    t[name] = tonumber(n)
+  end
+  return t
+end
+
+-- The VM's own blocks (a stack or a buffer that grows) may fall on another
+-- line: a few.
+local SLACK = 12
+
+-- exact: the compiler cannot have removed any. again: a trace that is left
+-- after an allocation is repeated by the interpreter, allocation and all.
+local function compare(name, on, off, exact, again)
+  local bad = {}
+  for line, n in pairs(off) do
+    local m = on[line] or 0
+    if (m > n + SLACK and not again) or (exact and m < n - SLACK) then
+      bad[#bad+1] = ("%s: %d compiled, %d interpreted"):format(line, m, n)
+    end
+  end
+  for line, m in pairs(on) do
+    if not off[line] and m > SLACK then
+      bad[#bad+1] = ("%s: %d compiled, none interpreted"):format(line, m)
+    end
+  end
+  tap.ok(#bad == 0, name, table.concat(bad, "\n"))
+end
+
+-- Programs of which the compiler removes allocations even without sinking.
+local folds = { ffi = true, strings = true }
+
+local names = {}
+for name in pairs(programs) do names[#names+1] = name end
+table.sort(names)
+
+-- Where the stack of a sample is not that of the moment, lines are not exact.
+local probe = tap.luajit("-jm=hb1 "..tap.program("local t = {}"))
+if not probe.out:find("capture exact") then
+  tap.skip("capture is not exact on this VM")
+end
+
+local modes = { "", "-Ohotloop=2 -Ohotexit=2", "-O-sink", "-O-loop -O-sink" }
+if tap.slow then modes = { "" } end
+
+for _, name in ipairs(names) do
+  local file = tap.program(programs[name])
+  local off, why = lines("-joff", file)
+  tap.ok(off and next(off), name..": has lines when interpreted", why)
+  for _, mode in ipairs(modes) do
+    local on, msg = lines(mode, file)
+    if tap.ok(on and next(on), name..": runs with "..mode, msg) then
+      compare(name..": lines agree, "..(mode == "" and "as usual" or mode),
+	on, off, mode:find("-O-sink", 1, true) and not folds[name],
+	mode:find("hotexit"))
+    end
+  end
+end
+
+-- Known numbers.
+local known = tap.program([[
+local t = {}
+for i = 1, 10000 do
+  t[i] = { i }
+end
+]])
+local counts = lines("", known)
+tap.ok(counts, "known program runs")
+local module = known:match("[^/]+$")
+local n = counts and counts[module..":3"] or 0
+tap.ok(n >= 10000 and n < 10030, "10000 tables and the array's growth", n)
+
+tap.done()

@@ -1,0 +1,81 @@
+/* mp_counts: one row for each stack, VM state and zone. */
+#include "config.h"
+
+#include "check_main.h"
+#include "mp_counts.h"
+#include "mp_mem.h"
+
+START_TEST(a_row_for_each_key)
+{
+  mp_counts c;
+  mp_counts_init(&c);
+  ck_assert_uint_eq(mp_counts_row(&c, 1, 0, 'N'), 1);
+  ck_assert_uint_eq(mp_counts_row(&c, 1, 0, 'I'), 2);
+  ck_assert_uint_eq(mp_counts_row(&c, 1, 1, 'N'), 3);
+  ck_assert_uint_eq(mp_counts_row(&c, 2, 0, 'N'), 4);
+  ck_assert_uint_eq(mp_counts_row(&c, 1, 0, 'N'), 1);
+  ck_assert_uint_eq(c.nrows, 4);
+  ck_assert(c.rows[3].zone == 1 && c.rows[2].state == 'I');
+  ck_assert(c.rows[4].alloc_bytes == 0 && c.rows[4].cpu == 0);
+  mp_counts_free(&c);
+}
+END_TEST
+
+START_TEST(many_rows_keep_their_counts)
+{
+  mp_counts c;
+  uint32_t i;
+  mp_counts_init(&c);
+  for (i = 1; i <= 5000; i++) {
+    uint32_t id = mp_counts_row(&c, i, 0, 'N');  /* Moves the rows. */
+    c.rows[id].cpu = i;
+  }
+  for (i = 1; i <= 5000; i++) {
+    uint32_t id = mp_counts_row(&c, i, 0, 'N');
+    ck_assert(c.rows[id].cpu == i);
+  }
+  mp_counts_free(&c);
+}
+END_TEST
+
+START_TEST(restart_keeps_what_is_in_use)
+{
+  mp_counts c;
+  uint32_t id;
+  mp_row *r;
+  mp_counts_init(&c);
+  id = mp_counts_row(&c, 1, 0, 'N');
+  r = &c.rows[id];
+  r->cpu = 3;
+  r->alloc_objects = 5;
+  r->alloc_bytes = 500;
+  r->inuse_objects = 2;
+  r->inuse_bytes = 200;
+  mp_counts_restart(&c);
+  ck_assert(r->cpu == 0 && r->alloc_objects == 2 && r->alloc_bytes == 200);
+  ck_assert(r->inuse_objects == 2 && r->inuse_bytes == 200);
+  mp_counts_free(&c);
+}
+END_TEST
+
+START_TEST(no_memory_is_row_zero)
+{
+  mp_counts c;
+  uint32_t i, failures = 0;
+  mp_counts_init(&c);
+  for (i = 1; i <= 300; i++) {
+    uint32_t id;
+    mp_mem_left = 0;
+    while ((id = mp_counts_row(&c, i, 0, 'N')) == 0)
+      mp_mem_left = (int)(++failures % 4);
+    ck_assert_uint_eq(id, i);
+  }
+  mp_mem_left = -1;
+  ck_assert_uint_gt(failures, 5);
+  ck_assert_uint_eq(c.nrows, 300);
+  mp_counts_free(&c);
+}
+END_TEST
+
+CHECK_MAIN("counts", a_row_for_each_key, many_rows_keep_their_counts,
+	   restart_keeps_what_is_in_use, no_memory_is_row_zero)

@@ -1,0 +1,34 @@
+/*
+** The main function of a libcheck program: its one case, as TAP.
+*/
+#ifndef CHECK_MAIN_H
+#define CHECK_MAIN_H
+
+#include <check.h>
+#include <stdlib.h>
+
+static int check_main(const char *name, const TTest *const *tests, int n)
+{
+  Suite *s = suite_create(name);
+  TCase *tc = tcase_create(name);
+  SRunner *sr;
+  int i, failed;
+  tcase_set_timeout(tc, 0);
+  for (i = 0; i < n; i++) tcase_add_test(tc, tests[i]);
+  suite_add_tcase(s, tc);
+  sr = srunner_create(s);
+  srunner_set_tap(sr, "-");
+  srunner_run_all(sr, CK_SILENT);
+  failed = srunner_ntests_failed(sr);
+  srunner_free(sr);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#define CHECK_MAIN(name, ...) \
+  int main(void) \
+  { \
+    const TTest *const tests[] = { __VA_ARGS__ }; \
+    return check_main(name, tests, (int)(sizeof(tests) / sizeof(tests[0]))); \
+  }
+
+#endif

@@ -1,0 +1,81 @@
+/* mp_map: a hash map from 64-bit keys to 32-bit values. */
+#include "config.h"
+
+#include "check_main.h"
+#include "mp_map.h"
+#include "mp_mem.h"
+
+#define N 20000
+
+static uint64_t key(uint32_t i) { return mp_mix(42, i); }
+
+START_TEST(empty_map_has_nothing)
+{
+  mp_map m = MP_MAP_EMPTY;
+  ck_assert_uint_eq(mp_map_get(&m, 1), 0);
+  mp_map_clear(&m);
+  mp_map_free(&m);
+}
+END_TEST
+
+START_TEST(what_was_put_is_found)
+{
+  mp_map m = MP_MAP_EMPTY;
+  uint32_t i;
+  for (i = 1; i <= N; i++) ck_assert(mp_map_put(&m, key(i), i));
+  for (i = 1; i <= N; i++) ck_assert_uint_eq(mp_map_get(&m, key(i)), i);
+  ck_assert_uint_eq(mp_map_get(&m, key(N + 1)), 0);
+  ck_assert_uint_eq(m.count, N);
+  mp_map_free(&m);
+}
+END_TEST
+
+START_TEST(keys_that_share_a_slot)
+{
+  mp_map m = MP_MAP_EMPTY;
+  uint32_t i;
+  for (i = 1; i <= 40; i++)
+    ck_assert(mp_map_put(&m, (uint64_t)i << 32, i));
+  for (i = 1; i <= 40; i++)
+    ck_assert_uint_eq(mp_map_get(&m, (uint64_t)i << 32), i);
+  mp_map_free(&m);
+}
+END_TEST
+
+START_TEST(put_replaces)
+{
+  mp_map m = MP_MAP_EMPTY;
+  ck_assert(mp_map_put(&m, 7, 1));
+  ck_assert(mp_map_put(&m, 7, 2));
+  ck_assert_uint_eq(mp_map_get(&m, 7), 2);
+  ck_assert_uint_eq(m.count, 1);
+  mp_map_clear(&m);
+  ck_assert_uint_eq(mp_map_get(&m, 7), 0);
+  ck_assert_uint_eq(m.count, 0);
+  mp_map_free(&m);
+}
+END_TEST
+
+START_TEST(no_memory_changes_nothing)
+{
+  mp_map m = MP_MAP_EMPTY;
+  uint32_t i, failures = 0;
+  for (i = 1; i <= 1000; i++) {
+    uint32_t j;
+    mp_mem_left = (int)(i % 2);
+    if (!mp_map_put(&m, key(i), i)) {
+      failures++;
+      for (j = 1; j < i; j++) ck_assert_uint_eq(mp_map_get(&m, key(j)), j);
+      ck_assert_uint_eq(mp_map_get(&m, key(i)), 0);
+      mp_mem_left = -1;
+      ck_assert(mp_map_put(&m, key(i), i));
+    }
+  }
+  mp_mem_left = -1;
+  ck_assert_uint_gt(failures, 3);
+  mp_map_free(&m);
+}
+END_TEST
+
+CHECK_MAIN("map", empty_map_has_nothing, what_was_put_is_found,
+	   keys_that_share_a_slot, put_replaces, no_memory_changes_nothing)
