@@ -114,6 +114,7 @@ enum {				/* Kinds of frame links. */
 static uint8_t obj_gct(const void *o) { return AT(uint8_t, o, OBJ_GCT); }
 
 /* Copies memory that may not be there: the kernel looks for us. */
+__attribute__((noinline))
 static bool peek(void *to, const void *from, size_t n)
 {
   int fd[2];
@@ -792,14 +793,23 @@ static bool prove_thread(mp_vm *vm, lua_State *L)
   return n == 1 && AT(void *, vm->g, vm->curl + 8) == NULL;
 }
 
-/* vmstate: the int 8 bytes before the link to the main thread, which lies
-** just before the global state. It says "C" in a C function. */
+/* The main thread lies just before the global state; OpenResty's has two more
+** words at its end. */
+static const char *main_thread(const mp_vm *vm)
+{
+  const char *L;
+  for (L = vm->g - L_SIZE; L >= vm->g - L_SIZE - 64; L -= 8)
+    if (obj_gct(L) == GCT_THREAD && AT(char *, L, L_GLREF) == vm->g) return L;
+  return NULL;
+}
+
+/* vmstate: the int 8 bytes before the link to the main thread. It says "C" in
+** a C function. */
 static bool prove_state(mp_vm *vm)
 {
-  const char *mainl = vm->g - L_SIZE;
+  const char *mainl = main_thread(vm);
   uint32_t i, n = 0;
-  if (obj_gct(mainl) != GCT_THREAD || AT(char *, mainl, L_GLREF) != vm->g)
-    return false;
+  if (mainl == NULL) return false;
   for (i = 48; i < vm->curl; i += 8)
     if (AT(const char *, vm->g, i) == mainl &&
 	AT(int32_t, vm->g, i - 8) == VM_C) { vm->vmstate = i - 8; n++; }

@@ -70,6 +70,10 @@ local number = {
       return nil, "option 'b'"..place(text, pos).." needs a number of bytes "..
 	"from 1 to 1048576m, as in b64k; b1 counts every allocation"
     end
+    if unit == "m" and text:match("^%d", e) then
+      return nil, "option 'b'"..place(text, pos).." is followed by an m and "..
+	"a number: write the options m<n> or <n> before it"
+    end
     o.period = bytes
     return e
   end,

@@ -1,0 +1,144 @@
+-- require("jit.mp"): start, stop, report, and the snapshot.
+
+local tap = require("tap")
+local mp = require("jit.mp")
+local core = require("jit.mp.core")
+
+local function busy()
+  local keep = {}
+  for i = 1, 20000 do keep[i % 100 + 1] = { i } end
+  return keep
+end
+
+-- Not running.
+local ok, msg, errno = mp.stop()
+tap.is(ok, nil, "stop before start fails")
+tap.like(msg, "not running", "stop before start says so")
+tap.is(type(errno), "number", "and has an errno")
+ok, msg = mp.report("f")
+tap.is(ok, nil, "report before start fails")
+tap.is(core.snapshot(), nil, "snapshot before start fails")
+
+-- Running.
+local out = tap.tmpname(".txt")
+tap.is(mp.start("fb1", out), true, "start")
+ok, msg, errno = mp.start("f")
+tap.is(ok, nil, "a second start fails")
+tap.like(msg, "already running", "a second start says so")
+tap.is(type(errno), "number", "and has an errno")
+local kept = busy()
+local early = tap.tmpname(".txt")
+tap.is(mp.report("lhr", early), true, "report while running")
+tap.like(tap.read(early), "50%-api%.lua:9", "it has the line")
+local s = core.snapshot()
+tap.is(type(s), "table", "snapshot while running")
+tap.is(s.heap.period, 1, "b1 in the snapshot")
+local objects, inuse = 0, 0
+for _, row in ipairs(s.rows) do
+  objects = objects + row.alloc_objects
+  inuse = inuse + row.inuse_objects
+end
+tap.ok(objects >= 20000 and objects < 25000, "objects of the loop", objects)
+tap.ok(inuse < objects, "some of them were freed", inuse)
+tap.is(tap.read(out), "", "the file is there and empty until the end")
+tap.is(mp.stop(), true, "stop")
+local text = tap.read(out)
+tap.like(text, "^luajit%-mp", "the report")
+tap.like(text, "busy", "has the function")
+tap.unlike(text, "mp%.lua", "and nothing of the profiler")
+tap.is(mp.stop(), nil, "a second stop fails")
+tap.is(#kept, 100, "the program's own data")
+
+-- Afresh.
+tap.is(mp.start("fb1", out), true, "start again")
+tap.is(mp.stop(), true, "and stop")
+tap.unlike(tap.read(out), "busy", "starts afresh")
+
+-- Snapshots add up, to the byte, with every allocation counted.
+tap.is(mp.start("fb1", "/dev/null"), true, "start with b1")
+kept = busy()
+s = core.snapshot()
+local bytes, n = 0, 0
+for _, row in ipairs(s.rows) do
+  bytes = bytes + row.alloc_bytes
+  n = n + row.alloc_objects
+end
+mp.stop()
+if s.info.capture == "exact" then
+  -- What the snapshot itself allocates is counted while it is made.
+  tap.ok(bytes >= s.heap.alloc_bytes and
+    bytes < s.heap.alloc_bytes + 2000000, "bytes of all rows",
+    bytes.." "..s.heap.alloc_bytes)
+  tap.ok(n >= s.heap.alloc_objects, "objects of all rows")
+end
+
+-- Frames and stacks are consistent.
+local bad = 0
+for i, parent in ipairs(s.stacks.parent) do
+  if parent >= i or not s.frames[s.stacks.frame[i]] then bad = bad + 1 end
+end
+tap.is(bad, 0, "stacks refer to earlier stacks and to frames")
+
+-- Wrong arguments raise; what the machine refuses is returned.
+local function raises(want, ...)
+  local done, why = pcall(mp.start, ...)
+  tap.ok(not done and tostring(why):find(want, 1, true), "raises: "..want, why)
+end
+raises("unknown option 'q' at position 2", "fq")
+raises("must be a string", 42)
+raises("must be a file name", "f", {})
+ok, msg, errno = mp.start("f", "/nonexistent/dir/file")
+tap.is(ok, nil, "a file that cannot be opened: refused at the start")
+tap.like(msg, "/nonexistent/dir/file", "names the file")
+tap.like(msg, "No such file", "says why")
+tap.is(errno, 2, "with the errno")
+
+-- The command line says the same, and exits with 1.
+local function command(opts, want)
+  local r = tap.luajit("-jm="..opts.." -e 'print(1)'")
+  tap.is(r.status, 1, opts..": exit status 1")
+  tap.like(r.err, want, opts..": message")
+  tap.unlike(r.out, "1", opts..": the program does not run")
+end
+command("q", "^%S+: jit%.mp: unknown option 'q' at position 1 of \"q\"")
+command("f,/nonexistent/dir/file", "cannot open '/nonexistent/dir/file'")
+command("aG", "options 'G' and 'a'")
+
+-- Help, and where reports go.
+local r = tap.luajit("-jm=H -e 'print(\"ran\")'")
+tap.is(r.status, 0, "H: exit status 0")
+tap.like(r.out, "b<n>%[k|m%]", "H lists the options")
+tap.unlike(r.out, "ran", "H does not run the program")
+r = tap.luajit("-jm=f -e 'io.write(\"first\\n\")'")
+tap.like(r.out, "^first\nluajit%-mp", "the report comes after the output")
+r = tap.sh(("LUAJIT_PROFILEFILE=%s %s -jm -e 'local t = {}'"):format(out,
+  os.getenv("LUAJIT") or "luajit"))
+tap.is(r.out, "", "LUAJIT_PROFILEFILE: nothing on stdout")
+tap.like(tap.read(out), "^luajit%-mp", "LUAJIT_PROFILEFILE: the report")
+r = tap.luajit("-jm=f,/dev/full -e 'local t = {}'")
+tap.is(r.status, 0, "a full disk: the exit status stays")
+tap.like(r.err, "cannot write '/dev/full': No space", "a full disk: said")
+r = tap.luajit("-jm=f -e 'io.stdout:close() local f = {}' >&-")
+tap.is(r.status, 0, "no standard output: the exit status stays")
+
+-- Zones, with jit.zone as it is.
+r = tap.luajit("-jm=zhorm0b1 "..tap.program([[
+local zone = require("jit.zone")
+local keep = {}
+zone("outer")
+for i = 1, 1000 do keep[i] = { i } end
+zone("inner")
+for i = 1, 2000 do keep[i] = { i } end
+zone()
+zone()
+for i = 1, 500 do keep[i] = { i } end
+]]))
+local function zone_count(name)
+  return tonumber(r.out:match("(%d+)   "..name.."\n") or 0)
+end
+tap.ok(zone_count("outer") >= 1000 and zone_count("outer") < 1050,
+  "objects in the outer zone", r.out)
+tap.ok(zone_count("inner") >= 2000 and zone_count("inner") < 2050,
+  "objects in the inner zone", r.out)
+
+tap.done()
