@@ -53,17 +53,18 @@ typedef struct mp_ctx {
   lua_Alloc allocf;		/* The allocator that was there before. */
   void *allocd;			/* Its data. */
   int64_t left;			/* Bytes until the next sample. */
-  mp_vm vm;			/* How to look into the VM. */
-  uint64_t allocs, alloc_bytes;	/* Allocations, all of them. */
-  uint64_t frees, free_bytes;	/* Frees; a realloc is a free and an alloc. */
-  int64_t inuse, peak;		/* Bytes in the Lua heap: now, and at most. */
-  mp_live live;			/* Sampled objects still alive. */
+  uint64_t drawn;		/* Bytes until there, from the start. */
+  uint64_t allocs, frees;	/* A realloc is one of each. */
+  size_t peak;			/* Highest total of the Lua heap so far. */
   uint8_t white;		/* The collector's white, when last seen. */
   uint64_t cycles;		/* Collections seen to begin their sweep. */
+  mp_vm vm;			/* How to look into the VM. */
+  mp_live live;			/* Sampled objects still alive. */
 
   /* -- Samples -- */
   mp_period period;		/* When the next one is due. */
   bool exact;			/* Every allocation is a sample. */
+  size_t inuse0;		/* Bytes in the Lua heap at the start. */
   bool direct;			/* Ids in `live` are rows, not samples. */
   mp_sample *samples;		/* Sample records; [0] is unused. */
   uint32_t nsamples, capsamples;  /* Records ever used, and allocated. */
@@ -86,6 +87,7 @@ typedef struct mp_ctx {
   /* -- The run -- */
   lua_State *anchor;		/* A coroutine of the VM, never run: holds */
 				/* jit.zone's table, lives as long as this. */
+  const void *zonetable;	/* That table, or NULL. */
   lua_State *report;		/* The private state that makes reports. */
   char *options;		/* Option string. */
   char *luajit, *os, *arch;	/* What is running, as the jit library says. */
@@ -111,6 +113,9 @@ uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state);
 /* The same inside the allocator, where the running thread is not at hand. */
 uint32_t mp_capture_running(mp_ctx *c);
 
+/* Reserves the memory that dumps need. False: there is none. */
+bool mp_capture_open(mp_ctx *c);
+
 /* Prototypes or traces were freed: forget what was keyed by them. */
 void mp_capture_forget(mp_ctx *c);
 
@@ -119,12 +124,19 @@ void mp_capture_forget(mp_ctx *c);
 void mp_capture_lock(mp_ctx *c);
 void mp_capture_unlock(mp_ctx *c);
 void mp_capture_mutex(bool lock);  /* The same, without a dump. */
-extern void *mp_dump_region;
+extern __attribute__((visibility("hidden"))) void *mp_dump_region;
 
 /* -- mp_alloc.c: the allocation sampler -- */
 
 void mp_alloc_start(mp_ctx *c, lua_State *L);
 void mp_alloc_stop(mp_ctx *c, lua_State *L);  /* Leaves `started` if it can't. */
+
+/* Totals, all of them exact. */
+uint64_t mp_alloc_bytes(const mp_ctx *c);  /* Allocated since the start. */
+size_t mp_alloc_inuse(mp_ctx *c);  /* In the Lua heap now; updates the peak. */
+
+/* Forgets what was before a fork. */
+void mp_alloc_restart(mp_ctx *c);
 
 /* Counts the samples that waited for a stack: L is at a safepoint. */
 void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state);

@@ -102,62 +102,62 @@ static void remember(mp_ctx *c, void *p, uint32_t id, size_t size)
   }
 }
 
-/* -- The hook ------------------------------------------------------------ */
+/* -- Frees --------------------------------------------------------------- */
 
-static void freed_block(mp_ctx *c, void *ptr, size_t osize)
-{
-  uint32_t id = mp_live_take(&c->live, ptr);
-  c->frees++;
-  c->free_bytes += osize;
-  c->inuse -= (int64_t)osize;
-  if (id != 0) forget_sample(c, id, osize);
-}
-
-static void allocated_block(mp_ctx *c, size_t nsize)
-{
-  c->allocs++;
-  c->alloc_bytes += nsize;
-  c->inuse += (int64_t)nsize;
-  if (c->inuse > c->peak) c->peak = c->inuse;
-}
-
-/* What a free means to the VM's watcher: code or the running thread dies, a
-** collection has begun to sweep. */
-static void watch_free(mp_ctx *c, void *ptr, size_t osize)
-{
-  uint8_t white;
-  if (!c->vm.proved) return;
-  mp_vm_freeing(&c->vm, ptr);
-  if (mp_vm_iscode(ptr, osize)) mp_capture_forget(c);
-  white = mp_vm_white(&c->vm);
-  if (white != c->white) {
-    c->white = white;
-    c->cycles++;
-  }
-}
-
-/* The VM gives back or grows LuaJIT's dump buffer, which its collector never
-** counted (mp_capture_unlock). */
+/* Another profiler of this VM gives back or grows LuaJIT's dump buffer, which
+** is ours and which the collector never counted (mp_capture_unlock). */
 static void dump_left(mp_ctx *c, size_t osize)
 {
   if (c->vm.proved) *mp_vm_total(&c->vm) += osize;
 }
 
-static void *hook_free(mp_ctx *c, void *ptr, size_t osize)
+/* The heap is highest just before something is freed: its total has been
+** lowered by now. */
+static inline bool heap_changed(const mp_ctx *c, size_t osize)
 {
-  if (ptr == mp_dump_region && ptr != NULL) {
+  return *mp_vm_total(&c->vm) + osize > c->peak ||
+	 mp_vm_white(&c->vm) != c->white;
+}
+
+static void watch_heap(mp_ctx *c, size_t osize)
+{
+  size_t before = *mp_vm_total(&c->vm) + osize;
+  if (before > c->peak) c->peak = before;
+  if (mp_vm_white(&c->vm) != c->white) {
+    c->white = mp_vm_white(&c->vm);
+    c->cycles++;
+  }
+}
+
+static void forget_block(mp_ctx *c, void *ptr, size_t osize)
+{
+  uint32_t id = mp_live_take(&c->live, ptr);
+  c->frees++;
+  if (id != 0) forget_sample(c, id, osize);
+}
+
+/* A free with anything to it: perhaps of a sampled object or of the dump
+** buffer, perhaps of code or a thread, which are large. */
+static __attribute__((noinline)) void *free_slowly(mp_ctx *c, void *ptr,
+						   size_t osize)
+{
+  if (c->vm.proved) watch_heap(c, osize);
+  if (ptr == mp_dump_region) {
     dump_left(c, osize);
     return NULL;
   }
-  if (ptr != NULL) {
-    watch_free(c, ptr, osize);
-    freed_block(c, ptr, osize);
+  if (osize >= MP_VM_LARGE && c->vm.proved) {
+    mp_vm_freeing(&c->vm, ptr);
+    if (mp_vm_iscode(ptr, osize)) mp_capture_forget(c);
   }
+  forget_block(c, ptr, osize);
   return c->allocf(c->allocd, ptr, osize, 0);
 }
 
+/* -- Allocations --------------------------------------------------------- */
+
 /* Makes the allocation itself. */
-static void *hook_call(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
+static void *call(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
 {
   void *p;
   if (ptr != NULL && ptr == mp_dump_region) {
@@ -167,29 +167,20 @@ static void *hook_call(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
     dump_left(c, osize);
     ptr = NULL;
   } else {
+    if (ptr != NULL && c->vm.proved) watch_heap(c, 0);
     p = c->allocf(c->allocd, ptr, osize, nsize);
+    if (p == NULL) return NULL;
   }
-  if (p == NULL) return NULL;
-  if (ptr != NULL) freed_block(c, ptr, osize);
-  allocated_block(c, nsize);
-  if (c->vm.dead != NULL) mp_vm_allocated(&c->vm, p);
+  if (ptr != NULL) forget_block(c, ptr, osize);
   return p;
 }
 
-/* Every allocation is a sample, and its stack is at hand. */
-static void *sample_exact(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
+/* Draws the distance to the next sample, from here. */
+static void draw(mp_ctx *c)
 {
-  uint32_t row = mp_capture_running(c);
-  void *p = hook_call(c, ptr, osize, nsize);
-  if (p == NULL) return NULL;
-  c->heap_samples++;
-  if (row == 0) {
-    drop(c);
-  } else {
-    count_alloc(c, row, 1, nsize);
-    remember(c, p, row, nsize);
-  }
-  return p;
+  uint64_t here = mp_alloc_bytes(c);
+  c->left = mp_period_next(&c->period, here);
+  c->drawn = here + (uint64_t)c->left;
 }
 
 /* The sample waits for its stack. */
@@ -204,15 +195,20 @@ static void wait_for_safepoint(mp_ctx *c, uint32_t id)
   }
 }
 
-static void *sample_weighted(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
+/* The allocation under way is a sample; `left` is what it left over. */
+static __attribute__((noinline)) void *sample_weighted(mp_ctx *c, void *ptr,
+						       size_t osize,
+						       size_t nsize)
 {
   double objects = mp_period_weight(&c->period, nsize);
   uint32_t row = c->vm.proved ? mp_capture_running(c) : 0;
   uint32_t id;
-  void *p = hook_call(c, ptr, osize, nsize);
+  void *p = call(c, ptr, osize, nsize);
+  draw(c);
   if (p == NULL) return NULL;
-  c->left = mp_period_next(&c->period, c->alloc_bytes);
+  c->allocs++;
   c->heap_samples++;
+  mp_alloc_inuse(c);
   id = c->vm.proved && row == 0 ? 0 : sample_new(c);
   if (id == 0) {
     drop(c);
@@ -225,15 +221,54 @@ static void *sample_weighted(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
   return p;
 }
 
-static void *alloc_hook(void *ud, void *ptr, size_t osize, size_t nsize)
+static __attribute__((noinline)) void *move_block(mp_ctx *c, void *ptr,
+						  size_t osize, size_t nsize)
+{
+  void *p = call(c, ptr, osize, nsize);
+  if (p == NULL) c->left += (int64_t)nsize;
+  else c->allocs++;
+  return p;
+}
+
+/* The hook while sampling. What it does for each allocation and each free is
+** what every program pays. */
+static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   mp_ctx *c = ud;
+  if (nsize != 0) {
+    if ((c->left -= (int64_t)nsize) <= 0)
+      return sample_weighted(c, ptr, osize, nsize);
+    if (ptr != NULL) return move_block(c, ptr, osize, nsize);
+    c->allocs++;
+    return c->allocf(c->allocd, NULL, 0, nsize);
+  }
+  if (ptr == NULL) return NULL;
+  if (osize >= MP_VM_LARGE || mp_live_may(&c->live, ptr) || !c->vm.proved ||
+      heap_changed(c, osize))
+    return free_slowly(c, ptr, osize);
+  c->frees++;
+  return c->allocf(c->allocd, ptr, osize, 0);
+}
+
+/* The hook where every allocation is a sample and its stack is at hand. */
+static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  mp_ctx *c = ud;
+  uint32_t row;
   void *p;
-  if (nsize == 0) return hook_free(c, ptr, osize);
-  if (c->direct) return sample_exact(c, ptr, osize, nsize);
-  if (c->left <= (int64_t)nsize) return sample_weighted(c, ptr, osize, nsize);
-  p = hook_call(c, ptr, osize, nsize);
-  if (p != NULL) c->left -= (int64_t)nsize;
+  if (nsize == 0) return ptr ? free_slowly(c, ptr, osize) : NULL;
+  row = mp_capture_running(c);
+  p = call(c, ptr, osize, nsize);
+  if (p == NULL) return NULL;
+  c->left -= (int64_t)nsize;
+  c->allocs++;
+  c->heap_samples++;
+  if (row == 0) {
+    drop(c);
+  } else {
+    count_alloc(c, row, 1, nsize);
+    remember(c, p, row, nsize);
+  }
   return p;
 }
 
@@ -262,24 +297,44 @@ void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state)
   }
 }
 
+uint64_t mp_alloc_bytes(const mp_ctx *c)
+{
+  return (uint64_t)((int64_t)c->drawn - c->left);
+}
+
+size_t mp_alloc_inuse(mp_ctx *c)
+{
+  size_t n = (size_t)lua_gc(c->anchor, LUA_GCCOUNT, 0) * 1024 +
+	     (size_t)lua_gc(c->anchor, LUA_GCCOUNTB, 0);
+  if (n > c->peak) c->peak = n;
+  return n;
+}
+
+void mp_alloc_restart(mp_ctx *c)
+{
+  c->drawn = (uint64_t)c->left;
+  c->allocs = c->frees = c->cycles = c->heap_samples = 0;
+  c->peak = 0;
+  c->inuse0 = mp_alloc_inuse(c);
+}
+
 void mp_alloc_start(mp_ctx *c, lua_State *L)
 {
-  c->inuse = (int64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
-	     lua_gc(L, LUA_GCCOUNTB, 0);
-  c->peak = c->inuse;
   c->direct = c->exact && c->vm.proved;
   if (c->vm.proved) c->white = mp_vm_white(&c->vm);
-  c->left = mp_period_next(&c->period, 0);
+  draw(c);
+  c->inuse0 = mp_alloc_inuse(c);
   c->allocf = lua_getallocf(L, &c->allocd);
-  lua_setallocf(L, alloc_hook, c);
+  lua_setallocf(L, c->direct ? hook_exact : hook_sampling, c);
   c->started = true;
 }
 
 void mp_alloc_stop(mp_ctx *c, lua_State *L)
 {
   void *ud;
+  lua_Alloc f = lua_getallocf(L, &ud);
   /* Somebody put an allocator over ours: it must stay where it is. */
-  if (lua_getallocf(L, &ud) != alloc_hook || ud != c) return;
+  if ((f != hook_exact && f != hook_sampling) || ud != c) return;
   lua_setallocf(L, c->allocf, c->allocd);
   c->started = false;
 }

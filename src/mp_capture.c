@@ -57,7 +57,7 @@ void mp_capture_mutex(bool lock)
   else pthread_mutex_unlock(&dump_mutex);
 }
 
-void mp_capture_lock(mp_ctx *c)
+bool mp_capture_open(mp_ctx *c)
 {
   mp_capture_mutex(true);
   if (mp_dump_region == NULL) {
@@ -65,6 +65,15 @@ void mp_capture_lock(mp_ctx *c)
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p != MAP_FAILED) mp_dump_region = p;
   }
+  mp_capture_mutex(false);
+  /* The VM frees it when the timer is stopped: the hook must see that. */
+  mp_live_watch(&c->live, mp_dump_region);
+  return mp_dump_region != NULL;
+}
+
+void mp_capture_lock(mp_ctx *c)
+{
+  mp_capture_mutex(true);
   if (c->vm.proved) saved_total = *mp_vm_total(&c->vm);
   saved_allocf = lua_getallocf(c->anchor, &saved_allocd);
   lua_setallocf(c->anchor, dump_alloc, c);
@@ -239,7 +248,7 @@ static uint64_t frame_hash(const mp_vmframe *f)
 }
 
 /* Dumps the stack and interns each of its frames. */
-static bool dump_frames(mp_ctx *c, const mp_where *w, const mp_vmframe *vf,
+static bool dump_frames(mp_ctx *c, mp_where *w, const mp_vmframe *vf,
 			int n, uint32_t *ids)
 {
   size_t len, names = 0;
@@ -251,7 +260,7 @@ static bool dump_frames(mp_ctx *c, const mp_where *w, const mp_vmframe *vf,
     shown_source(vf[i].proto, &srclen);
     names += 2 * srclen;
   }
-  if (names > DUMP_NAMES || mp_dump_region == NULL) return false;
+  if (names > DUMP_NAMES) return false;
   t.p = mp_vm_dump(&c->vm, w, DUMP_FORMAT, n, &len);
   t.end = t.p + len;
   for (i = 0; i < n; i++) {
@@ -271,7 +280,26 @@ static bool dump_frames(mp_ctx *c, const mp_where *w, const mp_vmframe *vf,
   return true;
 }
 
-static uint32_t verified_stack(mp_ctx *c, const mp_where *w)
+/* Calls that a report does not tell apart get one id. */
+static void learn_sites(mp_ctx *c, const mp_vmframe *vf, int n,
+			const uint32_t *ids)
+{
+  int i;
+  for (i = 0; i + 1 < n; i++) {
+    const mp_frame *callee = &c->stacks.frames[ids[i]];
+    const mp_frame *caller = &c->stacks.frames[ids[i + 1]];
+    uint64_t id = mp_mix(1, vf[i + 1].func);
+    uint32_t k;
+    if (!vf[i].called || vf[i + 1].pc == 0) continue;
+    id = mp_mix(id, (uint32_t)caller->line);
+    id = mp_mix(id, callee->name ? callee->namelen : UINT64_MAX);
+    for (k = 0; callee->name != NULL && k < callee->namelen; k++)
+      id = mp_mix(id, (uint8_t)callee->name[k]);
+    mp_vm_site(&c->vm, vf[i + 1].pc, id);
+  }
+}
+
+static uint32_t verified_stack(mp_ctx *c, mp_where *w)
 {
   mp_vmframe vf[MP_DEPTH];
   uint32_t ids[MP_DEPTH], stack = 0;
@@ -285,6 +313,7 @@ static uint32_t verified_stack(mp_ctx *c, const mp_where *w)
   }
   if (!known && !dump_frames(c, w, vf, n, ids))
     return pseudo_stack(c, "(stack too large)");
+  learn_sites(c, vf, n, ids);
   if (more) stack = pseudo_stack(c, "(more frames)");
   for (i = n - 1; i >= 0 && stack != MP_NONE; i--)
     stack = mp_stacks_push(&c->stacks, stack, ids[i]);
@@ -300,7 +329,6 @@ static uint32_t dumped_stack(mp_ctx *c, lua_State *L)
   char buf[64];
   text t;
   int n = 0;
-  if (mp_dump_region == NULL) return MP_NONE;
   t.p = luaJIT_profile_dumpstack(L, DUMP_FORMAT, MP_DEPTH, &len);
   t.end = t.p + len;
   while (n < MP_DEPTH && t.p < t.end) {
@@ -325,6 +353,7 @@ static uint32_t zone_now(mp_ctx *c)
   lua_State *Z = c->anchor;
   uint32_t zone = 0;
   int i, n;
+  if (mp_vm_noarray(&c->vm, c->zonetable)) return 0;
   if (lua_type(Z, 1) != LUA_TTABLE || (n = (int)lua_objlen(Z, 1)) == 0)
     return 0;
   if (n > MP_DEPTH) n = MP_DEPTH;
@@ -376,22 +405,15 @@ static uint32_t on_top(mp_ctx *c, uint32_t stack, const char *name)
   return id == MP_NONE ? MP_NONE : mp_stacks_push(&c->stacks, stack, id);
 }
 
-static uint32_t capture(mp_ctx *c, lua_State *L, int state, const char *top)
+static uint32_t capture(mp_ctx *c, mp_where *w, int state, const char *top)
 {
-  uint32_t zone, row, stack;
-  uint64_t key;
-  mp_cached *hit;
-  mp_where w;
-  if (!mp_vm_where(&c->vm, L, &w))
-    return pseudo_row(c, top ? top : "(no Lua function)", state);
-  zone = zone_now(c);
-  key = mp_mix(mp_vm_key(&c->vm, &w) + c->generation,
-	       (uint64_t)zone << 16 | (uint64_t)(top != NULL) << 8 |
-	       (uint8_t)state);
-  hit = &c->cache[key & c->cachemask];
+  uint32_t zone = zone_now(c), row, stack;
+  uint64_t key = mp_mix(mp_vm_key(&c->vm, w) + c->generation, (uint64_t)zone << 16 |
+			(uint64_t)(top != NULL) << 8 | (uint8_t)state);
+  mp_cached *hit = &c->cache[key & c->cachemask];
   if (hit->key == key && hit->row != 0) return hit->row;
   mp_capture_lock(c);
-  stack = on_top(c, verified_stack(c, &w), top);
+  stack = on_top(c, verified_stack(c, w), top);
   mp_capture_unlock(c);
   row = row_of(c, stack, zone, state);
   hit->key = key;
@@ -401,8 +423,11 @@ static uint32_t capture(mp_ctx *c, lua_State *L, int state, const char *top)
 
 uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state)
 {
+  mp_where w;
   uint32_t row;
-  if (c->vm.proved) return capture(c, L, state, NULL);
+  if (c->vm.proved)
+    return mp_vm_where(&c->vm, L, &w) ? capture(c, &w, state, NULL) :
+	   pseudo_row(c, "(no Lua function)", state);
   mp_capture_lock(c);
   row = row_of(c, dumped_stack(c, L), zone_now(c), state);
   mp_capture_unlock(c);
@@ -411,24 +436,27 @@ uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state)
 
 uint32_t mp_capture_running(mp_ctx *c)
 {
-  int state = mp_vm_state(&c->vm);
-  lua_State *L = mp_vm_thread(&c->vm);
   const char *top = NULL;
-  if (L == NULL) return pseudo_row(c, "(thread not known)", state);
+  mp_where w;
+  int state;
+  if (!mp_vm_running(&c->vm, &w, &state))
+    return pseudo_row(c, w.L ? "(no Lua function)" : "(thread not known)",
+		      state);
   /* What these two allocate for themselves is not the program's line's. */
   if (state == 'G') {
     top = "(garbage collector)";
-  } else if (mp_vm_compiling(&c->vm, L)) {
+  } else if (w.compiling) {
     top = "(JIT compiler)";
     state = 'J';
   } else if (state == 'J') {
     state = 'I';  /* The interpreter, while a trace is recorded. */
   }
-  return capture(c, L, state, top);
+  return capture(c, &w, state, top);
 }
 
 void mp_capture_forget(mp_ctx *c)
 {
   c->generation++;
+  mp_vm_forget(&c->vm);
   mp_map_clear(&c->frames);
 }

@@ -148,9 +148,8 @@ static void after_fork(void)
     c->out.dev = 0;  /* The file is the parent's: open another one. */
     c->out.ino = 0;
     mp_counts_restart(&c->counts);
-    c->cpu_samples = c->heap_samples = 0;
-    c->allocs = c->alloc_bytes = c->frees = c->free_bytes = c->cycles = 0;
-    c->peak = c->inuse;
+    mp_alloc_restart(c);
+    c->cpu_samples = 0;
     c->cpu0 = mp_timer_cpu();
     c->wall0 = mp_timer_wall();
     c->started_at = (double)time(NULL);

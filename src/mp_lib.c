@@ -33,6 +33,7 @@ static void ctx_free(mp_ctx *c)
   mp_map_free(&c->frames);
   free(c->samples);
   free(c->cache);
+  free(c->vm.sites);
   free(c->options);
   free(c->luajit);
   free(c->os);
@@ -135,6 +136,7 @@ static void make_anchor(mp_ctx *c, lua_State *L)
     mp_ctx_note(c, "no zones: the module jit.zone cannot be loaded");
   }
   lua_checkstack(c->anchor, 4);
+  c->zonetable = lua_istable(L, -1) ? lua_topointer(L, -1) : NULL;
   lua_xmove(L, c->anchor, 1);
 }
 
@@ -167,10 +169,11 @@ static const char *ctx_open(mp_ctx *c, lua_State *L, const char *options,
   c->options = strdup(options);
   c->cache = calloc(slots, sizeof(*c->cache));
   c->cachemask = slots - 1;
+  c->vm.sites = calloc(MP_VM_SITES, sizeof(*c->vm.sites));
   c->cwd = getcwd(NULL, 0);
   if (c->cwd == NULL) c->cwd = strdup("/");
-  if (!mp_live_init(&c->live) || c->options == NULL || c->cache == NULL ||
-      c->cwd == NULL)
+  if (!mp_live_init(&c->live, c->exact) || c->options == NULL || c->cache == NULL ||
+      c->vm.sites == NULL || c->cwd == NULL || !mp_capture_open(c))
     return "not enough memory";
   *err = mp_output_open(&c->out, out, c->cwd);
   if (*err != 0) {

@@ -67,9 +67,10 @@ static bool set_slots(mp_live *l, uint32_t n)
   return true;
 }
 
-bool mp_live_init(mp_live *l)
+bool mp_live_init(mp_live *l, bool dense)
 {
   memset(l, 0, sizeof(*l));
+  if (dense) memset(l->filter, 255, sizeof(l->filter));
   return set_slots(l, SLOTS_MIN);
 }
 
@@ -93,15 +94,28 @@ static mp_leaf *leaf_new(mp_live *l)
   return leaf;
 }
 
+/* The leaf of a page that was looked for not long ago, or NULL. */
+static mp_leaf *last_leaf(const mp_live *l, uint64_t page)
+{
+  uint32_t i = page & (MP_LIVE_LAST - 1);
+  return l->last[i].page == page ? l->last[i].leaf : NULL;
+}
+
+static void set_last(mp_live *l, uint64_t page, mp_leaf *leaf)
+{
+  uint32_t i = page & (MP_LIVE_LAST - 1);
+  l->last[i].page = page;
+  l->last[i].leaf = leaf;
+}
+
 /* The leaf of a page, made if there is none. NULL: no memory. */
 static mp_leaf *leaf_get(mp_live *l, uint64_t page)
 {
+  mp_leaf *leaf = last_leaf(l, page);
   uint32_t i;
-  uint8_t *filter = &l->filter[mp_live_hash(page)];
-  if (l->lastleaf != NULL && l->lastpage == page) return l->lastleaf;
+  if (leaf != NULL) return leaf;
   i = find_slot(l, page);
   if (l->leaves[i] == NULL) {
-    mp_leaf *leaf;
     if (l->npages >= l->mask / 2) {
       if (!set_slots(l, (l->mask + 1) * 2)) return NULL;
       i = find_slot(l, page);
@@ -110,11 +124,9 @@ static mp_leaf *leaf_get(mp_live *l, uint64_t page)
     l->pages[i] = page;
     l->leaves[i] = leaf;
     l->npages++;
-    if (*filter < 255) ++*filter;
   }
-  l->lastpage = page;
-  l->lastleaf = l->leaves[i];
-  return l->lastleaf;
+  set_last(l, page, l->leaves[i]);
+  return l->leaves[i];
 }
 
 /* Empties a slot and moves those behind it up, so that no search stops at
@@ -136,13 +148,11 @@ static void remove_slot(mp_live *l, uint32_t i)
 
 static void leaf_drop(mp_live *l, uint64_t page, mp_leaf *leaf)
 {
-  uint8_t *filter = &l->filter[mp_live_hash(page)];
   remove_slot(l, find_slot(l, page));
   leaf->next = l->freeleaves;
   l->freeleaves = leaf;
   l->npages--;
-  l->lastleaf = NULL;
-  if (*filter < 255) --*filter;
+  set_last(l, page, NULL);
 }
 
 uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)
@@ -154,8 +164,10 @@ uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)
   old = *cell;
   *cell = id;
   if (old == 0) {
+    uint8_t *filter = &l->filter[mp_live_hash(addr)];
     leaf->count++;
     l->count++;
+    if (*filter < 255) ++*filter;
   }
   return old;
 }
@@ -163,21 +175,27 @@ uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)
 uint32_t mp_live_find(mp_live *l, const void *addr)
 {
   uint64_t page = page_of(addr);
-  mp_leaf *leaf = l->lastleaf;
+  mp_leaf *leaf = last_leaf(l, page);
+  uint8_t *filter = &l->filter[mp_live_hash(addr)];
   uint32_t *cell, id;
-  if (leaf == NULL || l->lastpage != page) {
+  if (leaf == NULL) {
     leaf = l->leaves[find_slot(l, page)];
     if (leaf == NULL) return 0;
-    l->lastpage = page;
-    l->lastleaf = leaf;
+    set_last(l, page, leaf);
   }
   cell = cell_of(leaf, addr);
   id = *cell;
   if (id == 0) return 0;
   *cell = 0;
+  if (*filter < 255) --*filter;
   l->count--;
   if (--leaf->count == 0) leaf_drop(l, page, leaf);
   return id;
+}
+
+void mp_live_watch(mp_live *l, const void *addr)
+{
+  l->filter[mp_live_hash(addr)] = 255;
 }
 
 size_t mp_live_memory(const mp_live *l)

@@ -19,7 +19,8 @@
 
 #define MP_LIVE_PAGE	12	/* Bits of an address within its page. */
 #define MP_LIVE_CELLS	256	/* Cells in a page. */
-#define MP_LIVE_FILTER	4096	/* A power of two. */
+#define MP_LIVE_LAST	64	/* A power of two. */
+#define MP_LIVE_FILTER	8192	/* A power of two. */
 
 typedef struct mp_leaf {
   uint32_t count;		/* Cells in use. */
@@ -28,9 +29,11 @@ typedef struct mp_leaf {
 } mp_leaf;
 
 typedef struct mp_live {
-  uint8_t filter[MP_LIVE_FILTER];  /* Pages with that hash; 255: or more. */
-  uint64_t lastpage;		/* Page that was looked for last... */
-  mp_leaf *lastleaf;		/* ...and its leaf, or NULL. */
+  uint8_t filter[MP_LIVE_FILTER];  /* Objects with that hash; 255: or more. */
+  struct {
+    uint64_t page;
+    mp_leaf *leaf;		/* Or NULL. */
+  } last[MP_LIVE_LAST];		/* Pages looked for last, by their number. */
   uint64_t *pages;		/* Slots of the hash table: page numbers, */
   mp_leaf **leaves;		/* and their leaves; NULL: empty slot. */
   uint32_t mask;		/* Slots - 1. */
@@ -41,17 +44,25 @@ typedef struct mp_live {
   size_t nslabs;
 } mp_live;
 
-static inline uint32_t mp_live_hash(uint64_t page)
+static inline uint32_t mp_live_hash(const void *addr)
 {
-  return (uint32_t)((page * UINT64_C(0x9e3779b97f4a7c15)) >> 40) &
+  uint64_t cell = (uint64_t)(uintptr_t)addr >> 4;
+  return (uint32_t)((cell * UINT64_C(0x9e3779b97f4a7c15)) >> 40) &
 	 (MP_LIVE_FILTER - 1);
+}
+
+/* Whether the object at addr may be in the table. */
+static inline bool mp_live_may(const mp_live *l, const void *addr)
+{
+  return l->filter[mp_live_hash(addr)] != 0;
 }
 
 /* mp_live_take where the filter does not say "not sampled" at once. */
 uint32_t mp_live_find(mp_live *l, const void *addr);
 
-/* Makes an empty table; takes little memory. False: no memory. */
-bool mp_live_init(mp_live *l);
+/* Makes an empty table; takes little memory. dense: every object will be in
+** it, so that it is not worth while to filter. False: no memory. */
+bool mp_live_init(mp_live *l, bool dense);
 
 /* Remembers id (not 0) for the object at addr. Returns 0, or the id that was
 ** replaced, or MP_LIVE_NOMEM. */
@@ -61,9 +72,11 @@ uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id);
 /* Forgets the object at addr and returns its id; 0: it was not sampled. */
 static inline uint32_t mp_live_take(mp_live *l, const void *addr)
 {
-  uint64_t page = (uint64_t)(uintptr_t)addr >> MP_LIVE_PAGE;
-  return l->filter[mp_live_hash(page)] == 0 ? 0 : mp_live_find(l, addr);
+  return mp_live_may(l, addr) ? mp_live_find(l, addr) : 0;
 }
+
+/* From now on mp_live_may says yes for that address. */
+void mp_live_watch(mp_live *l, const void *addr);
 
 /* Bytes of memory in use, without the table itself. */
 size_t mp_live_memory(const mp_live *l);

@@ -61,20 +61,21 @@ static void push_cpu(lua_State *L, mp_ctx *c)
 
 static void push_heap(lua_State *L, mp_ctx *c)
 {
+  double inuse = (double)mp_alloc_inuse(c), waiting = 0;
+  double bytes = (double)mp_alloc_bytes(c);
   uint32_t id;
-  double waiting = 0;
   for (id = c->waiting; id != 0; id = c->samples[id].next) waiting++;
   lua_newtable(L);
   set_bool(L, "enabled", true);
   set_number(L, "alloc_objects", (double)c->allocs);
-  set_number(L, "alloc_bytes", (double)c->alloc_bytes);
+  set_number(L, "alloc_bytes", bytes);
   set_number(L, "free_objects", (double)c->frees);
-  set_number(L, "free_bytes", (double)c->free_bytes);
+  set_number(L, "free_bytes", bytes - (inuse - (double)c->inuse0));
   set_number(L, "samples", (double)c->heap_samples);
   set_number(L, "dropped", (double)c->dropped + waiting);
   set_number(L, "period", c->exact ? 1 : c->period.mean);
   set_bool(L, "adaptive", c->period.adaptive);
-  set_number(L, "inuse", (double)c->inuse);
+  set_number(L, "inuse", inuse);
   set_number(L, "peak", (double)c->peak);
   if (c->vm.proved) set_number(L, "gc_cycles", (double)c->cycles);
 }

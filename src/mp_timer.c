@@ -47,13 +47,7 @@ static void on_safepoint(void *data, lua_State *L, int samples, int vmstate)
   if (mp_end_signalled()) mp_end_by_signal();
 }
 
-static mp_ctx *timer_owner(void)
-{
-  mp_ctx *c;
-  for (c = mp_end_list(); c != NULL; c = c->next)
-    if (c->timer) return c;
-  return NULL;
-}
+static mp_ctx *owner;		/* Who has the timer. */
 
 /* Whether somebody else runs the interval timer or listens to its signal. */
 static bool timer_taken(void)
@@ -77,13 +71,14 @@ static void timer_begin(mp_ctx *c, lua_State *L, const char *lines)
   signal(SIGPROF, SIG_IGN);
   luaJIT_profile_start(L, mode, on_safepoint, c);
   c->timer = true;
+  owner = c;
 }
 
 int mp_timer_start(mp_ctx *c, lua_State *L)
 {
   int err = 0;
   mp_capture_mutex(true);
-  if (timer_owner() != NULL) {
+  if (owner != NULL) {
     /* Only sets the line mode of this VM. */
     luaJIT_profile_start(L, "l", on_safepoint, c);
     mp_ctx_note(c, "no CPU samples while another Lua state of this process "
@@ -104,8 +99,9 @@ void mp_timer_stop(mp_ctx *c, lua_State *L)
   mp_capture_mutex(true);
   luaJIT_profile_stop(L);
   c->timer = false;
+  owner = NULL;
   for (heir = mp_end_list(); heir != NULL; heir = heir->next)
-    if (heir != c && !heir->done && heir->pid == c->pid) {
+    if (heir != c && heir->started && !heir->done && heir->pid == c->pid) {
       /* Its line mode is on already; another one would flush its traces,
       ** and its thread may be running them. */
       timer_begin(heir, heir->anchor, "");

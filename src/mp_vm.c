@@ -32,6 +32,8 @@ enum {				/* Types of objects (gct). */
 #define OBJ_MARKED	8	/* uint8_t: colour bits, 3 of them white. */
 #define OBJ_GCT		9	/* uint8_t: type of object. */
 
+#define TAB_ASIZE	48	/* uint32_t: slots of the array part. */
+
 #define STR_LEN		20	/* uint32_t */
 #define STR_DATA	24
 
@@ -126,6 +128,11 @@ static bool peek(void *to, const void *from, size_t n)
   return ok;
 }
 
+bool mp_vm_noarray(const mp_vm *vm, const void *table)
+{
+  return vm->proved && table != NULL && AT(uint32_t, table, TAB_ASIZE) == 0;
+}
+
 /* -- The running thread and the VM state --------------------------------- */
 
 static int32_t vm_state(const mp_vm *vm)
@@ -133,33 +140,37 @@ static int32_t vm_state(const mp_vm *vm)
   return AT(volatile int32_t, vm->g, vm->vmstate);
 }
 
-int mp_vm_state(const mp_vm *vm)
+static int state_letter(const mp_vm *vm)
 {
   int32_t st = vm_state(vm);
   return st >= 0 || st == VM_EXIT ? 'N' : st == VM_INTERP ? 'I' : st == VM_C ? 'C' :
 	 st == VM_GC ? 'G' : 'J';
 }
 
-lua_State *mp_vm_thread(const mp_vm *vm)
+static lua_State *running_thread(mp_vm *vm)
 {
-  char *L = AT(char *, vm->g, vm->curl);
-  if (L == NULL || L == vm->dead || ((uintptr_t)L & 7) ||
-      obj_gct(L) != GCT_THREAD || AT(char *, L, L_GLREF) != vm->g)
+  char *L = AT(char *, vm->g, vm->curl), *cf;
+  if (L == NULL || ((uintptr_t)L & 7) || obj_gct(L) != GCT_THREAD ||
+      AT(char *, L, L_GLREF) != vm->g)
     return NULL;
   /* A thread that is not running: C code resumed it and goes on by itself. */
-  if (AT(void *, L, L_CFRAME) == NULL) return NULL;
+  cf = CF_RAW(AT(void *, L, L_CFRAME));
+  if (cf == NULL) return NULL;
+  if (L == vm->dead) {  /* Or a new one, in its place, that runs. */
+    char *here = __builtin_frame_address(0);
+    if (cf < here || cf > here + (8 << 20) || AT(char *, cf, CF_L) != L)
+      return NULL;
+    vm->dead = NULL;
+  }
   return (lua_State *)L;
 }
 
 /* The compiler works inside a protected C call: that C frame has no result
 ** count, but an offset into the stack. While a trace is recorded, the VM state
 ** says so for what the interpreter executes, too. */
-bool mp_vm_compiling(const mp_vm *vm, lua_State *L)
+static bool is_compiling(int32_t st, const char *cf)
 {
-  int32_t st = vm_state(vm);
-  const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
-  return (st == VM_INTERP || st < VM_EXIT) && cf != NULL &&
-	 AT(int32_t, cf, CF_NRES) < 0;
+  return (st == VM_INTERP || st < VM_EXIT) && AT(int32_t, cf, CF_NRES) < 0;
 }
 
 /* The C frame that the top function runs in. */
@@ -295,22 +306,23 @@ static void find_traces(mp_vm *vm, lua_State *L, uint32_t n)
   }
 }
 
-/* The trace whose machine code called the C function that we are in. While
-** the collector runs, its number is not at hand: look at all of them. */
-static const char *running_trace(mp_vm *vm, lua_State *L)
+/* The trace whose machine code called the C function that we are in, and the
+** address it will return to. While the collector runs, the trace's number is
+** not at hand: look at all of them. */
+static const char *running_trace(mp_vm *vm, lua_State *L, int32_t n,
+				 uint64_t *ret)
 {
-  int32_t n = vm_state(vm);
   const char *T;
   uint32_t i, size;
   if (n > 0 && vm->traces == 0) find_traces(vm, L, (uint32_t)n);
   if (vm->traces == 0) return NULL;
   if (n > 0) {
     T = trace_get(vm, (uint32_t)n);
-    return T && trace_has(T, trace_ret(L, T)) ? T : NULL;
+    return T && trace_has(T, *ret = trace_ret(L, T)) ? T : NULL;
   }
   size = AT(uint32_t, vm->g, vm->traces + 12);
   for (i = 1; i < size; i++)
-    if ((T = trace_get(vm, i)) != NULL && trace_has(T, trace_ret(L, T)))
+    if ((T = trace_get(vm, i)) != NULL && trace_has(T, *ret = trace_ret(L, T)))
       return T;
   return NULL;
 }
@@ -372,51 +384,90 @@ static bool exit_snap(const mp_vm *vm, mp_where *w, uint64_t pc)
 bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w)
 {
   slot *jbase = AT(slot *, vm->g, vm->curl + 8);
+  int32_t st = vm_state(vm);
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
-  memset(w, 0, sizeof(*w));
   w->L = L;
-  w->base = AT(slot *, L, L_BASE);
+  w->trace = w->snap = NULL;
+  w->lost = w->compiling = false;
   if (cf == NULL) return false;
   if (jbase != NULL) {
     w->base = jbase;
-    w->trace = running_trace(vm, L);
-    if (w->trace != NULL) {
-      w->ret = trace_ret(L, w->trace);
-      w->snap = find_snap(w->trace, w->ret);
-    }
-    w->lost = w->snap == NULL;
+    w->trace = running_trace(vm, L, st, &w->pc);
+    w->lost = w->trace == NULL;
   } else {
-    w->compiling = mp_vm_compiling(vm, L);
+    w->base = AT(slot *, L, L_BASE);
+    w->compiling = is_compiling(st, cf);
     w->pc = top_pc(top_cframe(L, w->compiling));
-    if (vm_state(vm) == VM_EXIT) w->lost = !exit_snap(vm, w, w->pc);
+    if (st == VM_EXIT) w->lost = !exit_snap(vm, w, w->pc);
   }
   return w->base > AT(slot *, L, L_STACK) + 2;
 }
 
+bool mp_vm_running(mp_vm *vm, mp_where *w, int *state)
+{
+  lua_State *L = running_thread(vm);
+  *state = state_letter(vm);
+  w->L = L;
+  return L != NULL && mp_vm_where(vm, L, w);
+}
+
+static mp_vmsite *site_slot(const mp_vm *vm, uint64_t pc)
+{
+  return &vm->sites[pc >> 2 & (MP_VM_SITES - 1)];
+}
+
+void mp_vm_site(mp_vm *vm, uint64_t pc, uint64_t id)
+{
+  *site_slot(vm, pc) = (mp_vmsite){ pc, id };
+}
+
+void mp_vm_forget(mp_vm *vm)
+{
+  memset(vm->sites, 0, MP_VM_SITES * sizeof(*vm->sites));
+}
+
+/* One more word of a key: a polynomial, cheap because it waits for nothing
+** but the multiplication before. */
+static uint64_t key_word(uint64_t h, uint64_t w)
+{
+  return (h + w) * UINT64_C(0xd1342543de82ef95);
+}
+
+/* The frame whose link is no PC. Returns the frame below it. */
+static slot *key_other(const mp_where *w, slot *f, uint64_t *h)
+{
+  slot *below = (slot *)((char *)f - LINK_DELTA(*f));
+  if (LINK_ISCONT(*f))
+    *h = key_word(*h, f[-2]);
+  else if (LINK_ISC(*f) && below > AT(slot *, w->L, L_STACK) + 1 &&
+	   is_lua(below[-1]))
+    *h = key_word(*h, cframe_pc(w->L, w->base - 1, f));
+  return below;
+}
+
+/* A function is known by the link of the frame above it, if that is a PC; so
+** only the top function and those that called through C are looked at. */
 uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w)
 {
-  slot *stack = AT(slot *, w->L, L_STACK), *f = w->base - 1;
-  uint64_t h = w->trace ? (uint64_t)(uintptr_t)w->snap : w->pc;
-  int n = 0;
-  (void)vm;
-  h = mp_mix(h + w->lost, (uint64_t)(uintptr_t)w->trace);
-  for (; f > stack + 1; n++) {
+  slot *bot = AT(slot *, w->L, L_STACK) + 1, *f = w->base - 1;
+  uint64_t h = key_word(w->pc + w->lost, (uint64_t)(uintptr_t)w->trace);
+  bool look = true;
+  int n;
+  for (n = 0; f > bot && n < MP_DEPTH; n++) {
     uint64_t link = *f;
-    if (n >= MP_DEPTH) return mp_mix(h, 1);
-    if (TAG(f[-1]) == TAGFUNC)
-      h = mp_mix(h, func_id(PTR(f[-1])) * 3 + link);
+    if (look && TAG(f[-1]) == TAGFUNC) h = key_word(h, func_id(PTR(f[-1])));
     if (LINK_ISLUA(link)) {
+      const mp_vmsite *s = site_slot(vm, link);
       f -= 2 + AT(uint8_t, link, -4 + 1);
+      h = key_word(h, s->pc == link ? s->id : link);
+      look = false;
     } else {
-      slot *below = (slot *)((char *)f - LINK_DELTA(link));
-      if (LINK_ISCONT(link))
-	h = mp_mix(h, f[-2]);
-      else if (LINK_ISC(link) && below > stack + 1 && is_lua(below[-1]))
-	h = mp_mix(h, cframe_pc(w->L, w->base - 1, f));
-      f = below;
+      h = key_word(h, link);
+      f = key_other(w, f, &h);
+      look = true;
     }
   }
-  return h;
+  return mp_mix(h, f > bot);
 }
 
 /* -- A stack to look at -------------------------------------------------- */
@@ -591,15 +642,16 @@ static bool view_functions(const mp_vm *vm, const mp_where *w, slot *f,
   return false;
 }
 
-/* Prepares the view for a place on a trace. False: the trace's frames cannot
-** be had; the view then has the frames from the trace's base on. */
-static bool view_trace(const mp_vm *vm, const mp_where *w)
+/* Prepares the view for a place on a trace. Where the trace's frames cannot be
+** had, the view has the frames from the trace's base on. */
+static bool view_trace(const mp_vm *vm, mp_where *w)
 {
   slot *stack = AT(slot *, w->L, L_STACK);
   slot *low = lowest_slot(w->L, w->base - 1), *vstack, *frame;
   uint32_t baseofs = 0;
   uint64_t pc = 0;
   bool ok;
+  if (w->snap == NULL && w->trace != NULL) w->snap = find_snap(w->trace, w->pc);
   if (w->snap != NULL) pc = snap_pc(w->trace, w->snap, &baseofs) + 4;
   view.nfuncs = 0;
   view_thread(w->L, top_cframe(w->L, false), pc);
@@ -634,7 +686,7 @@ static bool pc_in_trace(const mp_vm *vm, uint64_t pc)
 }
 
 /* Prepares the view. False: the stack cannot be read. */
-static bool view_make(const mp_vm *vm, const mp_where *w)
+static bool view_make(const mp_vm *vm, mp_where *w)
 {
   const char *pt;
   slot fn = w->base[-2];
@@ -660,6 +712,7 @@ static bool frame_describe(const mp_vm *vm, slot *f, slot *next,
   out->proto = func_proto(fn);
   out->func = func_id(fn);
   out->pc = out->site = 0;
+  out->called = false;
   if (out->proto == NULL) return true;
   out->pc = frame_pc(view.L, next);
   if (out->pc != 0 && !proto_has(out->proto, out->pc) &&
@@ -668,8 +721,7 @@ static bool frame_describe(const mp_vm *vm, slot *f, slot *next,
   return true;
 }
 
-int mp_vm_frames(const mp_vm *vm, const mp_where *w, mp_vmframe *out,
-		 bool *more)
+int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *out, bool *more)
 {
   slot *f, *next = NULL, *bot;
   bool varg = false;
@@ -684,8 +736,11 @@ int mp_vm_frames(const mp_vm *vm, const mp_where *w, mp_vmframe *out,
       if (view.L != w->L) f[-1] = MKTHREAD(view.L);
     } else if (!varg) {
       mp_vmframe fr;
-      if (!frame_describe(vm, f, next, &fr)) return n > 0 ? -1 : -1;
-      if (n > 0) out[n - 1].site = fr.pc ^ (*next & 7) << 56;
+      if (!frame_describe(vm, f, next, &fr)) return -1;
+      if (n > 0) {
+	out[n - 1].site = fr.pc ^ (*next & 7) << 56;
+	out[n - 1].called = LINK_ISLUA(*next);
+      }
       if (n == MP_DEPTH) {
 	*more = true;
 	break;
@@ -829,6 +884,18 @@ static bool prove_collector(mp_vm *vm, lua_State *L)
   return ok && *mp_vm_total(vm) >= total && *mp_vm_total(vm) - total < 4096;
 }
 
+/* Tables: the size of the array part, slot 0 included. */
+static bool prove_table(lua_State *L)
+{
+  bool ok;
+  lua_createtable(L, 11, 0);
+  lua_createtable(L, 0, 4);
+  ok = AT(uint32_t, lua_topointer(L, -2), TAB_ASIZE) == 12 &&
+       AT(uint32_t, lua_topointer(L, -1), TAB_ASIZE) == 0;
+  lua_pop(L, 2);
+  return ok;
+}
+
 /* Functions and prototypes: one of known lines and name. */
 static bool prove_proto(lua_State *L)
 {
@@ -864,6 +931,8 @@ void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
     vm->why = "the running thread could not be found";
   else if (!prove_collector(vm, L))
     vm->why = "the layout of the collector's state is not the known one";
+  else if (!prove_table(L))
+    vm->why = "the layout of tables is not the known one";
   else if (!prove_proto(L))
     vm->why = "the layout of functions is not the known one";
   else
@@ -881,19 +950,15 @@ void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
   vm->why = "this processor's layout is not known";
 }
 
-int mp_vm_state(const mp_vm *vm) { (void)vm; return 'I'; }
-
-lua_State *mp_vm_thread(const mp_vm *vm) { (void)vm; return NULL; }
-
-bool mp_vm_compiling(const mp_vm *vm, lua_State *L)
-{
-  (void)vm; (void)L;
-  return false;
-}
-
 bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w)
 {
   (void)vm; (void)L; (void)w;
+  return false;
+}
+
+bool mp_vm_running(mp_vm *vm, mp_where *w, int *state)
+{
+  (void)vm; (void)w; (void)state;
   return false;
 }
 
@@ -903,11 +968,23 @@ uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w)
   return 0;
 }
 
-int mp_vm_frames(const mp_vm *vm, const mp_where *w, mp_vmframe *f,
-		 bool *more)
+void mp_vm_site(mp_vm *vm, uint64_t pc, uint64_t id)
+{
+  (void)vm; (void)pc; (void)id;
+}
+
+void mp_vm_forget(mp_vm *vm) { (void)vm; }
+
+int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *f, bool *more)
 {
   (void)vm; (void)w; (void)f; (void)more;
   return -1;
+}
+
+bool mp_vm_noarray(const mp_vm *vm, const void *table)
+{
+  (void)vm; (void)table;
+  return false;
 }
 
 const char *mp_vm_dump(const mp_vm *vm, const mp_where *w, const char *fmt,

@@ -19,6 +19,15 @@
 
 #define MP_DEPTH 100		/* Frames kept of a stack, from the top. */
 
+/* A call, as far as it matters for what a report shows: calls that differ in
+** neither the line nor the callee's name have one id. */
+#define MP_VM_SITES 1024	/* A power of two. */
+
+typedef struct mp_vmsite {
+  uint64_t pc;			/* Return address: a PC, or 0. */
+  uint64_t id;
+} mp_vmsite;
+
 typedef struct mp_vm {
   bool proved;			/* The layout below may be used. */
   const char *why;		/* If not: why not. Static string. */
@@ -27,6 +36,7 @@ typedef struct mp_vm {
   uint32_t curl;		/* Offset of cur_L in the global state. */
   uint32_t vmstate;		/* Offset of vmstate. */
   uint32_t traces;		/* Offset of the trace array; 0: not met yet. */
+  mp_vmsite *sites;		/* MP_VM_SITES calls, by PC; the owner's. */
 } mp_vm;
 
 /* One frame as it was verified, enough to recognise it and to name it. */
@@ -35,16 +45,16 @@ typedef struct mp_vmframe {
   uint64_t func;		/* Identity of the function. */
   uint64_t pc;			/* Where it is, or 0: not known. */
   uint64_t site;		/* Where it was called from. */
+  bool called;			/* By a Lua call: the frame below has its PC. */
 } mp_vmframe;
 
-/* Where a thread is: the input of the two functions below. */
+/* Where a thread is: the input of the functions below. */
 typedef struct mp_where {
   lua_State *L;			/* The thread. */
   const char *trace;		/* Running trace (GCtrace), or NULL. */
-  uint64_t ret;			/* Return address into the trace. */
-  const char *snap;		/* Its snapshot. */
+  const char *snap;		/* Its snapshot, once it was looked for. */
   uint64_t *base;		/* Base of the interpreter's or trace's frame. */
-  uint64_t pc;			/* Where the top Lua function is, or 0. */
+  uint64_t pc;			/* Of the top Lua function, or in the trace. */
   bool lost;			/* On a trace of which nothing is known. */
   bool compiling;		/* In the JIT compiler. */
 } mp_where;
@@ -52,27 +62,33 @@ typedef struct mp_where {
 /* Proves the layout on the VM of L, in a call of the C function `self`. */
 void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self);
 
-/* VM state in luaJIT_profile_callback's letters: one of "NICGJ". Leaving a
-** trace is compiled code: what it allocates, the code would have. */
-int mp_vm_state(const mp_vm *vm);
-
-/* The running thread; NULL: it cannot be known. */
-lua_State *mp_vm_thread(const mp_vm *vm);
-
-/* Whether it is the JIT compiler that runs, L being the running thread. */
-bool mp_vm_compiling(const mp_vm *vm, lua_State *L);
-
-/* Finds out where L is. False: there is no Lua stack to look at. */
+/* Finds out where L, which is running, is. False: there is no Lua stack to
+** look at. */
 bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w);
+
+/* The same for the running thread, inside the allocator. w->L is NULL where
+** that cannot be known. *state: the VM state in luaJIT_profile_callback's
+** letters, one of "NICGJ"; leaving a trace is compiled code: what it
+** allocates, the code would have. */
+bool mp_vm_running(mp_vm *vm, mp_where *w, int *state);
 
 /* A hash that is equal for equal stacks, as long as no function prototype
 ** and no trace is freed. Cheap: a few loads for each frame. */
 uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w);
 
+/* Makes known that the call that returns to pc has that id. Recursion through
+** several calls on one line then has as many keys as it has depths. */
+void mp_vm_site(mp_vm *vm, uint64_t pc, uint64_t id);
+
+/* Prototypes were freed: no PC means what it meant. */
+void mp_vm_forget(mp_vm *vm);
+
 /* Verifies the frames, top first, into f[MP_DEPTH]; *more tells whether there
 ** are others below. Returns their number, or -1: the stack cannot be read. */
-int mp_vm_frames(const mp_vm *vm, const mp_where *w, mp_vmframe *f,
-		 bool *more);
+int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *f, bool *more);
+
+/* Whether a table is known to have an empty array part. */
+bool mp_vm_noarray(const mp_vm *vm, const void *table);
 
 /* luaJIT_profile_dumpstack over the frames that mp_vm_frames verified, on a
 ** trace too. The caller holds the dump lock (mp_capture.c). */
@@ -100,16 +116,13 @@ static inline uint8_t mp_vm_white(const mp_vm *vm)
   return *(volatile uint8_t *)(vm->g + 32) & 3;
 }
 
+/* Threads, prototypes and traces are at least that large. */
+#define MP_VM_LARGE	96
+
 /* The thread at `block` is being freed: do not look at it again. */
 static inline void mp_vm_freeing(mp_vm *vm, const void *block)
 {
   if (block == *(void **)(vm->g + vm->curl)) vm->dead = block;
-}
-
-/* A block was allocated: if it lies where a dead thread lay, it may be one. */
-static inline void mp_vm_allocated(mp_vm *vm, const void *block)
-{
-  if (block == vm->dead) vm->dead = NULL;
 }
 
 #endif

@@ -13,7 +13,7 @@ static void *at(uint64_t addr) { return (void *)(uintptr_t)addr; }
 START_TEST(take_returns_what_was_put_once)
 {
   mp_live l;
-  ck_assert(mp_live_init(&l));
+  ck_assert(mp_live_init(&l, false));
   ck_assert_uint_eq(mp_live_put(&l, at(0x10000), 7), 0);
   ck_assert_uint_eq(mp_live_take(&l, at(0x10010)), 0);
   ck_assert_uint_eq(mp_live_take(&l, at(0x20000)), 0);
@@ -28,7 +28,7 @@ END_TEST
 START_TEST(a_second_put_tells_what_it_replaced)
 {
   mp_live l;
-  ck_assert(mp_live_init(&l));
+  ck_assert(mp_live_init(&l, false));
   ck_assert_uint_eq(mp_live_put(&l, at(0x10000), 7), 0);
   ck_assert_uint_eq(mp_live_put(&l, at(0x10000), 8), 7);
   ck_assert_uint_eq(l.count, 1);
@@ -47,7 +47,7 @@ START_TEST(agrees_with_an_array)
   uint64_t rnd = 1;
   uint32_t i, live = 0;
   memset(model, 0, sizeof(model));
-  ck_assert(mp_live_init(&l));
+  ck_assert(mp_live_init(&l, false));
   for (i = 1; i <= 1000000; i++) {
     uint32_t cell;
     void *addr;
@@ -75,7 +75,7 @@ START_TEST(memory_for_each_object_is_bounded)
 {
   mp_live l;
   uint32_t i, n = 5000000;
-  ck_assert(mp_live_init(&l));
+  ck_assert(mp_live_init(&l, true));
   for (i = 1; i <= n; i++)
     ck_assert_uint_eq(mp_live_put(&l, at(0x7f0000000000 + 48ull * i), i), 0);
   ck_assert_uint_eq(l.count, n);
@@ -91,7 +91,7 @@ START_TEST(scattered_samples_are_cheap)
 {
   mp_live l;
   uint32_t i;
-  ck_assert(mp_live_init(&l));
+  ck_assert(mp_live_init(&l, false));
   for (i = 1; i <= 1000; i++) mp_live_put(&l, at(0x100000ull * i), i);
   ck_assert_uint_le(mp_live_memory(&l), 1500000);
   mp_live_free(&l);
@@ -103,11 +103,11 @@ START_TEST(no_memory_loses_nothing)
   mp_live l;
   uint32_t i, failures = 0;
   mp_mem_left = 0;
-  ck_assert(!mp_live_init(&l));
+  ck_assert(!mp_live_init(&l, false));
   mp_mem_left = 1;
-  ck_assert(!mp_live_init(&l));
+  ck_assert(!mp_live_init(&l, false));
   mp_mem_left = -1;
-  ck_assert(mp_live_init(&l));
+  ck_assert(mp_live_init(&l, false));
   for (i = 1; i <= 2000; i++) {
     mp_mem_left = 0;
     while (mp_live_put(&l, at(0x100000ull * i), i) == MP_LIVE_NOMEM)

@@ -1,0 +1,23 @@
+-- Matrices as tables of tables.
+local function matrix(n, f)
+  local m = {}
+  for i = 1, n do
+    local row = {}
+    for j = 1, n do row[j] = f(i, j) end
+    m[i] = row
+  end
+  return m
+end
+local function multiply(a, b, n)
+  return matrix(n, function(i, j)
+    local sum, row = 0, a[i]
+    for k = 1, n do sum = sum + row[k] * b[k][j] end
+    return sum
+  end)
+end
+local n = 300
+local a = matrix(n, function(i, j) return (i + j) % 7 end)
+local b = matrix(n, function(i, j) return (i * j) % 5 end)
+local c
+for _ = 1, 35 do c = multiply(a, b, n) end
+print(c[10][20], c[n][n])
