@@ -442,11 +442,8 @@ uint32_t mp_capture_running(mp_ctx *c)
   if (!mp_vm_running(&c->vm, &w, &state))
     return pseudo_row(c, w.L ? "(no Lua function)" : "(thread not known)",
 		      state);
-  /* What these two allocate for themselves is not the program's line's. */
-  if (state == 'G') {
-    top = "(garbage collector)";
-  } else if (w.compiling) {
-    top = "(JIT compiler)";
+  if (w.compiling) {
+    top = "(JIT compiler)";  /* What it allocates is no line's. */
     state = 'J';
   } else if (state == 'J') {
     state = 'I';  /* The interpreter, while a trace is recorded. */
