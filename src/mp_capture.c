@@ -3,7 +3,7 @@
 **
 ** LuaJIT's luaJIT_profile_dumpstack tells what the frames of a stack are
 ** called; it costs microseconds. So a stack that was seen before is
-** recognised by a key made of its raw words (mp_vm_key), and a frame that was
+** recognised by a key made of its raw words (mp_where), and a frame that was
 ** seen before by the words that its name and line depend on: only a stack
 ** with a new frame in it is dumped.
 **
@@ -408,7 +408,7 @@ static uint32_t on_top(mp_ctx *c, uint32_t stack, const char *name)
 static uint32_t capture(mp_ctx *c, mp_where *w, int state, const char *top)
 {
   uint32_t zone = zone_now(c), row, stack;
-  uint64_t key = mp_mix(mp_vm_key(&c->vm, w) + c->generation, (uint64_t)zone << 16 |
+  uint64_t key = mp_mix(w->key + c->generation, (uint64_t)zone << 16 |
 			(uint64_t)(top != NULL) << 8 | (uint8_t)state);
   mp_cached *hit = &c->cache[key & c->cachemask];
   if (hit->key == key && hit->row != 0) return hit->row;

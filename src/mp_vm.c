@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "mp_map.h"
 #include "mp_vm.h"
@@ -306,25 +307,44 @@ static void find_traces(mp_vm *vm, lua_State *L, uint32_t n)
   }
 }
 
+/* Unwinding the C stack from here: the innermost return into a trace. */
+typedef struct unwound {
+  const mp_vm *vm;
+  const char *trace;
+  uint64_t ret;
+} unwound;
+
+static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
+				       void *data)
+{
+  unwound *u = data;
+  uint32_t i, size = AT(uint32_t, u->vm->g, u->vm->traces + 12);
+  u->ret = _Unwind_GetIP(context);
+  for (i = 1; i < size; i++) {
+    u->trace = trace_get(u->vm, i);
+    if (u->trace != NULL && trace_has(u->trace, u->ret))
+      return _URC_END_OF_STACK;
+  }
+  u->trace = NULL;
+  return _URC_NO_REASON;
+}
+
 /* The trace whose machine code called the C function that we are in, and the
 ** address it will return to. While the collector runs, the trace's number is
-** not at hand: look at all of them. */
+** not at hand. */
 static const char *running_trace(mp_vm *vm, lua_State *L, int32_t n,
 				 uint64_t *ret)
 {
-  const char *T;
-  uint32_t i, size;
+  unwound u = { vm, NULL, 0 };
   if (n > 0 && vm->traces == 0) find_traces(vm, L, (uint32_t)n);
   if (vm->traces == 0) return NULL;
   if (n > 0) {
-    T = trace_get(vm, (uint32_t)n);
-    return T && trace_has(T, *ret = trace_ret(L, T)) ? T : NULL;
+    const char *T = trace_get(vm, (uint32_t)n);
+    if (T != NULL && trace_has(T, *ret = trace_ret(L, T))) return T;
   }
-  size = AT(uint32_t, vm->g, vm->traces + 12);
-  for (i = 1; i < size; i++)
-    if ((T = trace_get(vm, i)) != NULL && trace_has(T, *ret = trace_ret(L, T)))
-      return T;
-  return NULL;
+  _Unwind_Backtrace(unwind_step, &u);
+  *ret = u.ret;
+  return u.trace;
 }
 
 static const char *trace_snap(const char *T, uint32_t i)
@@ -381,7 +401,7 @@ static bool exit_snap(const mp_vm *vm, mp_where *w, uint64_t pc)
   return false;
 }
 
-bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w)
+static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
 {
   slot *jbase = AT(slot *, vm->g, vm->curl + 8);
   int32_t st = vm_state(vm);
@@ -401,14 +421,6 @@ bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w)
     if (st == VM_EXIT) w->lost = !exit_snap(vm, w, w->pc);
   }
   return w->base > AT(slot *, L, L_STACK) + 2;
-}
-
-bool mp_vm_running(mp_vm *vm, mp_where *w, int *state)
-{
-  lua_State *L = running_thread(vm);
-  *state = state_letter(vm);
-  w->L = L;
-  return L != NULL && mp_vm_where(vm, L, w);
 }
 
 static mp_vmsite *site_slot(const mp_vm *vm, uint64_t pc)
@@ -447,7 +459,7 @@ static slot *key_other(const mp_where *w, slot *f, uint64_t *h)
 
 /* A function is known by the link of the frame above it, if that is a PC; so
 ** only the top function and those that called through C are looked at. */
-uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w)
+static inline uint64_t key_of(const mp_vm *vm, const mp_where *w)
 {
   slot *bot = AT(slot *, w->L, L_STACK) + 1, *f = w->base - 1;
   uint64_t h = key_word(w->pc + w->lost, (uint64_t)(uintptr_t)w->trace);
@@ -468,6 +480,23 @@ uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w)
     }
   }
   return mp_mix(h, f > bot);
+}
+
+bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w)
+{
+  if (!where(vm, L, w)) return false;
+  w->key = key_of(vm, w);
+  return true;
+}
+
+bool mp_vm_running(mp_vm *vm, mp_where *w, int *state)
+{
+  lua_State *L = running_thread(vm);
+  *state = state_letter(vm);
+  w->L = L;
+  if (L == NULL || !where(vm, L, w)) return false;
+  w->key = key_of(vm, w);
+  return true;
 }
 
 /* -- A stack to look at -------------------------------------------------- */
@@ -960,12 +989,6 @@ bool mp_vm_running(mp_vm *vm, mp_where *w, int *state)
 {
   (void)vm; (void)w; (void)state;
   return false;
-}
-
-uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w)
-{
-  (void)vm; (void)w;
-  return 0;
 }
 
 void mp_vm_site(mp_vm *vm, uint64_t pc, uint64_t id)

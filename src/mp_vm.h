@@ -55,6 +55,7 @@ typedef struct mp_where {
   const char *snap;		/* Its snapshot, once it was looked for. */
   uint64_t *base;		/* Base of the interpreter's or trace's frame. */
   uint64_t pc;			/* Of the top Lua function, or in the trace. */
+  uint64_t key;			/* Equal for equal stacks, until code is freed. */
   bool lost;			/* On a trace of which nothing is known. */
   bool compiling;		/* In the JIT compiler. */
 } mp_where;
@@ -71,10 +72,6 @@ bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w);
 ** letters, one of "NICGJ"; leaving a trace is compiled code: what it
 ** allocates, the code would have. */
 bool mp_vm_running(mp_vm *vm, mp_where *w, int *state);
-
-/* A hash that is equal for equal stacks, as long as no function prototype
-** and no trace is freed. Cheap: a few loads for each frame. */
-uint64_t mp_vm_key(const mp_vm *vm, const mp_where *w);
 
 /* Makes known that the call that returns to pc has that id. Recursion through
 ** several calls on one line then has as many keys as it has depths. */
