@@ -155,6 +155,10 @@ double mp_timer_wall(void);	/* Seconds of a clock that never jumps. */
 void mp_end_enlist(mp_ctx *c);
 void mp_end_delist(mp_ctx *c);
 mp_ctx *mp_end_list(void);
+
+/* Takes the signals that have their default action. The luajit command gives
+** SIGINT another one, and gives it the default action back when it came. */
+void mp_end_take_signals(void);
 bool mp_end_signalled(void);	/* A fatal signal waits for the report. */
 void mp_end_by_signal(void);	/* Reports, then dies of it. */
 void mp_ctx_note(mp_ctx *c, const char *text);

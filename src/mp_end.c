@@ -109,7 +109,7 @@ static void on_fatal(int sig)
 
 /* Without SA_RESTART: a blocking call returns, and the VM goes on to its
 ** safepoint. */
-static void take_signals(void)
+void mp_end_take_signals(void)
 {
   struct sigaction sa, old;
   int i;
@@ -168,7 +168,7 @@ void mp_end_enlist(mp_ctx *c)
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, install_once);
   pthread_mutex_lock(&list_mutex);
-  if (contexts == NULL) take_signals();
+  if (contexts == NULL) mp_end_take_signals();
   c->next = contexts;
   contexts = c;
   pthread_mutex_unlock(&list_mutex);

@@ -45,6 +45,7 @@ static void on_safepoint(void *data, lua_State *L, int samples, int vmstate)
   }
   mp_alloc_safepoint(c, L, vmstate);
   if (mp_end_signalled()) mp_end_by_signal();
+  mp_end_take_signals();
 }
 
 static mp_ctx *owner;		/* Who has the timer. */

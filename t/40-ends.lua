@@ -106,14 +106,14 @@ tap.is(r.status, 128 + 1, "SIGHUP: dies of it")
 reported(report, "SIGHUP")
 
 -- The luajit command turns SIGINT into an error. The shell starts background
--- jobs with SIGINT ignored, which perl's exec undoes.
+-- jobs with SIGINT ignored: timeout sends it to one in the foreground.
 local function interrupt(body)
   local out = tap.tmpname(".txt")
   local file = tap.program(work..body)
   local sh = ([[
     env -i PATH="$PATH" LUA_PATH="$LUA_PATH" LUA_CPATH="$LUA_CPATH" \
     LD_PRELOAD="$LD_PRELOAD" ASAN_OPTIONS="$ASAN_OPTIONS" \
-    timeout -s INT 3 %s -jm=f,%s %s]]):format(os.getenv("LUAJIT") or "luajit",
+    timeout --foreground -s INT 3 %s -jm=f,%s %s]]):format(os.getenv("LUAJIT") or "luajit",
     out, file)
   return tap.sh(sh), tap.read(out)
 end
