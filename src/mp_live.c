@@ -10,20 +10,34 @@
 
 #define SLOTS_MIN	256u	/* A power of two. */
 #define SLAB_LEAVES	60	/* Leaves taken from malloc at a time. */
+#define PAGE_DENSE	12	/* Bits of an address within its page: */
+#define PAGE_SPARSE	8	/* 256 cells, or 16. */
 
 typedef struct slab {
   struct slab *next;
-  mp_leaf leaves[SLAB_LEAVES];
+  char leaves[];		/* SLAB_LEAVES of them. */
 } slab;
 
-static uint64_t page_of(const void *addr)
+static uint64_t page_of(const mp_live *l, const void *addr)
 {
-  return (uint64_t)(uintptr_t)addr >> MP_LIVE_PAGE;
+  return (uint64_t)(uintptr_t)addr >> l->bits;
 }
 
-static uint32_t *cell_of(mp_leaf *leaf, const void *addr)
+static uint32_t *cell_of(const mp_live *l, mp_leaf *leaf, const void *addr)
 {
-  return &leaf->cells[(uintptr_t)addr >> 4 & (MP_LIVE_CELLS - 1)];
+  uintptr_t mask = ((uintptr_t)1 << l->bits) - 1;
+  return &leaf->cells[((uintptr_t)addr & mask) >> 4];
+}
+
+static size_t leaf_size(const mp_live *l)
+{
+  size_t size = offsetof(mp_leaf, cells) + (sizeof(uint32_t) << l->bits >> 4);
+  return (size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
+}
+
+static size_t slab_size(const mp_live *l)
+{
+  return sizeof(slab) + SLAB_LEAVES * leaf_size(l);
 }
 
 /* Neighbouring pages share a cache line of the table; groups of them are
@@ -35,35 +49,24 @@ static uint32_t home(uint64_t page, uint32_t mask)
 }
 
 /* Slot of a page, or the empty one where it belongs. */
-static uint32_t find_slot(const mp_live *l, uint64_t page)
+static mp_leafslot *find_slot(const mp_live *l, uint64_t page)
 {
   uint32_t i = home(page, l->mask);
-  while (l->leaves[i] != NULL && l->pages[i] != page) i = (i + 1) & l->mask;
-  return i;
+  while (l->slots[i].leaf != NULL && l->slots[i].page != page)
+    i = (i + 1) & l->mask;
+  return &l->slots[i];
 }
 
 static bool set_slots(mp_live *l, uint32_t n)
 {
-  mp_live old = *l;
-  uint32_t i;
-  l->pages = mp_malloc(n * sizeof(*l->pages));
-  l->leaves = mp_calloc(n, sizeof(*l->leaves));
-  if (l->pages == NULL || l->leaves == NULL) {
-    mp_free(l->pages);
-    mp_free(l->leaves);
-    l->pages = old.pages;
-    l->leaves = old.leaves;
-    return false;
-  }
+  mp_leafslot *old = l->slots, *slots = mp_calloc(n, sizeof(*slots));
+  uint32_t i, oldn = old ? l->mask + 1 : 0;
+  if (slots == NULL) return false;
+  l->slots = slots;
   l->mask = n - 1;
-  for (i = 0; old.leaves != NULL && i <= old.mask; i++)
-    if (old.leaves[i] != NULL) {
-      uint32_t j = find_slot(l, old.pages[i]);
-      l->pages[j] = old.pages[i];
-      l->leaves[j] = old.leaves[i];
-    }
-  mp_free(old.pages);
-  mp_free(old.leaves);
+  for (i = 0; i < oldn; i++)
+    if (old[i].leaf != NULL) *find_slot(l, old[i].page) = old[i];
+  mp_free(old);
   return true;
 }
 
@@ -71,23 +74,30 @@ bool mp_live_init(mp_live *l, bool dense)
 {
   memset(l, 0, sizeof(*l));
   if (dense) memset(l->filter, 255, sizeof(l->filter));
+  l->bits = dense ? PAGE_DENSE : PAGE_SPARSE;
   return set_slots(l, SLOTS_MIN);
+}
+
+/* -- Leaves -------------------------------------------------------------- */
+
+static void leaf_free(mp_live *l, mp_leaf *leaf)
+{
+  leaf->next = l->freeleaves;
+  l->freeleaves = leaf;
 }
 
 static mp_leaf *leaf_new(mp_live *l)
 {
   mp_leaf *leaf = l->freeleaves;
   if (leaf == NULL) {
-    slab *s = mp_calloc(1, sizeof(*s));
-    int i;
+    slab *s = mp_calloc(1, slab_size(l));
+    size_t i;
     if (s == NULL) return NULL;
     s->next = l->slabs;
     l->slabs = s;
     l->nslabs++;
-    for (i = 0; i < SLAB_LEAVES; i++) {
-      s->leaves[i].next = l->freeleaves;
-      l->freeleaves = &s->leaves[i];
-    }
+    for (i = SLAB_LEAVES; i-- > 0; )
+      leaf_free(l, (mp_leaf *)(void *)(s->leaves + i * leaf_size(l)));
     leaf = l->freeleaves;
   }
   l->freeleaves = leaf->next;
@@ -112,21 +122,21 @@ static void set_last(mp_live *l, uint64_t page, mp_leaf *leaf)
 static mp_leaf *leaf_get(mp_live *l, uint64_t page)
 {
   mp_leaf *leaf = last_leaf(l, page);
-  uint32_t i;
+  mp_leafslot *slot;
   if (leaf != NULL) return leaf;
-  i = find_slot(l, page);
-  if (l->leaves[i] == NULL) {
+  slot = find_slot(l, page);
+  if (slot->leaf == NULL) {
     if (l->npages >= l->mask / 2) {
       if (!set_slots(l, (l->mask + 1) * 2)) return NULL;
-      i = find_slot(l, page);
+      slot = find_slot(l, page);
     }
     if ((leaf = leaf_new(l)) == NULL) return NULL;
-    l->pages[i] = page;
-    l->leaves[i] = leaf;
+    slot->page = page;
+    slot->leaf = leaf;
     l->npages++;
   }
-  set_last(l, page, l->leaves[i]);
-  return l->leaves[i];
+  set_last(l, page, slot->leaf);
+  return slot->leaf;
 }
 
 /* Empties a slot and moves those behind it up, so that no search stops at
@@ -135,74 +145,90 @@ static void remove_slot(mp_live *l, uint32_t i)
 {
   uint32_t j = i;
   for (;;) {
+    uint32_t h;
     j = (j + 1) & l->mask;
-    if (l->leaves[j] == NULL) break;
-    if (((j - home(l->pages[j], l->mask)) & l->mask) >= ((j - i) & l->mask)) {
-      l->pages[i] = l->pages[j];
-      l->leaves[i] = l->leaves[j];
+    if (l->slots[j].leaf == NULL) break;
+    h = home(l->slots[j].page, l->mask);
+    if (((j - h) & l->mask) >= ((j - i) & l->mask)) {
+      l->slots[i] = l->slots[j];
       i = j;
     }
   }
-  l->leaves[i] = NULL;
+  l->slots[i].leaf = NULL;
 }
 
 static void leaf_drop(mp_live *l, uint64_t page, mp_leaf *leaf)
 {
-  remove_slot(l, find_slot(l, page));
-  leaf->next = l->freeleaves;
-  l->freeleaves = leaf;
+  remove_slot(l, (uint32_t)(find_slot(l, page) - l->slots));
+  leaf_free(l, leaf);
   l->npages--;
   set_last(l, page, NULL);
 }
 
+/* -- The filter ---------------------------------------------------------- */
+
+/* In a dense table it always says "maybe", and is left alone. */
+static bool filters(const mp_live *l) { return l->bits != PAGE_DENSE; }
+
+static void filter_add(mp_live *l, uint32_t h)
+{
+  l->filter[h >> 3] |= (uint8_t)(1u << (h & 7));
+  if (l->hashes[h] < 255) l->hashes[h]++;
+}
+
+static void filter_remove(mp_live *l, uint32_t h)
+{
+  if (l->hashes[h] < 255 && --l->hashes[h] == 0)
+    l->filter[h >> 3] &= (uint8_t)~(1u << (h & 7));
+}
+
+void mp_live_watch(mp_live *l, const void *addr)
+{
+  if (filters(l)) filter_add(l, mp_live_hash(addr));  /* Never removed. */
+}
+
+/* -- Objects ------------------------------------------------------------- */
+
 uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)
 {
-  mp_leaf *leaf = leaf_get(l, page_of(addr));
+  mp_leaf *leaf = leaf_get(l, page_of(l, addr));
   uint32_t *cell, old;
   if (leaf == NULL) return MP_LIVE_NOMEM;
-  cell = cell_of(leaf, addr);
+  cell = cell_of(l, leaf, addr);
   old = *cell;
   *cell = id;
   if (old == 0) {
-    uint8_t *filter = &l->filter[mp_live_hash(addr)];
     leaf->count++;
     l->count++;
-    if (*filter < 255) ++*filter;
+    if (filters(l)) filter_add(l, mp_live_hash(addr));
   }
   return old;
 }
 
 uint32_t mp_live_find(mp_live *l, const void *addr)
 {
-  uint64_t page = page_of(addr);
+  uint64_t page = page_of(l, addr);
   mp_leaf *leaf = last_leaf(l, page);
-  uint8_t *filter = &l->filter[mp_live_hash(addr)];
   uint32_t *cell, id;
   if (leaf == NULL) {
-    leaf = l->leaves[find_slot(l, page)];
+    leaf = find_slot(l, page)->leaf;
     if (leaf == NULL) return 0;
     set_last(l, page, leaf);
   }
-  cell = cell_of(leaf, addr);
+  cell = cell_of(l, leaf, addr);
   id = *cell;
   if (id == 0) return 0;
   *cell = 0;
-  if (*filter < 255) --*filter;
+  if (filters(l)) filter_remove(l, mp_live_hash(addr));
   l->count--;
   if (--leaf->count == 0) leaf_drop(l, page, leaf);
   return id;
 }
 
-void mp_live_watch(mp_live *l, const void *addr)
-{
-  l->filter[mp_live_hash(addr)] = 255;
-}
-
 size_t mp_live_memory(const mp_live *l)
 {
   size_t slots = (size_t)l->mask + 1;
-  return slots * (sizeof(*l->pages) + sizeof(*l->leaves)) +
-	 l->nslabs * sizeof(slab);
+  return slots * sizeof(*l->slots) + l->nslabs * slab_size(l);
 }
 
 void mp_live_free(mp_live *l)
@@ -212,7 +238,6 @@ void mp_live_free(mp_live *l)
     next = s->next;
     mp_free(s);
   }
-  mp_free(l->pages);
-  mp_free(l->leaves);
+  mp_free(l->slots);
   memset(l, 0, sizeof(*l));
 }

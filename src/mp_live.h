@@ -2,10 +2,15 @@
 ** Address -> number of a sampled object that is still alive.
 **
 ** Every free of the profiled program asks mp_live_take, so the answer "not
-** sampled" must cost next to nothing; and when every object is sampled the
-** cells must lie as close together as the objects do. So the table is
-** grouped by page: a hash table from page number to a leaf of cells, a cell
-** for every 16 bytes of the page. Objects that begin within the same 16
+** sampled" must cost next to nothing: a filter of 64 Kbit, small enough to
+** stay in the first cache, gives it in nearly every case. A bit is set while
+** any sampled object has that hash, by a count that only samples touch.
+**
+** When every object is sampled the cells must lie as close together as the
+** objects do. So the table is grouped by page: a hash table from page number
+** to a leaf of cells, a cell for every 16 bytes of the page. Samples few and
+** far between have nothing from that: then a page is small, so that a leaf,
+** which is mostly empty, is small too. Objects that begin within the same 16
 ** aligned bytes do not occur in any allocator met so far (a block of 8 bytes
 ** has an 8-byte header): the newer replaces the older, and mp_live_put tells.
 ** A leaf is given back when its last cell empties.
@@ -17,51 +22,54 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MP_LIVE_PAGE	12	/* Bits of an address within its page. */
-#define MP_LIVE_CELLS	256	/* Cells in a page. */
 #define MP_LIVE_LAST	64	/* A power of two. */
-#define MP_LIVE_FILTER	8192	/* A power of two. */
+#define MP_LIVE_HASHES	65536	/* As many as mp_live_hash has values. */
 
 typedef struct mp_leaf {
-  uint32_t count;		/* Cells in use. */
   struct mp_leaf *next;		/* Next free leaf. */
-  uint32_t cells[MP_LIVE_CELLS];  /* Ids, 0: empty. */
+  uint32_t count;		/* Cells in use. */
+  uint32_t cells[];		/* Ids, 0: empty. */
 } mp_leaf;
 
+typedef struct mp_leafslot {
+  uint64_t page;		/* Number of a page, */
+  mp_leaf *leaf;		/* and its leaf; NULL: empty slot. */
+} mp_leafslot;
+
 typedef struct mp_live {
-  uint8_t filter[MP_LIVE_FILTER];  /* Objects with that hash; 255: or more. */
-  struct {
-    uint64_t page;
-    mp_leaf *leaf;		/* Or NULL. */
-  } last[MP_LIVE_LAST];		/* Pages looked for last, by their number. */
-  uint64_t *pages;		/* Slots of the hash table: page numbers, */
-  mp_leaf **leaves;		/* and their leaves; NULL: empty slot. */
+  uint8_t filter[MP_LIVE_HASHES / 8];  /* A bit for each hash in use. */
+  uint8_t hashes[MP_LIVE_HASHES];  /* Objects with it; 255: for ever. */
+  mp_leafslot last[MP_LIVE_LAST];  /* Pages looked for last, by number. */
+  mp_leafslot *slots;		/* The hash table. */
   uint32_t mask;		/* Slots - 1. */
   uint32_t npages;		/* Slots in use. */
+  uint32_t bits;		/* Of an address within its page. */
   size_t count;			/* Objects. */
   mp_leaf *freeleaves;		/* All their cells are 0. */
   void *slabs;			/* Memory that leaves come from. */
   size_t nslabs;
 } mp_live;
 
+/* The top 16 bits of a product: objects are 16 bytes apart or more. */
 static inline uint32_t mp_live_hash(const void *addr)
 {
   uint64_t cell = (uint64_t)(uintptr_t)addr >> 4;
-  return (uint32_t)((cell * UINT64_C(0x9e3779b97f4a7c15)) >> 40) &
-	 (MP_LIVE_FILTER - 1);
+  return (uint32_t)((cell * UINT64_C(0x9e3779b97f4a7c15)) >> 48);
 }
 
 /* Whether the object at addr may be in the table. */
 static inline bool mp_live_may(const mp_live *l, const void *addr)
 {
-  return l->filter[mp_live_hash(addr)] != 0;
+  uint32_t h = mp_live_hash(addr);
+  return l->filter[h >> 3] >> (h & 7) & 1;
 }
 
 /* mp_live_take where the filter does not say "not sampled" at once. */
 uint32_t mp_live_find(mp_live *l, const void *addr);
 
 /* Makes an empty table; takes little memory. dense: every object will be in
-** it, so that it is not worth while to filter. False: no memory. */
+** it, so that pages are large, and filtering is not worth while. False: no
+** memory. */
 bool mp_live_init(mp_live *l, bool dense);
 
 /* Remembers id (not 0) for the object at addr. Returns 0, or the id that was

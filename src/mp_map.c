@@ -52,13 +52,16 @@ static bool grow(mp_map *m)
   return true;
 }
 
+bool mp_map_reserve(mp_map *m)
+{
+  return (m->vals != NULL && m->count < m->mask / 4 * 3) || grow(m);
+}
+
 bool mp_map_put(mp_map *m, uint64_t key, uint32_t val)
 {
   uint32_t i;
-  if (m->vals == NULL || m->count >= m->mask / 4 * 3) {
-    /* A replacement needs no room. */
-    if (mp_map_get(m, key) == 0 && !grow(m)) return false;
-  }
+  /* A replacement needs no room. */
+  if (mp_map_get(m, key) == 0 && !mp_map_reserve(m)) return false;
   i = find_slot(m, key);
   if (m->vals[i] == 0) m->count++;
   m->keys[i] = key;

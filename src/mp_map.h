@@ -35,6 +35,9 @@ uint32_t mp_map_get(const mp_map *m, uint64_t key);
 /* Stores val (not 0) under key, replacing what was there. False: no memory. */
 bool mp_map_put(mp_map *m, uint64_t key, uint32_t val);
 
+/* Sees to it that the next mp_map_put succeeds. False: no memory. */
+bool mp_map_reserve(mp_map *m);
+
 /* Forgets all keys, keeps the memory. */
 void mp_map_clear(mp_map *m);
 

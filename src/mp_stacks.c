@@ -31,11 +31,10 @@ static uint64_t hash_bytes(uint64_t h, const char *p, size_t n)
   return mp_mix(h, w);
 }
 
-/* A copy of n bytes in the arena, or NULL: no memory. */
-static char *arena_copy(mp_stacks *s, const char *p, size_t n)
+/* Room for n bytes in the arena, or NULL: no memory. */
+static char *arena_room(mp_stacks *s, size_t n)
 {
   mp_arena *a = s->arena;
-  char *q;
   if (a == NULL || a->size - a->used < n) {
     size_t size = n > ARENA_BLOCK ? n : ARENA_BLOCK;
     a = mp_malloc(sizeof(*a) + size);
@@ -45,10 +44,8 @@ static char *arena_copy(mp_stacks *s, const char *p, size_t n)
     a->size = size;
     s->arena = a;
   }
-  q = a->text + a->used;
-  memcpy(q, p, n);
   a->used += n;
-  return q;
+  return a->text + a->used - n;
 }
 
 /* -- Frames -------------------------------------------------------------- */
@@ -95,25 +92,34 @@ static bool room(void **array, uint32_t n, uint32_t *cap, size_t size)
   return true;
 }
 
-/* Copies the frame's strings into the arena: the source of a chunk once. */
-static bool own_strings(mp_stacks *s, mp_frame *f)
+/* A frame that has the same source, or NULL. */
+static const mp_frame *same_source(const mp_stacks *s, uint64_t h,
+				   const mp_frame *f)
 {
-  if (f->name != NULL &&
-      (f->name = arena_copy(s, f->name, f->namelen)) == NULL)
-    return false;
-  if (f->source != NULL) {
-    uint64_t h = hash_bytes(2, f->source, f->sourcelen);
-    uint32_t id = mp_map_get(&s->stringmap, h);
-    const mp_frame *o = id ? &s->frames[id] : NULL;
-    if (o != NULL && same_string(o->source, o->sourcelen, f->source,
-				 f->sourcelen)) {
-      f->source = o->source;
-      return true;
-    }
-    f->source = arena_copy(s, f->source, f->sourcelen);
-    if (f->source == NULL ||
-	!mp_map_put(&s->stringmap, h, s->nframes + 1))
-      return false;
+  uint32_t id = mp_map_get(&s->stringmap, h);
+  const mp_frame *o = id ? &s->frames[id] : NULL;
+  return o != NULL && same_string(o->source, o->sourcelen, f->source,
+				  f->sourcelen) ? o : NULL;
+}
+
+/* Copies the strings of the frame that gets this id into the arena: the
+** source of a chunk once. All that can fail comes first, so that a failure
+** leaves nothing behind. */
+static bool own_strings(mp_stacks *s, mp_frame *f, uint32_t id)
+{
+  uint64_t h = f->source ? hash_bytes(2, f->source, f->sourcelen) : 0;
+  const mp_frame *o = f->source ? same_source(s, h, f) : NULL;
+  size_t name = f->name ? f->namelen : 0;
+  size_t source = f->source && o == NULL ? f->sourcelen : 0;
+  char *p;
+  if (f->source && o == NULL && !mp_map_reserve(&s->stringmap)) return false;
+  if ((p = arena_room(s, name + source)) == NULL) return false;
+  if (f->name != NULL) f->name = memcpy(p, f->name, name);
+  if (o != NULL) {
+    f->source = o->source;
+  } else if (f->source != NULL) {
+    f->source = memcpy(p + name, f->source, source);
+    mp_map_put(&s->stringmap, h, id);
   }
   return true;
 }
@@ -130,12 +136,11 @@ uint32_t mp_stacks_frame(mp_stacks *s, const mp_frame *f)
   mp_frame own = *f;
   for (; (id = mp_map_get(&s->framemap, h)) != 0; h = mp_mix(h, 1))
     if (same_frame(&s->frames[id], f)) return id;
-  if (!room((void **)&s->frames, s->nframes, &s->capframes, sizeof(*f)))
-    return MP_NONE;
   id = s->nframes + 1;
-  s->frames[id].source = NULL;	/* In case that stringmap names it already. */
-  if (!own_strings(s, &own) || !mp_map_put(&s->framemap, h, id))
+  if (!room((void **)&s->frames, s->nframes, &s->capframes, sizeof(*f)) ||
+      !mp_map_reserve(&s->framemap) || !own_strings(s, &own, id))
     return MP_NONE;
+  mp_map_put(&s->framemap, h, id);
   s->frames[id] = own;
   s->nframes = id;
   return id;

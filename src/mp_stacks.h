@@ -27,7 +27,7 @@ typedef enum mp_kind {
 } mp_kind;
 
 typedef struct mp_frame {
-  const char *name;		/* Function name or NULL: anonymous. Own copy. */
+  const char *name;		/* Function name, own copy; NULL: anonymous. */
   const char *source;		/* Chunk name without @ or =; C: the library. */
   uint32_t namelen;		/* Bytes in name. May contain any byte. */
   uint32_t sourcelen;		/* Bytes in source. */

@@ -38,6 +38,25 @@ START_TEST(many_rows_keep_their_counts)
 }
 END_TEST
 
+/* Makes a hash collide: see check_stacks.c. */
+START_TEST(rows_that_collide_differ)
+{
+  mp_counts c, other;
+  uint32_t i;
+  mp_counts_init(&c);
+  mp_counts_init(&other);
+  ck_assert_uint_eq(mp_counts_row(&other, 2, 3, 'G'), 1);
+  ck_assert_uint_eq(mp_counts_row(&c, 1, 0, 'N'), 1);
+  for (i = 0; other.map.vals[i] == 0; i++);
+  ck_assert(mp_map_put(&c.map, other.map.keys[i], 1));
+  ck_assert_uint_eq(mp_counts_row(&c, 2, 3, 'G'), 2);
+  ck_assert_uint_eq(mp_counts_row(&c, 2, 3, 'G'), 2);
+  ck_assert_uint_eq(mp_counts_row(&c, 1, 0, 'N'), 1);
+  mp_counts_free(&other);
+  mp_counts_free(&c);
+}
+END_TEST
+
 START_TEST(restart_keeps_what_is_in_use)
 {
   mp_counts c;
@@ -78,4 +97,5 @@ START_TEST(no_memory_is_row_zero)
 END_TEST
 
 CHECK_MAIN("counts", a_row_for_each_key, many_rows_keep_their_counts,
+	   rows_that_collide_differ,
 	   restart_keeps_what_is_in_use, no_memory_is_row_zero)

@@ -56,6 +56,67 @@ START_TEST(put_replaces)
 }
 END_TEST
 
+START_TEST(every_key_is_allowed)
+{
+  mp_map m = MP_MAP_EMPTY;
+  ck_assert_uint_eq(mp_map_get(&m, 0), 0);
+  ck_assert(mp_map_put(&m, 0, 1));
+  ck_assert(mp_map_put(&m, UINT64_MAX, 2));
+  ck_assert_uint_eq(mp_map_get(&m, 0), 1);
+  ck_assert_uint_eq(mp_map_get(&m, UINT64_MAX), 2);
+  mp_map_free(&m);
+}
+END_TEST
+
+START_TEST(cleared_and_freed_maps_are_usable)
+{
+  mp_map m = MP_MAP_EMPTY;
+  uint32_t i, round;
+  for (round = 0; round < 4; round++) {
+    for (i = 1; i <= 1000; i++)
+      ck_assert(mp_map_put(&m, key(i + 500 * round), i));
+    ck_assert_uint_eq(m.count, 1000);
+    for (i = 1; i <= 1000; i++)
+      ck_assert_uint_eq(mp_map_get(&m, key(i + 500 * round)), i);
+    if (round & 1) mp_map_free(&m);
+    else mp_map_clear(&m);
+    ck_assert_uint_eq(mp_map_get(&m, key(1 + 500 * round)), 0);
+  }
+}
+END_TEST
+
+START_TEST(a_reserved_put_succeeds)
+{
+  mp_map m = MP_MAP_EMPTY;
+  uint32_t i;
+  for (i = 1; i <= 1000; i++) {
+    ck_assert(mp_map_reserve(&m));
+    mp_mem_left = 0;
+    ck_assert(mp_map_put(&m, key(i), i));
+    ck_assert_uint_eq(m.count, i);
+    mp_mem_left = -1;
+  }
+  mp_map_free(&m);
+}
+END_TEST
+
+/* However full it is: what is there can be replaced. */
+START_TEST(a_replacement_takes_no_memory)
+{
+  mp_map m = MP_MAP_EMPTY;
+  uint32_t i;
+  for (i = 1; i <= 200; i++) {
+    ck_assert(mp_map_put(&m, key(i), i));
+    mp_mem_left = 0;
+    ck_assert(mp_map_put(&m, key(1), i));
+    mp_mem_left = -1;
+  }
+  ck_assert_uint_eq(mp_map_get(&m, key(1)), 200);
+  ck_assert_uint_eq(m.count, 200);
+  mp_map_free(&m);
+}
+END_TEST
+
 START_TEST(no_memory_changes_nothing)
 {
   mp_map m = MP_MAP_EMPTY;
@@ -78,4 +139,6 @@ START_TEST(no_memory_changes_nothing)
 END_TEST
 
 CHECK_MAIN("map", empty_map_has_nothing, what_was_put_is_found,
-	   keys_that_share_a_slot, put_replaces, no_memory_changes_nothing)
+	   keys_that_share_a_slot, put_replaces, every_key_is_allowed,
+	   cleared_and_freed_maps_are_usable, a_reserved_put_succeeds,
+	   a_replacement_takes_no_memory, no_memory_changes_nothing)

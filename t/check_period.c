@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "check_main.h"
 #include "mp_period.h"
@@ -32,94 +33,175 @@ static double anderson_darling(double *x, int n, double mean)
 enum { DRAWS = 100000 };
 static double draws[DRAWS];
 
-START_TEST(distances_are_exponential)
+/* A large mean, so that rounding up to whole bytes does not show. */
+static void draw_all(uint64_t seed)
 {
   mp_period p;
   int i;
-  /* A large mean, so that rounding up to whole bytes does not show. */
-  mp_period_init(&p, 1u << 30, 1);
+  mp_period_init(&p, 1u << 30, seed);
   for (i = 0; i < DRAWS; i++) draws[i] = (double)mp_period_next(&p, 0);
-  ck_assert_double_lt(anderson_darling(draws, DRAWS, 0x1p30), 3.857);
+}
+
+START_TEST(distances_are_exponential)
+{
+  uint64_t seed;
+  for (seed = 1; seed <= 5; seed++) {
+    draw_all(seed);
+    ck_assert_double_lt(anderson_darling(draws, DRAWS, 0x1p30), 3.857);
+  }
 }
 END_TEST
 
-START_TEST(another_distribution_would_be_noticed)
+START_TEST(other_distributions_would_be_noticed)
+{
+  int i;
+  draw_all(1);  /* A mean 2 % off. */
+  ck_assert_double_gt(anderson_darling(draws, DRAWS, 0x1.05p30), 3.857);
+  draw_all(1);  /* No distances below 1 % of the mean. */
+  for (i = 0; i < DRAWS; i++)
+    if (draws[i] < 0.01 * 0x1p30) draws[i] = 0.01 * 0x1p30;
+  ck_assert_double_gt(anderson_darling(draws, DRAWS, 0x1p30), 3.857);
+}
+END_TEST
+
+/* Correlation of each draw with the one `lag` before, in standard errors. */
+static double correlation(int lag)
+{
+  double r = 0;
+  int i;
+  for (i = lag; i < DRAWS; i++)
+    r += (draws[i] / 0x1p30 - 1) * (draws[i - lag] / 0x1p30 - 1);
+  return fabs(r) / sqrt(DRAWS);
+}
+
+START_TEST(distances_are_independent)
+{
+  int lag;
+  draw_all(1);
+  for (lag = 1; lag <= 5; lag++) ck_assert_double_lt(correlation(lag), 3);
+}
+END_TEST
+
+START_TEST(seeds_make_the_draws)
+{
+  mp_period a, b, c;
+  int i, same = 0;
+  mp_period_init(&a, 1u << 30, 1);
+  mp_period_init(&b, 1u << 30, 1);
+  mp_period_init(&c, 1u << 30, 2);
+  for (i = 0; i < 100; i++) {
+    int64_t d = mp_period_next(&a, 0);
+    ck_assert_int_eq(d, mp_period_next(&b, 0));
+    same += d == mp_period_next(&c, 0);
+  }
+  ck_assert_int_lt(same, 2);
+}
+END_TEST
+
+START_TEST(distances_have_bounds)
 {
   mp_period p;
   int i;
-  mp_period_init(&p, 1u << 30, 1);
-  for (i = 0; i < DRAWS; i++)
-    draws[i] = (double)mp_period_next(&p, 0) * 0.5 + 0x1p29;
-  ck_assert_double_gt(anderson_darling(draws, DRAWS, 0x1p30), 3.857);
+  mp_period_init(&p, UINT64_MAX, 1);
+  for (i = 0; i < 1000; i++) {
+    int64_t d = mp_period_next(&p, 0);
+    ck_assert(d >= 1 && d <= INT64_C(1) << 62);
+  }
+  mp_period_init(&p, 2, 1);
+  for (i = 0; i < 1000; i++) ck_assert_int_ge(mp_period_next(&p, 0), 1);
 }
 END_TEST
 
 /* -- Estimates ----------------------------------------------------------- */
 
-/* A program: sizes in turn, n allocations. */
+/* A program: n allocations, by so many sites in turn. */
 typedef struct program {
-  const size_t *sizes;
+  const size_t *sizes;		/* Of each site. */
   int nsizes;
   int n;
 } program;
 
 typedef enum rule {
   RIGHT,			/* As the allocation sampler does it. */
-  ALWAYS,			/* Large ones for certain, but still weighted. */
-  CARRY				/* What a distance overshot is kept. */
+  ALWAYS,			/* Large ones for certain, but weighted. */
+  CARRY,			/* What a distance overshot is kept. */
+  NAIVE,			/* A sample stands for N bytes. */
+  STRIDE			/* The same, and it is every Nth byte. */
 } rule;
 
-/* Runs a program; estimates its objects and bytes. */
+/* Estimates, or the truth. */
+enum { OBJECTS, BYTES, SITE, NSUMS };	/* SITE: bytes of the first one. */
+
+static void add(double *sum, int site, double objects, size_t size)
+{
+  sum[OBJECTS] += objects;
+  sum[BYTES] += objects * (double)size;
+  if (site == 0) sum[SITE] += objects * (double)size;
+}
+
+/* How many objects the sample stands for. */
+static double weight(const mp_period *p, size_t size, rule how)
+{
+  double n = p->mean / (double)size;
+  if (how == STRIDE) return n;
+  if (how == NAIVE) return n < 1 ? 1 : n;
+  return mp_period_weight(p, size);
+}
+
+/* The next distance, where the last sample lay `over` bytes before the end
+** of its allocation. */
+static int64_t next(mp_period *p, uint64_t allocated, int64_t over, rule how)
+{
+  int64_t left = mp_period_next(p, allocated);
+  if (how == STRIDE) left = (int64_t)p->mean;
+  if (how == CARRY || how == STRIDE) left = left > over ? left - over : 1;
+  return left;
+}
+
 static void run(const program *pr, uint64_t mean, uint64_t seed, rule how,
-		double *objects, double *bytes)
+		double *sum)
 {
   mp_period p;
   uint64_t allocated = 0;
   int64_t left;
   int i;
-  *objects = *bytes = 0;
+  memset(sum, 0, NSUMS * sizeof(*sum));
   mp_period_init(&p, mean, seed);
-  left = mp_period_next(&p, 0);
+  left = next(&p, 0, 0, how);
   for (i = 0; i < pr->n; i++) {
     size_t s = pr->sizes[i % pr->nsizes];
-    bool hit = left <= (int64_t)s;
-    if (how == ALWAYS && (double)s >= p.mean) hit = true;
     allocated += s;
-    if (hit) {
-      double w = mp_period_weight(&p, s);
-      int64_t over = (int64_t)s - left;
-      *objects += w;
-      *bytes += w * (double)s;
-      left = mp_period_next(&p, allocated);
-      if (how == CARRY) left = left > over ? left - over : 1;
+    if (left <= (int64_t)s || (how == ALWAYS && (double)s >= p.mean)) {
+      add(sum, i % pr->nsizes, weight(&p, s, how), s);
+      left = next(&p, allocated, (int64_t)s - left, how);
     } else {
       left -= (int64_t)s;
     }
   }
 }
 
-/* How many standard errors the mean of 200 runs is off the truth, the worse
-** of objects and bytes. */
+/* How many standard errors the mean of 200 runs is off the truth: the worst
+** of objects, bytes and the first site's bytes. */
 static double off(const program *pr, uint64_t mean, rule how)
 {
   enum { RUNS = 200 };
-  double truth[2] = { pr->n, 0 }, sum[2] = { 0, 0 }, sq[2] = { 0, 0 };
+  double truth[NSUMS] = { 0 }, sum[NSUMS] = { 0 }, sq[NSUMS] = { 0 };
   double worst = 0;
   int i, k;
   for (i = 0; i < pr->n; i++)
-    truth[1] += (double)pr->sizes[i % pr->nsizes];
+    add(truth, i % pr->nsizes, 1, pr->sizes[i % pr->nsizes]);
   for (i = 0; i < RUNS; i++) {
-    double e[2];
-    run(pr, mean, (uint64_t)i + 1000, how, &e[0], &e[1]);
-    for (k = 0; k < 2; k++) {
-      e[k] = e[k] / truth[k] - 1;
-      sum[k] += e[k];
-      sq[k] += e[k] * e[k];
+    double e[NSUMS];
+    run(pr, mean, (uint64_t)i + 1000, how, e);
+    for (k = 0; k < NSUMS; k++) {
+      double error = e[k] / truth[k] - 1;
+      sum[k] += error;
+      sq[k] += error * error;
     }
   }
-  for (k = 0; k < 2; k++) {
+  for (k = 0; k < NSUMS; k++) {
     double m = sum[k] / RUNS;
-    double se = sqrt((sq[k] / RUNS - m * m) / RUNS);
+    double se = sqrt(fmax(sq[k] / RUNS - m * m, 0) / (RUNS - 1));
     /* Sizes far above the period are never missed: no error to speak of. */
     double z = se > 1e-12 ? fabs(m) / se : fabs(m) > 1e-6 ? 1e9 : 0;
     if (z > worst) worst = z;
@@ -129,14 +211,22 @@ static double off(const program *pr, uint64_t mean, rule how)
 
 #define K64 65536u
 
+/* Enough allocations of that size for about 500 samples in each run. */
+static program of_size(const size_t *size)
+{
+  double n = -500 / expm1(-(double)*size / K64);
+  double most = getenv("MP_TEST_SLOW") ? 20000 : 200000;
+  program pr = { size, 1, (int)(n < most ? n : most) };
+  return pr;
+}
+
 START_TEST(unbiased_for_every_size)
 {
   size_t size;
   for (size = 16; size <= (16u << 20); size *= 2) {
-    program pr = { &size, 1, 0 };
-    pr.n = size < K64 ? (int)(20 * K64 / size) : 50;
-    if (pr.n > 20000) pr.n = 20000;
-    ck_assert_msg(off(&pr, K64, RIGHT) < 3, "size %zu is biased", size);
+    program pr = of_size(&size);
+    double z = off(&pr, K64, RIGHT);
+    ck_assert_msg(z < 3, "size %zu is off by %.1f standard errors", size, z);
   }
 }
 END_TEST
@@ -144,7 +234,7 @@ END_TEST
 START_TEST(unbiased_for_mixed_sizes)
 {
   static const size_t sizes[] = { 16, 40, 65536, 24, 100000, 1u << 20, 32 };
-  program pr = { sizes, 7, 700 };
+  program pr = { sizes, 7, 7000 };
   ck_assert_double_lt(off(&pr, K64, RIGHT), 3);
 }
 END_TEST
@@ -152,8 +242,19 @@ END_TEST
 START_TEST(unbiased_at_the_period_itself)
 {
   static const size_t sizes[] = { K64 };
-  program pr = { sizes, 1, 1000 };
+  program pr = { sizes, 1, 5000 };
   ck_assert_double_lt(off(&pr, K64, RIGHT), 3);
+}
+END_TEST
+
+/* Where a distance that is rounded the wrong way would show. */
+START_TEST(unbiased_for_small_periods)
+{
+  static const size_t sizes[] = { 24, 1, 16, 40, 3 };
+  program pr = { sizes, 5, 5000 };
+  uint64_t mean;
+  for (mean = 2; mean <= 64; mean *= 2)
+    ck_assert_double_lt(off(&pr, mean, RIGHT), 3);
 }
 END_TEST
 
@@ -165,14 +266,29 @@ START_TEST(unbiased_while_the_period_adapts)
 }
 END_TEST
 
-/* The test above has the power to reject wrong samplers. */
+/* The same criterion rejects wrong samplers on programs where it lets the
+** right one pass. */
 START_TEST(wrong_samplers_are_rejected)
 {
-  static const size_t large[] = { 2 * K64 };
+  static const size_t large[] = { 2 * K64 }, small[] = { K64 / 4 };
   static const size_t mixed[] = { 100, 300000 };
-  program pr = { large, 1, 500 }, pm = { mixed, 2, 2000 };
-  ck_assert_double_gt(off(&pr, K64, ALWAYS), 3);
-  ck_assert_double_gt(off(&pm, K64, CARRY), 3);
+  static const size_t aliased[] = { K64 / 4, K64 / 4 * 3 };
+  static const struct {
+    rule how;
+    program pr;
+  } wrong[] = {
+    { ALWAYS, { large, 1, 500 } },
+    { CARRY, { mixed, 2, 2000 } },
+    { NAIVE, { small, 1, 2000 } },
+    { STRIDE, { aliased, 2, 2000 } }
+  };
+  size_t i;
+  for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    double z = off(&wrong[i].pr, K64, wrong[i].how);
+    ck_assert_msg(z > 10, "rule %d passes: %.1f", (int)wrong[i].how, z);
+    z = off(&wrong[i].pr, K64, RIGHT);
+    ck_assert_msg(z < 3, "program %d is off by %.1f", (int)wrong[i].how, z);
+  }
 }
 END_TEST
 
@@ -224,14 +340,19 @@ START_TEST(the_adaptive_period_bounds_the_samples)
   ck_assert_int_le(n, 1600);
   n = samples(1000000000ull / 64, &p);  /* 1 GB */
   ck_assert_int_le(n, 8000);
-  samples(20000000000ull / 64, &p);  /* 20 GB */
-  ck_assert_double_le(p.mean, MP_PERIOD_MAX);
+  n = samples(100000000000ull / 64, &p);  /* 100 GB */
+  ck_assert(p.mean == MP_PERIOD_MAX);
+  ck_assert_int_ge(n, 40000);
+  ck_assert_int_le(n, 60000);
 }
 END_TEST
 
 CHECK_MAIN("period", distances_are_exponential,
-	   another_distribution_would_be_noticed, unbiased_for_every_size,
-	   unbiased_for_mixed_sizes, unbiased_at_the_period_itself,
-	   unbiased_while_the_period_adapts, wrong_samplers_are_rejected,
-	   weight_times_probability_is_one, a_period_of_one_counts_everything,
+	   other_distributions_would_be_noticed, distances_are_independent,
+	   seeds_make_the_draws, distances_have_bounds,
+	   unbiased_for_every_size, unbiased_for_mixed_sizes,
+	   unbiased_at_the_period_itself, unbiased_for_small_periods,
+	   unbiased_while_the_period_adapts,
+	   wrong_samplers_are_rejected, weight_times_probability_is_one,
+	   a_period_of_one_counts_everything,
 	   the_adaptive_period_bounds_the_samples)

@@ -115,6 +115,122 @@ START_TEST(stacks_are_paths)
 }
 END_TEST
 
+/* The key under which a map holds a value. */
+static uint64_t key_of(const mp_map *m, uint32_t val)
+{
+  uint32_t i;
+  for (i = 0; i <= m->mask; i++)
+    if (m->vals[i] == val) return m->keys[i];
+  ck_abort_msg("no such value");
+  return 0;
+}
+
+/* Makes two frames' hashes collide: another table tells the hash of b, and
+** then a stands there. */
+static void collide(const mp_frame *a, const mp_frame *b)
+{
+  mp_stacks s, other;
+  mp_stacks_init(&s);
+  mp_stacks_init(&other);
+  ck_assert_uint_eq(mp_stacks_frame(&other, b), 1);
+  ck_assert_uint_eq(mp_stacks_frame(&s, a), 1);
+  ck_assert(mp_map_put(&s.framemap, key_of(&other.framemap, 1), 1));
+  ck_assert_uint_eq(mp_stacks_frame(&s, b), 2);
+  ck_assert_uint_eq(mp_stacks_frame(&s, b), 2);
+  ck_assert_uint_eq(mp_stacks_frame(&s, a), 1);
+  mp_stacks_free(&other);
+  mp_stacks_free(&s);
+}
+
+START_TEST(frames_that_collide_differ)
+{
+  mp_frame a = lua_frame("a", "a.lua", 1), b = lua_frame("b", "a.lua", 1);
+  mp_frame empty = lua_frame("", "a.lua", 1);
+  mp_frame none = lua_frame(NULL, "a.lua", 1);
+  collide(&a, &b);
+  collide(&empty, &none);
+  collide(&none, &empty);
+}
+END_TEST
+
+START_TEST(sources_that_collide_differ)
+{
+  mp_stacks s, other;
+  mp_frame a = lua_frame("f", "a.lua", 1), b = lua_frame("f", "b.lua", 1);
+  mp_stacks_init(&s);
+  mp_stacks_init(&other);
+  ck_assert_uint_eq(mp_stacks_frame(&other, &b), 1);
+  ck_assert_uint_eq(mp_stacks_frame(&s, &a), 1);
+  ck_assert(mp_map_put(&s.stringmap, key_of(&other.stringmap, 1), 1));
+  ck_assert_uint_eq(mp_stacks_frame(&s, &b), 2);
+  ck_assert(memcmp(s.frames[1].source, "a.lua", 5) == 0);
+  ck_assert(memcmp(s.frames[2].source, "b.lua", 5) == 0);
+  mp_stacks_free(&other);
+  mp_stacks_free(&s);
+}
+END_TEST
+
+START_TEST(stacks_that_collide_differ)
+{
+  mp_stacks s, other;
+  mp_stacks_init(&s);
+  mp_stacks_init(&other);
+  ck_assert_uint_eq(mp_stacks_push(&other, 0, 8), 1);
+  ck_assert_uint_eq(mp_stacks_push(&s, 0, 7), 1);
+  ck_assert(mp_map_put(&s.nodemap, key_of(&other.nodemap, 1), 1));
+  ck_assert_uint_eq(mp_stacks_push(&s, 0, 8), 2);
+  ck_assert_uint_eq(mp_stacks_push(&s, 0, 8), 2);
+  ck_assert_uint_eq(mp_stacks_push(&s, 0, 7), 1);
+  mp_stacks_free(&other);
+  mp_stacks_free(&s);
+}
+END_TEST
+
+/* A deep stack, and one that branches everywhere; ids have no gaps. */
+START_TEST(many_stacks)
+{
+  mp_stacks s;
+  uint32_t i, top = 0, wrong = 0;
+  mp_stacks_init(&s);
+  for (i = 1; i <= 20000; i++) {
+    top = mp_stacks_push(&s, top, 1 + i % 3);
+    wrong += top != i;
+  }
+  for (i = 1; i <= 20000; i++)
+    wrong += mp_stacks_push(&s, i, 9) != 20000 + i;
+  for (i = 1; i <= 20000; i++)
+    wrong += mp_stacks_push(&s, i - 1, 1 + i % 3) != i;
+  ck_assert_uint_eq(wrong, 0);
+  ck_assert_uint_eq(s.nnodes, 40000);
+  mp_stacks_free(&s);
+}
+END_TEST
+
+/* Each allocation that interning makes in an empty table fails once. */
+START_TEST(every_allocation_may_fail)
+{
+  mp_frame f = lua_frame("name", "source", 1);
+  int n;
+  for (n = 0; ; n++) {
+    mp_stacks s;
+    uint32_t id;
+    mp_stacks_init(&s);
+    mp_mem_left = n;
+    id = mp_stacks_frame(&s, &f);
+    mp_mem_left = -1;
+    if (id != MP_NONE) {
+      mp_stacks_free(&s);
+      break;
+    }
+    ck_assert_uint_eq(s.nframes, 0);
+    ck_assert_uint_eq(mp_stacks_frame(&s, &f), 1);
+    ck_assert(memcmp(s.frames[1].source, "source", 6) == 0);
+    mp_stacks_free(&s);
+  }
+  ck_assert_int_eq(n, 6);  /* The array, two maps of two, the strings. */
+}
+END_TEST
+
 /* Interns 300 frames and stacks, the n-th allocation failing each time. */
 START_TEST(no_memory_loses_nothing)
 {
@@ -152,4 +268,6 @@ END_TEST
 
 CHECK_MAIN("stacks", equal_frames_are_one, different_frames_differ,
 	   names_hold_any_byte, huge_names, stacks_are_paths,
+	   frames_that_collide_differ, sources_that_collide_differ,
+	   stacks_that_collide_differ, many_stacks, every_allocation_may_fail,
 	   no_memory_loses_nothing)
