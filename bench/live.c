@@ -1,9 +1,6 @@
 /*
 ** What mp_live costs, in nanoseconds of CPU time: the best of five rounds.
-**
-**	gcc -O2 -Isrc bench/live.c src/mp_live.c src/mp_mem.c -o live && ./live
-**
-** (config.h may be empty: add a -I to where it is.)
+** Part of make bench.
 */
 #include <stdio.h>
 #include <stdlib.h>
