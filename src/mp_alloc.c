@@ -21,6 +21,8 @@
 #include "mp.h"
 #include "mp_mem.h"
 
+#define ROW_LOST UINT32_MAX	/* No memory for the row of a sample. */
+
 /* -- Sample records ------------------------------------------------------ */
 
 /* Number of a fresh record, or 0: no memory. */
@@ -78,7 +80,7 @@ static void forget_sample(mp_ctx *c, uint32_t id, size_t size)
     s->freed = true;
     return;
   }
-  count_free(c, s->row, s->objects, s->size);
+  if (s->row != ROW_LOST) count_free(c, s->row, s->objects, s->size);
   sample_free(c, id);
 }
 
@@ -284,16 +286,13 @@ void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state)
     mp_sample *s = &c->samples[id];
     next = s->next;
     s->row = row;
-    if (row == 0) {  /* The record stays: `live` may know it. */
+    if (row != 0) {
+      count_alloc(c, row, s->objects, s->size);
+    } else {
+      s->row = ROW_LOST;
       drop(c);
-      s->row = 0;
-      continue;
     }
-    count_alloc(c, row, s->objects, s->size);
-    if (s->freed) {
-      count_free(c, row, s->objects, s->size);
-      sample_free(c, id);
-    }
+    if (s->freed) forget_sample(c, id, s->size);
   }
 }
 
