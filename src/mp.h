@@ -14,10 +14,13 @@
 #include <sys/types.h>
 
 #include "mp_counts.h"
+#include "mp_course.h"
+#include "mp_events.h"
 #include "mp_live.h"
 #include "mp_map.h"
 #include "mp_period.h"
 #include "mp_stacks.h"
+#include "mp_type.h"
 #include "mp_vm.h"
 
 #include "lua.h"
@@ -30,8 +33,10 @@ typedef struct mp_sample {
   size_t size;			/* Bytes of the object itself. */
   uint32_t row;			/* Row it counts in; 0: not known yet. */
   uint32_t next;		/* Next free record, or next one waiting. */
-  bool freed;			/* Freed while it waited for its stack. */
-} mp_sample;
+  uint32_t birth;		/* Milliseconds since the start. */
+  uint32_t cycle:31;		/* Collections begun before. */
+  uint32_t freed:1;		/* Freed while it waited for its stack. */
+} mp_sample;			/* size is 0 in a free record. */
 
 /* Where the report goes. */
 typedef struct mp_output {
@@ -52,9 +57,12 @@ typedef struct mp_ctx {
   /* -- The path of every allocation -- */
   lua_Alloc allocf;		/* The allocator that was there before. */
   void *allocd;			/* Its data. */
-  int64_t left;			/* Bytes until the next sample. */
+  int64_t left;			/* Bytes until the next sample, */
+  int64_t held;			/* without these (mp_alloc.c). */
   uint64_t drawn;		/* Bytes until there, from the start. */
   uint64_t allocs, frees;	/* A realloc is one of each. */
+  uint64_t reallocs;
+  uint64_t realloc_bytes, realloc_freed;  /* Sizes, after and before. */
   size_t peak;			/* Highest total of the Lua heap so far. */
   uint8_t white;		/* The collector's white, when last seen. */
   uint64_t cycles;		/* Collections seen to begin their sweep. */
@@ -64,6 +72,10 @@ typedef struct mp_ctx {
   /* -- Samples -- */
   mp_period period;		/* When the next one is due. */
   bool exact;			/* Every allocation is a sample. */
+  bool records;			/* More is asked for than an object's row. */
+  bool wants_events, wants_leaks;
+  bool collected;		/* What could be collected was. */
+  lua_State *hooked;		/* Has a hook for the main chunk's end. */
   size_t inuse0;		/* Bytes in the Lua heap at the start. */
   bool direct;			/* Ids in `live` are rows, not samples. */
   mp_sample *samples;		/* Sample records; [0] is unused. */
@@ -74,11 +86,16 @@ typedef struct mp_ctx {
   uint64_t dropped;		/* Samples lost for want of memory. */
   uint64_t cpu_samples;		/* Timer samples taken. */
   int raised;			/* Timer signals that were our own. */
+  uint32_t now;			/* Milliseconds since the start, nearly. */
+  mp_types types;		/* What kind of object is asked for where. */
 
   /* -- What they are counted in -- */
   mp_stacks stacks;		/* Stacks of both samplers. */
   mp_stacks zones;		/* Stacks of zones. */
   mp_counts counts;		/* Rows. */
+  mp_course course;		/* How the heap went. */
+  mp_events events;		/* Reallocations and frees. */
+  uint32_t gcrow;		/* Row of what the collector frees, or 0. */
   mp_map frames;		/* Hash of a verified frame -> frame id. */
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
@@ -93,6 +110,7 @@ typedef struct mp_ctx {
   char *luajit, *os, *arch;	/* What is running, as the jit library says. */
   mp_output out;		/* Where the report goes. */
   char *cwd, *script;		/* When the profile began. */
+  char **command;		/* The luajit command's words, NULL at the end. */
   int interval;			/* Milliseconds asked of the timer. */
   bool timer;			/* The profiling timer is ours. */
   bool started;			/* The hook is in place. */
@@ -110,8 +128,12 @@ typedef struct mp_ctx {
 /* Row for what L is doing now. 0: no memory. */
 uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state);
 
-/* The same inside the allocator, where the running thread is not at hand. */
-uint32_t mp_capture_running(mp_ctx *c);
+/* The same inside the allocator, where the running thread is not at hand, for
+** an object of that type. */
+uint32_t mp_capture_running(mp_ctx *c, uint8_t type);
+
+/* Where memory is being freed. 0: not known. */
+uint32_t mp_capture_freeing(mp_ctx *c);
 
 /* Reserves the memory that dumps need. False: there is none. */
 bool mp_capture_open(mp_ctx *c);
@@ -150,6 +172,17 @@ void mp_timer_forked(mp_ctx *c);
 double mp_timer_cpu(void);	/* CPU seconds of the process. */
 double mp_timer_wall(void);	/* Seconds of a clock that never jumps. */
 
+/* -- mp_point.c: the course of the run -- */
+
+/* Takes a point, if one is due or if it must be. */
+void mp_point_take(mp_ctx *c, bool must);
+
+/* -- mp_leaks.c: a full collection before the end, where leaks are wanted -- */
+
+void mp_leaks_watch(mp_ctx *c, lua_State *L);  /* For the main chunk's end. */
+void mp_leaks_unwatch(mp_ctx *c, lua_State *L);
+void mp_leaks_collect(mp_ctx *c, lua_State *L);  /* Once; L is running. */
+
 /* -- mp_end.c: whichever way the program ends -- */
 
 void mp_end_enlist(mp_ctx *c);
@@ -160,7 +193,7 @@ mp_ctx *mp_end_list(void);
 ** SIGINT another one, and gives it the default action back when it came. */
 void mp_end_take_signals(void);
 bool mp_end_signalled(void);	/* A fatal signal waits for the report. */
-void mp_end_by_signal(void);	/* Reports, then dies of it. */
+void mp_end_by_signal(bool safepoint);	/* Reports, then dies of it. */
 void mp_ctx_note(mp_ctx *c, const char *text);
 
 /* -- mp_snapshot.c -- */

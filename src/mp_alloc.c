@@ -45,43 +45,42 @@ static uint32_t sample_new(mp_ctx *c)
 
 static void sample_free(mp_ctx *c, uint32_t id)
 {
+  c->samples[id].size = 0;
   c->samples[id].next = c->freesample;
   c->freesample = id;
 }
 
 /* -- Counting ------------------------------------------------------------ */
 
-static void count_alloc(mp_ctx *c, uint32_t row, double objects, size_t size)
+/* The next collection took it: it need not have been made. */
+static void count_temporary(mp_ctx *c, const mp_sample *s)
 {
-  mp_row *r = &c->counts.rows[row];
-  r->alloc_objects += objects;
-  r->alloc_bytes += objects * (double)size;
-  r->inuse_objects += objects;
-  r->inuse_bytes += objects * (double)size;
+  mp_row *r = &c->counts.rows[s->row];
+  r->temp_objects += s->objects;
+  r->temp_bytes += s->objects * (double)s->size;
 }
 
-static void count_free(mp_ctx *c, uint32_t row, double objects, size_t size)
-{
-  mp_row *r = &c->counts.rows[row];
-  r->inuse_objects -= objects;
-  r->inuse_bytes -= objects * (double)size;
-}
-
-/* An object that `live` knows by this id was freed. */
-static void forget_sample(mp_ctx *c, uint32_t id, size_t size)
+/* An object that `live` knows by this id was freed. Returns its row, or 0. */
+static uint32_t forget_sample(mp_ctx *c, uint32_t id, size_t size)
 {
   mp_sample *s;
+  uint32_t row;
   if (c->direct) {
-    count_free(c, id, 1, size);
-    return;
+    mp_counts_freed(&c->counts, id, 1, size);
+    return id;
   }
   s = &c->samples[id];
-  if (s->row == 0) {  /* Waits for its stack: it is counted and freed there. */
-    s->freed = true;
-    return;
+  row = s->row;
+  if (row == 0) {  /* Waits for its stack: it is counted and freed there. */
+    s->freed = 1;
+    return 0;
   }
-  if (s->row != ROW_LOST) count_free(c, s->row, s->objects, s->size);
+  if (row != ROW_LOST) {
+    mp_counts_freed(&c->counts, row, s->objects, s->size);
+    if (c->vm.proved && c->cycles - s->cycle <= 1) count_temporary(c, s);
+  }
   sample_free(c, id);
+  return row != ROW_LOST ? row : 0;
 }
 
 /* A sample without a record: lost, and said so in the report. */
@@ -90,18 +89,55 @@ static void drop(mp_ctx *c)
   c->dropped++;
 }
 
-/* Makes the sampled object known by its address. */
-static void remember(mp_ctx *c, void *p, uint32_t id, size_t size)
+/* Makes the sampled object known by its address. False: it is lost. */
+static bool remember(mp_ctx *c, void *p, uint32_t id, size_t size)
 {
   uint32_t old = mp_live_put(&c->live, p, id);
-  if (old == 0) return;
+  if (old == 0) return true;
   if (old == MP_LIVE_NOMEM) {
     forget_sample(c, id, size);
     drop(c);
-  } else {  /* Two objects in one cell: the older one's size is not known. */
-    if (!c->direct) forget_sample(c, old, 0);
-    drop(c);
+    return false;
   }
+  /* Two objects in one cell: the older one's size is not known. */
+  if (!c->direct) forget_sample(c, old, 0);
+  drop(c);
+  return true;
+}
+
+/* -- Types --------------------------------------------------------------- */
+
+/* A block's type is known now: it moves to the row with that type. */
+static void set_type(mp_ctx *c, void *block, uint32_t id, size_t size,
+		     mp_type type)
+{
+  uint32_t from = c->direct ? id : c->samples[id].row, to;
+  double objects = c->direct ? 1 : c->samples[id].objects;
+  mp_row *r;
+  if (type == MP_TYPE_UNKNOWN || from == 0 || from == ROW_LOST) return;
+  r = &c->counts.rows[from];
+  to = mp_counts_row(&c->counts, r->stack, r->zone, r->state, (uint8_t)type);
+  if (to == 0) return;
+  mp_counts_move(&c->counts, from, to, objects, size);
+  if (c->direct) mp_live_put(&c->live, block, to);
+  else c->samples[id].row = to;
+}
+
+/* Looks again at the block whose type was not known; gone: for the last time,
+** because it is about to be freed. */
+static void look(mp_ctx *c, bool gone)
+{
+  mp_unknown u = c->types.unknown;
+  mp_type type;
+  if (mp_type_look(&c->types, &c->vm, gone, &type))
+    set_type(c, u.block, u.id, u.size, type);
+}
+
+/* Asks for the type of a block that was just allocated. */
+static void ask(mp_ctx *c, mp_site *site, void *p, size_t size, uint32_t id)
+{
+  if (mp_type_wanted(site, size))
+    mp_type_ask(&c->types, site, p, size, id);
 }
 
 /* -- Frees --------------------------------------------------------------- */
@@ -121,68 +157,117 @@ static inline bool heap_changed(const mp_ctx *c, size_t osize)
 	 mp_vm_white(&c->vm) != c->white;
 }
 
+static void new_peak(mp_ctx *c, size_t n)
+{
+  c->peak = n;
+  mp_counts_peak(&c->counts);
+}
+
 static void watch_heap(mp_ctx *c, size_t osize)
 {
   size_t before = *mp_vm_total(&c->vm) + osize;
-  if (before > c->peak) c->peak = before;
+  if (before > c->peak) new_peak(c, before);
   if (mp_vm_white(&c->vm) != c->white) {
     c->white = mp_vm_white(&c->vm);
     c->cycles++;
+    mp_point_take(c, false);
   }
 }
 
-static void forget_block(mp_ctx *c, void *ptr, size_t osize)
+/* Forgets a block, which need not have been sampled. Returns the row that had
+** allocated it, or 0. */
+static uint32_t forget_block(mp_ctx *c, void *ptr, size_t osize)
 {
-  uint32_t id = mp_live_take(&c->live, ptr);
-  c->frees++;
-  if (id != 0) forget_sample(c, id, osize);
+  uint32_t id;
+  if (ptr == c->types.unknown.block && ptr != NULL) look(c, true);
+  id = mp_live_take(&c->live, ptr);
+  return id != 0 ? forget_sample(c, id, osize) : 0;
 }
 
-/* A free with anything to it: perhaps of a sampled object or of the dump
-** buffer, perhaps of code or a thread, which are large. */
-static __attribute__((noinline)) void *free_slowly(mp_ctx *c, void *ptr,
-						   size_t osize)
+static void count_event(mp_ctx *c, mp_eventkind kind, uint32_t at,
+			uint32_t origin, size_t nsize, size_t osize)
 {
-  if (c->vm.proved) watch_heap(c, osize);
+  if (!mp_events_add(&c->events, kind, at, origin, nsize, osize)) drop(c);
+}
+
+/* What there is to do before a block is freed that may be a sampled object,
+** code, a thread or the dump buffer. */
+static inline bool freeing(mp_ctx *c, void *ptr, size_t osize)
+{
+  uint32_t origin;
+  if (c->vm.proved && heap_changed(c, osize)) watch_heap(c, osize);
   if (ptr == mp_dump_region) {
     dump_left(c, osize);
-    return NULL;
+    return false;
   }
-  if (osize >= MP_VM_LARGE && c->vm.proved) {
+  if (osize >= MP_VM_LARGE && c->vm.proved && mp_vm_watched(ptr)) {
     mp_vm_freeing(&c->vm, ptr);
     if (mp_vm_iscode(ptr, osize)) mp_capture_forget(c);
   }
-  forget_block(c, ptr, osize);
-  return c->allocf(c->allocd, ptr, osize, 0);
+  c->frees++;
+  origin = forget_block(c, ptr, osize);
+  if (c->wants_events)
+    count_event(c, MP_FREE, mp_capture_freeing(c), origin, 0, osize);
+  return true;
+}
+
+static __attribute__((noinline)) void *free_slowly(mp_ctx *c, void *ptr,
+						   size_t osize)
+{
+  return freeing(c, ptr, osize) ? c->allocf(c->allocd, ptr, osize, 0) : NULL;
 }
 
 /* -- Allocations --------------------------------------------------------- */
 
-/* Makes the allocation itself. */
-static void *call(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
+/* Makes the allocation itself. at: its row, for a reallocation's event. */
+static void *call(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
+		  uint32_t at)
 {
+  uint32_t origin;
   void *p;
   if (ptr != NULL && ptr == mp_dump_region) {
     p = c->allocf(c->allocd, NULL, 0, nsize);
     if (p == NULL) return NULL;
     memcpy(p, ptr, osize < nsize ? osize : nsize);
     dump_left(c, osize);
-    ptr = NULL;
-  } else {
-    if (ptr != NULL && c->vm.proved) watch_heap(c, 0);
-    p = c->allocf(c->allocd, ptr, osize, nsize);
-    if (p == NULL) return NULL;
+    return p;
   }
-  if (ptr != NULL) forget_block(c, ptr, osize);
+  if (ptr == NULL) return c->allocf(c->allocd, NULL, 0, nsize);
+  if (c->vm.proved) watch_heap(c, 0);
+  if (ptr == c->types.unknown.block) look(c, true);
+  p = c->allocf(c->allocd, ptr, osize, nsize);
+  if (p == NULL) return NULL;
+  c->frees++;
+  c->reallocs++;
+  c->realloc_bytes += nsize;
+  c->realloc_freed += osize;
+  origin = forget_block(c, ptr, osize);
+  if (c->wants_events) count_event(c, MP_REALLOC, at, origin, nsize, osize);
   return p;
 }
 
-/* Draws the distance to the next sample, from here. */
+/* The bytes until the next sample, without those that are held back. */
 static void draw(mp_ctx *c)
 {
   uint64_t here = mp_alloc_bytes(c);
   c->left = mp_period_next(&c->period, here);
+  c->held = 0;
   c->drawn = here + (uint64_t)c->left;
+}
+
+/* While the type of a block is not known the next allocation must come by the
+** slow path: nearly all that is left until the next sample is held back. */
+static void hold(mp_ctx *c)
+{
+  if (c->types.unknown.block == NULL || c->left <= 1) return;
+  c->held = c->left - 1;
+  c->left = 1;
+}
+
+static void unhold(mp_ctx *c)
+{
+  c->left += c->held;
+  c->held = 0;
 }
 
 /* The sample waits for its stack. */
@@ -198,37 +283,66 @@ static void wait_for_safepoint(mp_ctx *c, uint32_t id)
 }
 
 /* The allocation under way is a sample; `left` is what it left over. */
-static __attribute__((noinline)) void *sample_weighted(mp_ctx *c, void *ptr,
-						       size_t osize,
-						       size_t nsize)
+static void *sample_weighted(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
+			     mp_site *site)
 {
   double objects = mp_period_weight(&c->period, nsize);
-  uint32_t row = c->vm.proved ? mp_capture_running(c) : 0;
+  uint32_t row = c->vm.proved ? mp_capture_running(c, site ? site->type : 0) : 0;
   uint32_t id;
-  void *p = call(c, ptr, osize, nsize);
+  void *p = call(c, ptr, osize, nsize, row);
   draw(c);
   if (p == NULL) return NULL;
   c->allocs++;
   c->heap_samples++;
-  mp_alloc_inuse(c);
+  if (c->vm.proved) watch_heap(c, 0);
+  else mp_alloc_inuse(c);
+  if (!c->exact) mp_point_take(c, false);
   id = c->vm.proved && row == 0 ? 0 : sample_new(c);
   if (id == 0) {
     drop(c);
     return p;
   }
-  c->samples[id] = (mp_sample){ objects, nsize, row, 0, false };
-  if (row != 0) count_alloc(c, row, objects, nsize);
+  c->samples[id] = (mp_sample){
+    .objects = objects, .size = nsize, .row = row, .birth = c->now,
+    .cycle = (uint32_t)c->cycles & INT32_MAX
+  };
+  if (row != 0) mp_counts_alloc(&c->counts, row, objects, nsize);
   else wait_for_safepoint(c, id);
-  remember(c, p, id, nsize);
+  if (remember(c, p, id, nsize)) ask(c, site, p, nsize, id);
   return p;
 }
 
 static __attribute__((noinline)) void *move_block(mp_ctx *c, void *ptr,
 						  size_t osize, size_t nsize)
 {
-  void *p = call(c, ptr, osize, nsize);
+  void *p = call(c, ptr, osize, nsize, 0);
   if (p == NULL) c->left += (int64_t)nsize;
   else c->allocs++;
+  return p;
+}
+
+/* Of the allocator's caller, for mp_type_site. */
+#define RET	__builtin_return_address(0)
+#define FRAME	(const char *)__builtin_dwarf_cfa()
+
+static __attribute__((noinline)) void *alloc_slowly(mp_ctx *c, void *ptr,
+						    size_t osize,
+						    size_t nsize,
+						    const void *ret,
+						    const char *frame)
+{
+  void *p;
+  unhold(c);
+  if (c->types.unknown.block != NULL) look(c, false);
+  if (c->left <= 0) {
+    p = sample_weighted(c, ptr, osize, nsize,
+			mp_type_site(&c->types, ret, frame));
+  } else {
+    p = call(c, ptr, osize, nsize, 0);
+    if (p == NULL) c->left += (int64_t)nsize;
+    else c->allocs++;
+  }
+  hold(c);
   return p;
 }
 
@@ -239,28 +353,35 @@ static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
   mp_ctx *c = ud;
   if (nsize != 0) {
     if ((c->left -= (int64_t)nsize) <= 0)
-      return sample_weighted(c, ptr, osize, nsize);
+      return alloc_slowly(c, ptr, osize, nsize, RET, FRAME);
     if (ptr != NULL) return move_block(c, ptr, osize, nsize);
     c->allocs++;
     return c->allocf(c->allocd, NULL, 0, nsize);
   }
   if (ptr == NULL) return NULL;
-  if (osize >= MP_VM_LARGE || mp_live_may(&c->live, ptr) || !c->vm.proved ||
-      heap_changed(c, osize))
+  if ((osize >= MP_VM_LARGE && mp_vm_watched(ptr)) ||
+      mp_live_may(&c->live, ptr) || !c->vm.proved || heap_changed(c, osize))
     return free_slowly(c, ptr, osize);
   c->frees++;
   return c->allocf(c->allocd, ptr, osize, 0);
 }
 
-/* The hook where every allocation is a sample and its stack is at hand. */
+/* The hook where every allocation is a sample, its stack is at hand, and an
+** object need not be known by more than its row. */
 static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   mp_ctx *c = ud;
+  mp_site *site;
   uint32_t row;
   void *p;
-  if (nsize == 0) return ptr ? free_slowly(c, ptr, osize) : NULL;
-  row = mp_capture_running(c);
-  p = call(c, ptr, osize, nsize);
+  if (nsize == 0) {
+    if (ptr == NULL || !freeing(c, ptr, osize)) return NULL;
+    return c->allocf(c->allocd, ptr, osize, 0);
+  }
+  if (c->types.unknown.block != NULL) look(c, false);
+  site = mp_type_site(&c->types, RET, FRAME);
+  row = mp_capture_running(c, site ? site->type : 0);
+  p = call(c, ptr, osize, nsize, row);
   if (p == NULL) return NULL;
   c->left -= (int64_t)nsize;
   c->allocs++;
@@ -268,8 +389,8 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
   if (row == 0) {
     drop(c);
   } else {
-    count_alloc(c, row, 1, nsize);
-    remember(c, p, row, nsize);
+    mp_counts_alloc(&c->counts, row, 1, nsize);
+    if (remember(c, p, row, nsize)) ask(c, site, p, nsize, row);
   }
   return p;
 }
@@ -287,7 +408,7 @@ void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state)
     next = s->next;
     s->row = row;
     if (row != 0) {
-      count_alloc(c, row, s->objects, s->size);
+      mp_counts_alloc(&c->counts, row, s->objects, s->size);
     } else {
       s->row = ROW_LOST;
       drop(c);
@@ -298,29 +419,32 @@ void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state)
 
 uint64_t mp_alloc_bytes(const mp_ctx *c)
 {
-  return (uint64_t)((int64_t)c->drawn - c->left);
+  return (uint64_t)((int64_t)c->drawn - c->left - c->held);
 }
 
 size_t mp_alloc_inuse(mp_ctx *c)
 {
   size_t n = (size_t)lua_gc(c->anchor, LUA_GCCOUNT, 0) * 1024 +
 	     (size_t)lua_gc(c->anchor, LUA_GCCOUNTB, 0);
-  if (n > c->peak) c->peak = n;
+  if (n > c->peak) new_peak(c, n);
   return n;
 }
 
 void mp_alloc_restart(mp_ctx *c)
 {
-  c->drawn = (uint64_t)c->left;
+  c->drawn = (uint64_t)(c->left + c->held);
   c->allocs = c->frees = c->cycles = c->heap_samples = 0;
+  c->reallocs = c->realloc_bytes = c->realloc_freed = 0;
+  mp_events_free(&c->events);
   c->peak = 0;
   c->inuse0 = mp_alloc_inuse(c);
 }
 
 void mp_alloc_start(mp_ctx *c, lua_State *L)
 {
-  c->direct = c->exact && c->vm.proved;
+  c->direct = c->exact && c->vm.proved && !c->records;
   if (c->vm.proved) c->white = mp_vm_white(&c->vm);
+  mp_type_init(&c->types, &c->vm);
   draw(c);
   c->inuse0 = mp_alloc_inuse(c);
   c->allocf = lua_getallocf(L, &c->allocd);

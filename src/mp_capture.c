@@ -385,15 +385,17 @@ static uint32_t zone_now(mp_ctx *c)
 
 /* -- Rows ---------------------------------------------------------------- */
 
-static uint32_t row_of(mp_ctx *c, uint32_t stack, uint32_t zone, int state)
+static uint32_t row_of(mp_ctx *c, uint32_t stack, uint32_t zone, int state,
+		       uint8_t type)
 {
   if (stack == MP_NONE || zone == MP_NONE) return 0;
-  return mp_counts_row(&c->counts, stack, zone, (uint8_t)state);
+  return mp_counts_row(&c->counts, stack, zone, (uint8_t)state, type);
 }
 
-static uint32_t pseudo_row(mp_ctx *c, const char *name, int state)
+static uint32_t pseudo_row(mp_ctx *c, const char *name, int state,
+			   uint8_t type)
 {
-  return row_of(c, pseudo_stack(c, name), zone_now(c), state);
+  return row_of(c, pseudo_stack(c, name), zone_now(c), state, type);
 }
 
 /* Puts a pseudo frame on top of a stack, if there is one to put. */
@@ -405,17 +407,19 @@ static uint32_t on_top(mp_ctx *c, uint32_t stack, const char *name)
   return id == MP_NONE ? MP_NONE : mp_stacks_push(&c->stacks, stack, id);
 }
 
-static uint32_t capture(mp_ctx *c, mp_where *w, int state, const char *top)
+static uint32_t capture(mp_ctx *c, mp_where *w, int state, uint8_t type,
+			const char *top)
 {
   uint32_t zone = zone_now(c), row, stack;
-  uint64_t key = mp_mix(w->key + c->generation, (uint64_t)zone << 16 |
-			(uint64_t)(top != NULL) << 8 | (uint8_t)state);
+  uint64_t key = mp_mix(w->key + c->generation, (uint64_t)zone << 24 |
+			(uint64_t)(top != NULL) << 16 | (uint64_t)type << 8 |
+			(uint8_t)state);
   mp_cached *hit = &c->cache[key & c->cachemask];
   if (hit->key == key && hit->row != 0) return hit->row;
   mp_capture_lock(c);
   stack = on_top(c, verified_stack(c, w), top);
   mp_capture_unlock(c);
-  row = row_of(c, stack, zone, state);
+  row = row_of(c, stack, zone, state, type);
   hit->key = key;
   hit->row = row;
   return row;
@@ -426,29 +430,38 @@ uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state)
   mp_where w;
   uint32_t row;
   if (c->vm.proved)
-    return mp_vm_where(&c->vm, L, &w) ? capture(c, &w, state, NULL) :
-	   pseudo_row(c, "(no Lua function)", state);
+    return mp_vm_where(&c->vm, L, &w) ? capture(c, &w, state, 0, NULL) :
+	   pseudo_row(c, "(no Lua function)", state, 0);
   mp_capture_lock(c);
-  row = row_of(c, dumped_stack(c, L), zone_now(c), state);
+  row = row_of(c, dumped_stack(c, L), zone_now(c), state, 0);
   mp_capture_unlock(c);
   return row;
 }
 
-uint32_t mp_capture_running(mp_ctx *c)
+uint32_t mp_capture_running(mp_ctx *c, uint8_t type)
 {
   const char *top = NULL;
   mp_where w;
   int state;
   if (!mp_vm_running(&c->vm, &w, &state))
     return pseudo_row(c, w.L ? "(no Lua function)" : "(thread not known)",
-		      state);
+		      state, type);
   if (w.compiling) {
     top = "(JIT compiler)";  /* What it allocates is no line's. */
     state = 'J';
   } else if (state == 'J') {
     state = 'I';  /* The interpreter, while a trace is recorded. */
   }
-  return capture(c, &w, state, top);
+  return capture(c, &w, state, type, top);
+}
+
+uint32_t mp_capture_freeing(mp_ctx *c)
+{
+  if (!c->vm.proved) return 0;
+  if (!mp_vm_collecting(&c->vm)) return mp_capture_running(c, 0);
+  if (c->gcrow == 0)
+    c->gcrow = row_of(c, pseudo_stack(c, "(garbage collector)"), 0, 'G', 0);
+  return c->gcrow;
 }
 
 void mp_capture_forget(mp_ctx *c)

@@ -36,15 +36,19 @@ void mp_ctx_note(mp_ctx *c, const char *text)
     }
 }
 
-/* Writes what is still to be reported. */
-static void report_all(void)
+/* Writes what is still to be reported. collect: the VM may be worked with. */
+static void report_all(bool collect)
 {
   char msg[512];
   mp_ctx *c;
-  for (c = contexts; c != NULL; c = c->next)
+  for (c = contexts; c != NULL; c = c->next) {
+    if (collect && !c->done && c->pid == getpid()) mp_leaks_collect(c, c->anchor);
     if (mp_report_final(c, msg, sizeof(msg)) != 0)
       fprintf(stderr, "luajit-mp: %s\n", msg);
+  }
 }
+
+static void report_at_exit(void) { report_all(true); }
 
 /* -- Signals ------------------------------------------------------------- */
 
@@ -67,9 +71,9 @@ static void die_of(int sig)
   for (;;) pause();
 }
 
-void mp_end_by_signal(void)
+void mp_end_by_signal(bool safepoint)
 {
-  report_all();
+  report_all(safepoint);
   die_of(pending);
 }
 
@@ -95,7 +99,7 @@ static void on_fatal(int sig)
   mp_ctx *c;
   bool timer = false;
   int saved = errno;
-  if (pending != 0) mp_end_by_signal();  /* No safepoint came. */
+  if (pending != 0) mp_end_by_signal(false);  /* No safepoint came. */
   pending = sig;
   for (c = contexts; c != NULL; c = c->next)
     if (c->timer) {
@@ -148,6 +152,7 @@ static void after_fork(void)
     c->out.dev = 0;  /* The file is the parent's: open another one. */
     c->out.ino = 0;
     mp_counts_restart(&c->counts);
+    mp_course_free(&c->course);
     mp_alloc_restart(c);
     c->cpu_samples = 0;
     c->cpu0 = mp_timer_cpu();
@@ -159,7 +164,7 @@ static void after_fork(void)
 
 static void install_once(void)
 {
-  atexit(report_all);
+  atexit(report_at_exit);
   pthread_atfork(NULL, NULL, after_fork);
 }
 

@@ -24,12 +24,15 @@ static char guard_key, anchor_key;
 
 static void ctx_free(mp_ctx *c)
 {
+  int i;
   mp_report_close(c);
   mp_output_close(&c->out);
   mp_live_free(&c->live);
   mp_stacks_free(&c->stacks);
   mp_stacks_free(&c->zones);
   mp_counts_free(&c->counts);
+  mp_course_free(&c->course);
+  mp_events_free(&c->events);
   mp_map_free(&c->frames);
   free(c->samples);
   free(c->cache);
@@ -40,6 +43,9 @@ static void ctx_free(mp_ctx *c)
   free(c->arch);
   free(c->cwd);
   free(c->script);
+  for (i = 0; c->command != NULL && c->command[i] != NULL; i++)
+    free(c->command[i]);
+  free(c->command);
   free(c);
 }
 
@@ -59,6 +65,8 @@ static mp_ctx *ctx_get(lua_State *L)
 static int ctx_end(mp_ctx *c, lua_State *L, char *msg, size_t n)
 {
   int err;
+  mp_leaks_unwatch(c, L);
+  if (!c->done && c->pid == getpid()) mp_leaks_collect(c, L);
   mp_timer_stop(c, L);
   mp_alloc_stop(c, L);
   err = mp_report_final(c, msg, n);
@@ -107,18 +115,47 @@ static uint64_t opt_count(lua_State *L, const char *field, uint64_t def)
   return def;
 }
 
-/* arg[0] of the luajit command. */
-static char *script_name(lua_State *L)
+static bool opt_bool(lua_State *L, const char *field)
+{
+  bool b;
+  lua_getfield(L, 1, field);
+  b = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return b;
+}
+
+#define COMMAND_MAX	1000	/* Words kept of the command line. */
+
+/* arg[i] of the luajit command, or NULL. */
+static char *command_word(lua_State *L, int i)
 {
   char *s = NULL;
-  lua_getglobal(L, "arg");
-  if (lua_istable(L, -1)) {
-    lua_rawgeti(L, -1, 0);
-    if (lua_type(L, -1) == LUA_TSTRING) s = strdup(lua_tostring(L, -1));
-    lua_pop(L, 1);
-  }
+  lua_rawgeti(L, -1, i);
+  if (lua_isstring(L, -1)) s = strdup(lua_tostring(L, -1));
   lua_pop(L, 1);
   return s;
+}
+
+/* What the luajit command says in the table arg, from its negative indices
+** on: the script at 0. */
+static void set_command(mp_ctx *c, lua_State *L)
+{
+  lua_getglobal(L, "arg");
+  if (lua_istable(L, -1)) {
+    int from = 0, i;
+    c->script = command_word(L, 0);
+    while (from > -COMMAND_MAX) {
+      lua_rawgeti(L, -1, from - 1);
+      if (!lua_isstring(L, -1)) break;
+      lua_pop(L, 1);
+      from--;
+    }
+    if (from > -COMMAND_MAX) lua_pop(L, 1);
+    c->command = calloc(COMMAND_MAX + 1, sizeof(*c->command));
+    for (i = 0; c->command != NULL && i < COMMAND_MAX; i++)
+      if ((c->command[i] = command_word(L, from + i)) == NULL) break;
+  }
+  lua_pop(L, 1);
 }
 
 /* A coroutine that never runs: what is done through it touches no stack of
@@ -166,6 +203,8 @@ static const char *ctx_open(mp_ctx *c, lua_State *L, const char *options,
   mp_stacks_init(&c->stacks);
   mp_stacks_init(&c->zones);
   mp_counts_init(&c->counts);
+  mp_course_init(&c->course);
+  mp_events_init(&c->events);
   c->options = strdup(options);
   c->cache = calloc(slots, sizeof(*c->cache));
   c->cachemask = slots - 1;
@@ -217,7 +256,10 @@ static int core_start(lua_State *L)
     return fail(L, "not enough memory", ENOMEM);
   c->exact = period == 1;
   c->interval = interval > 1000000 ? 1000000 : (int)interval;
-  c->script = script_name(L);
+  c->wants_events = opt_bool(L, "events");
+  c->wants_leaks = opt_bool(L, "leaks");
+  c->records = c->wants_events || c->wants_leaks || opt_bool(L, "records");
+  set_command(c, L);
   mp_vm_prove(&c->vm, L, core_start);
   mp_period_init(&c->period, period, (uint64_t)time(NULL) * 2654435761u ^
 		 (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)c);
@@ -237,6 +279,8 @@ static int core_start(lua_State *L)
   ctx_clock(c);
   mp_end_enlist(c);
   mp_alloc_start(c, L);
+  mp_point_take(c, true);
+  mp_leaks_watch(c, L);
   lua_pushboolean(L, 1);
   return 1;
 }

@@ -4,7 +4,7 @@
 */
 #include "config.h"
 
-#include <unistd.h>
+#include <string.h>
 
 #include "mp.h"
 
@@ -43,6 +43,14 @@ static void push_info(lua_State *L, mp_ctx *c)
   set_number(L, "cpu", mp_timer_cpu() - c->cpu0);
   set_string(L, "capture", c->vm.proved ? "exact" : "safepoint");
   set_string(L, "capture_why", c->vm.why);
+  if (c->command != NULL) {
+    lua_newtable(L);
+    for (i = 0; c->command[i] != NULL; i++) {
+      lua_pushstring(L, c->command[i]);
+      lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "command");
+  }
   lua_newtable(L);
   for (i = 0; i < MP_NOTES && c->notes[i] != NULL; i++) {
     lua_pushstring(L, c->notes[i]);
@@ -71,11 +79,15 @@ static void push_heap(lua_State *L, mp_ctx *c)
   set_number(L, "alloc_bytes", bytes);
   set_number(L, "free_objects", (double)c->frees);
   set_number(L, "free_bytes", bytes - (inuse - (double)c->inuse0));
+  set_number(L, "realloc_objects", (double)c->reallocs);
+  set_number(L, "realloc_bytes", (double)c->realloc_bytes);
+  set_number(L, "realloc_freed", (double)c->realloc_freed);
   set_number(L, "samples", (double)c->heap_samples);
   set_number(L, "dropped", (double)c->dropped + waiting);
   set_number(L, "period", c->exact ? 1 : c->period.mean);
   set_bool(L, "adaptive", c->period.adaptive);
   set_number(L, "inuse", inuse);
+  set_number(L, "inuse_start", (double)c->inuse0);
   set_number(L, "peak", (double)c->peak);
   if (c->vm.proved) set_number(L, "gc_cycles", (double)c->cycles);
 }
@@ -124,14 +136,17 @@ static void push_stacks(lua_State *L, const mp_stacks *s, const char *field,
   lua_setfield(L, -2, "parent");
 }
 
-static void push_rows(lua_State *L, const mp_counts *counts)
+/* Sums of fractions that cancel leave a residue far below one. */
+static double whole(double n) { return n < 1e-3 ? 0 : n; }
+
+static void push_rows(lua_State *L, const mp_counts *counts, bool temporary)
 {
   uint32_t i;
   lua_createtable(L, (int)counts->nrows, 0);
   for (i = 1; i <= counts->nrows; i++) {
     const mp_row *r = &counts->rows[i];
     char state = (char)r->state;
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, temporary ? 13 : 11);
     set_number(L, "stack", r->stack);
     set_number(L, "zone", r->zone);
     lua_pushlstring(L, &state, 1);
@@ -139,17 +154,132 @@ static void push_rows(lua_State *L, const mp_counts *counts)
     set_number(L, "cpu", r->cpu);
     set_number(L, "alloc_objects", r->alloc_objects);
     set_number(L, "alloc_bytes", r->alloc_bytes);
-    /* Sums of fractions that cancel leave a residue far below one. */
-    set_number(L, "inuse_objects",
-	       r->inuse_objects < 1e-3 ? 0 : r->inuse_objects);
-    set_number(L, "inuse_bytes", r->inuse_bytes < 1e-3 ? 0 : r->inuse_bytes);
+    set_number(L, "inuse_objects", whole(r->inuse_objects));
+    set_number(L, "inuse_bytes", whole(r->inuse_bytes));
+    set_number(L, "peak_objects", whole(mp_counts_peak_objects(counts, i)));
+    set_number(L, "peak_bytes", whole(mp_counts_peak_bytes(counts, i)));
+    set_string(L, "type", mp_type_name(r->type));
+    if (temporary) {
+      set_number(L, "temp_objects", r->temp_objects);
+      set_number(L, "temp_bytes", r->temp_bytes);
+    }
     lua_rawseti(L, -2, (int)i);
   }
 }
 
+static void push_course(lua_State *L, const mp_course *c)
+{
+  uint32_t i;
+  lua_createtable(L, (int)c->npoints, 0);
+  for (i = 0; i < c->npoints; i++) {
+    const mp_point *p = &c->points[i];
+    lua_createtable(L, 0, 7);
+    set_number(L, "wall", p->wall);
+    set_number(L, "cpu", p->cpu);
+    set_number(L, "allocated", (double)p->allocated);
+    set_number(L, "inuse", (double)p->inuse);
+    set_number(L, "cycles", (double)p->cycles);
+    set_number(L, "rss", (double)p->rss);
+    set_string(L, "phase", p->phase == 'p' ? "pause" : p->phase == 'm' ? "mark" :
+	       p->phase == 's' ? "sweep" : p->phase == 'f' ? "finalize" : NULL);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+static void push_timeline(lua_State *L, const mp_course *c)
+{
+  uint32_t i;
+  lua_createtable(L, (int)c->nchanges, 0);
+  for (i = 0; i < c->nchanges; i++) {
+    const mp_change *ch = &c->changes[i];
+    lua_createtable(L, 0, 6);
+    set_number(L, "point", ch->point + 1);
+    set_number(L, "row", ch->row);
+    set_number(L, "cpu", ch->cpu);
+    set_number(L, "alloc_objects", ch->alloc_objects);
+    set_number(L, "alloc_bytes", ch->alloc_bytes);
+    set_number(L, "inuse_bytes", whole(ch->inuse_bytes));
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+static void push_events(lua_State *L, const mp_events *e)
+{
+  uint32_t i;
+  lua_createtable(L, (int)e->count, 0);
+  for (i = 0; i < e->count; i++) {
+    const mp_event *ev = &e->list[i];
+    lua_createtable(L, 0, 6);
+    set_string(L, "kind", ev->kind == MP_FREE ? "free" : "realloc");
+    set_number(L, "row", ev->at);
+    set_number(L, "origin", ev->origin);
+    set_number(L, "count", (double)ev->count);
+    set_number(L, "alloc_bytes", (double)ev->alloc_bytes);
+    set_number(L, "free_bytes", (double)ev->free_bytes);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+/* -- Survivors ----------------------------------------------------------- */
+
+#define TENTHS	10		/* Parts of the run. */
+
+typedef struct survivors {
+  double objects[TENTHS], bytes[TENTHS];  /* By when they were born. */
+  double births;		/* Sum of seconds, by objects. */
+} survivors;
+
+/* What every row has in use, by age. Pushes the array's memory. */
+static survivors *count_survivors(lua_State *L, const mp_ctx *c)
+{
+  size_t size = ((size_t)c->counts.nrows + 1) * sizeof(survivors);
+  survivors *s = memset(lua_newuserdata(L, size), 0, size);
+  double run = (mp_timer_wall() - c->wall0) * 1000;
+  uint32_t i;
+  for (i = 1; i <= c->nsamples; i++) {
+    const mp_sample *o = &c->samples[i];
+    int tenth = run > 0 ? (int)(o->birth / run * TENTHS) : 0;
+    if (o->size == 0 || o->row == 0 || o->row > c->counts.nrows) continue;
+    if (tenth >= TENTHS) tenth = TENTHS - 1;
+    s[o->row].objects[tenth] += o->objects;
+    s[o->row].bytes[tenth] += o->objects * (double)o->size;
+    s[o->row].births += o->objects * o->birth / 1000;
+  }
+  return s;
+}
+
+static void push_tenths(lua_State *L, const double *values, const char *field)
+{
+  int i;
+  lua_createtable(L, TENTHS, 0);
+  for (i = 0; i < TENTHS; i++) {
+    lua_pushnumber(L, values[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, field);
+}
+
+static void push_survivors(lua_State *L, const mp_ctx *c)
+{
+  survivors *s = count_survivors(L, c);
+  int n = 0;
+  uint32_t i;
+  lua_newtable(L);
+  for (i = 1; i <= c->counts.nrows; i++) {
+    if (s[i].births <= 0 && s[i].objects[0] <= 0) continue;
+    lua_createtable(L, 0, 4);
+    set_number(L, "row", i);
+    set_number(L, "births", s[i].births);
+    push_tenths(L, s[i].objects, "objects");
+    push_tenths(L, s[i].bytes, "bytes");
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_remove(L, -2);
+}
+
 void mp_snapshot(lua_State *L, mp_ctx *c)
 {
-  lua_createtable(L, 0, 8);
+  lua_createtable(L, 0, 12);
   set_number(L, "version", 1);
   push_info(L, c);
   lua_setfield(L, -2, "info");
@@ -163,6 +293,20 @@ void mp_snapshot(lua_State *L, mp_ctx *c)
   lua_setfield(L, -2, "stacks");
   push_stacks(L, &c->zones, "name", true);
   lua_setfield(L, -2, "zones");
-  push_rows(L, &c->counts);
+  push_rows(L, &c->counts, !c->direct && c->vm.proved);
   lua_setfield(L, -2, "rows");
+  push_course(L, &c->course);
+  lua_setfield(L, -2, "course");
+  push_timeline(L, &c->course);
+  lua_setfield(L, -2, "timeline");
+  if (c->wants_events) {
+    push_events(L, &c->events);
+    lua_setfield(L, -2, "events");
+  }
+  if (c->wants_leaks) {
+    push_survivors(L, c);
+    lua_setfield(L, -2, "survivors");
+    lua_pushboolean(L, c->collected);
+    lua_setfield(L, -2, "collected");
+  }
 }

@@ -44,7 +44,8 @@ static void on_safepoint(void *data, lua_State *L, int samples, int vmstate)
     else c->dropped += (uint64_t)samples;
   }
   mp_alloc_safepoint(c, L, vmstate);
-  if (mp_end_signalled()) mp_end_by_signal();
+  mp_point_take(c, false);
+  if (mp_end_signalled()) mp_end_by_signal(true);
   mp_end_take_signals();
 }
 

@@ -2,7 +2,8 @@
 ** What LuaJIT does not tell through its API: the running thread, the VM
 ** state, and the frames of a stack, inside compiled code too.
 **
-** mp_vm.c is the only file that knows LuaJIT's internal layout. The layout is
+** mp_vm.c and mp_type.c are the only files that know LuaJIT's internal layout
+** (mp_layout.h). The layout is
 ** proved on the running VM by mp_vm_prove before any of it is used; each
 ** frame is verified again before it is followed. Where the proof fails
 ** nothing here may be used, and the allocation sampler has to wait for the
@@ -32,6 +33,7 @@ typedef struct mp_vm {
   bool proved;			/* The layout below may be used. */
   const char *why;		/* If not: why not. Static string. */
   char *g;			/* LuaJIT's global_State. */
+  const char *mainl;		/* The main thread. */
   const void *dead;		/* Running thread that was freed, or NULL. */
   uint32_t curl;		/* Offset of cur_L in the global state. */
   uint32_t vmstate;		/* Offset of vmstate. */
@@ -73,6 +75,12 @@ bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w);
 ** allocates, the code would have. */
 bool mp_vm_running(mp_vm *vm, mp_where *w, int *state);
 
+/* Whether compiled code is running. */
+bool mp_vm_ontrace(const mp_vm *vm);
+
+/* Whether the collector is at work, not the program. */
+bool mp_vm_collecting(const mp_vm *vm);
+
 /* Makes known that the call that returns to pc has that id. Recursion through
 ** several calls on one line then has as many keys as it has depths. */
 void mp_vm_site(mp_vm *vm, uint64_t pc, uint64_t id);
@@ -113,8 +121,21 @@ static inline uint8_t mp_vm_white(const mp_vm *vm)
   return *(volatile uint8_t *)(vm->g + 32) & 3;
 }
 
+/* What the collector is doing: pause, mark, sweep or finalize; '?': unknown. */
+static inline char mp_vm_phase(const mp_vm *vm)
+{
+  uint8_t state = *(volatile uint8_t *)(vm->g + 33);
+  return state <= 5 ? "pmmssf"[state] : '?';
+}
+
 /* Threads, prototypes and traces are at least that large. */
 #define MP_VM_LARGE	96
+
+/* Whether such a block may be one of these: by an object's type. */
+static inline bool mp_vm_watched(const void *block)
+{
+  return 0x2c0u >> (((const uint8_t *)block)[9] & 31) & 1;
+}
 
 /* The thread at `block` is being freed: do not look at it again. */
 static inline void mp_vm_freeing(mp_vm *vm, const void *block)

@@ -1,0 +1,63 @@
+/* mp_events: reallocations and frees by where and from where. */
+#include "config.h"
+
+#include "check_main.h"
+#include "mp_events.h"
+#include "mp_mem.h"
+
+START_TEST(equal_events_are_counted_together)
+{
+  mp_events e;
+  mp_events_init(&e);
+  ck_assert(mp_events_add(&e, MP_FREE, 1, 2, 0, 10));
+  ck_assert(mp_events_add(&e, MP_REALLOC, 1, 2, 40, 20));
+  ck_assert(mp_events_add(&e, MP_FREE, 1, 0, 0, 7));
+  ck_assert(mp_events_add(&e, MP_FREE, 1, 2, 0, 5));
+  ck_assert_uint_eq(e.count, 3);
+  ck_assert(e.list[0].count == 2 && e.list[0].free_bytes == 15 &&
+	    e.list[0].kind == MP_FREE && e.list[0].at == 1 &&
+	    e.list[0].origin == 2);
+  ck_assert(e.list[1].count == 1 && e.list[1].alloc_bytes == 40 &&
+	    e.list[1].free_bytes == 20 && e.list[1].kind == MP_REALLOC);
+  ck_assert(e.list[2].origin == 0 && e.list[2].free_bytes == 7);
+  mp_events_free(&e);
+}
+END_TEST
+
+START_TEST(many_events_keep_their_counts)
+{
+  mp_events e;
+  uint32_t i, round;
+  mp_events_init(&e);
+  for (round = 0; round < 3; round++)
+    for (i = 0; i < 10000; i++)
+      ck_assert(mp_events_add(&e, MP_FREE, i / 100, i % 100, 0, i));
+  ck_assert_uint_eq(e.count, 10000);
+  for (i = 0; i < 10000; i++)
+    ck_assert(e.list[i].count == 3 && e.list[i].free_bytes == 3 * i &&
+	      e.list[i].at == i / 100 && e.list[i].origin == i % 100);
+  mp_events_free(&e);
+}
+END_TEST
+
+START_TEST(no_memory_is_told)
+{
+  mp_events e;
+  uint32_t i, failures = 0;
+  mp_events_init(&e);
+  for (i = 0; i < 300; i++) {
+    mp_mem_left = 0;
+    while (!mp_events_add(&e, MP_FREE, i, 0, 0, 1))
+      mp_mem_left = (int)(++failures % 4);
+  }
+  mp_mem_left = -1;
+  ck_assert_uint_gt(failures, 3);
+  ck_assert_uint_eq(e.count, 300);
+  for (i = 0; i < 300; i++)
+    ck_assert(e.list[i].at == i && e.list[i].count == 1);
+  mp_events_free(&e);
+}
+END_TEST
+
+CHECK_MAIN("events", equal_events_are_counted_together,
+	   many_events_keep_their_counts, no_memory_is_told)
