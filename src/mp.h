@@ -40,12 +40,22 @@ typedef struct mp_sample {
 
 /* Where the report goes. */
 typedef struct mp_output {
-  char *path;			/* Absolute, %p kept; NULL: stdout. */
-  char *given;			/* As the user named it, for messages. */
-  int fd;			/* Open file, or -1. */
-  dev_t dev;			/* Which file it was, when it was opened. */
+  char *path;			/* Absolute, %p and %t kept; NULL: stdout. */
+  char *given;			/* As the user named it; NULL: stdout. */
+  int fd;			/* Its directory, or the special file; or -1. */
+  dev_t dev;			/* What that was, when it was opened. */
   ino_t ino;
+  bool special;			/* No regular file. */
+  double started;		/* Unix time, for %t. */
 } mp_output;
+
+/* The terminal of the live view. */
+typedef struct mp_screen {
+  int fd;			/* Or -1. */
+  int rows, columns;
+  int divided;			/* Rows it had when it was divided, or 0. */
+  double due;			/* When it is to be drawn: seconds. */
+} mp_screen;
 
 /* A direct-mapped cache from keys of stacks to rows. */
 typedef struct mp_cached {
@@ -73,9 +83,8 @@ typedef struct mp_ctx {
   mp_period period;		/* When the next one is due. */
   bool exact;			/* Every allocation is a sample. */
   bool records;			/* More is asked for than an object's row. */
-  bool wants_events, wants_leaks;
+  bool wants_events, wants_leaks, wants_screen;
   bool collected;		/* What could be collected was. */
-  lua_State *hooked;		/* Has a hook for the main chunk's end. */
   size_t inuse0;		/* Bytes in the Lua heap at the start. */
   bool direct;			/* Ids in `live` are rows, not samples. */
   mp_sample *samples;		/* Sample records; [0] is unused. */
@@ -88,6 +97,12 @@ typedef struct mp_ctx {
   int raised;			/* Timer signals that were our own. */
   uint32_t now;			/* Milliseconds since the start, nearly. */
   mp_types types;		/* What kind of object is asked for where. */
+  bool moved;			/* The block in question was reallocated: */
+  uint32_t moved_origin;	/* what had allocated it before, and */
+  size_t moved_size;		/* its size before. */
+  bool last_moved;		/* The same of the last allocation. */
+  uint32_t last_origin;
+  size_t last_size;
 
   /* -- What they are counted in -- */
   mp_stacks stacks;		/* Stacks of both samplers. */
@@ -108,15 +123,23 @@ typedef struct mp_ctx {
   lua_State *report;		/* The private state that makes reports. */
   char *options;		/* Option string. */
   char *luajit, *os, *arch;	/* What is running, as the jit library says. */
-  mp_output out;		/* Where the report goes. */
+  mp_output *outs;		/* Where the report goes: `nouts` places. */
+  int nouts;
+  mp_screen screen;		/* The live view. */
+  double leak_limit;		/* Bytes; 0: none. */
   char *cwd, *script;		/* When the profile began. */
   char **command;		/* The luajit command's words, NULL at the end. */
   int interval;			/* Milliseconds asked of the timer. */
   bool timer;			/* The profiling timer is ours. */
   bool started;			/* The hook is in place. */
+  bool frozen;			/* What is allocated is the profiler's own. */
+  int64_t thaw_left;		/* `left`, `allocs` and bytes in use before. */
+  uint64_t thaw_allocs;
+  size_t thaw_inuse;
   bool reporting;		/* A report is being made. */
   bool done;			/* The final report was made or given up. */
-  double cpu0, wall0;		/* Clocks at the start, in seconds. */
+  double cpu0, wall0;		/* Clocks at the start, in seconds, */
+  double cpu1, wall1;		/* and at the end, before the final reports. */
   double started_at;		/* Unix time at the start. */
   pid_t pid;			/* Process that the profile belongs to. */
   const char *notes[MP_NOTES];	/* Static strings. */
@@ -153,8 +176,13 @@ extern __attribute__((visibility("hidden"))) void *mp_dump_region;
 void mp_alloc_start(mp_ctx *c, lua_State *L);
 void mp_alloc_stop(mp_ctx *c, lua_State *L);  /* Leaves `started` if it can't. */
 
+/* What is allocated in between is not the program's, and not counted. */
+void mp_alloc_freeze(mp_ctx *c);
+void mp_alloc_thaw(mp_ctx *c);
+
 /* Totals, all of them exact. */
 uint64_t mp_alloc_bytes(const mp_ctx *c);  /* Allocated since the start. */
+uint64_t mp_alloc_count(const mp_ctx *c);  /* How often. */
 size_t mp_alloc_inuse(mp_ctx *c);  /* In the Lua heap now; updates the peak. */
 
 /* Forgets what was before a fork. */
@@ -177,11 +205,14 @@ double mp_timer_wall(void);	/* Seconds of a clock that never jumps. */
 /* Takes a point, if one is due or if it must be. */
 void mp_point_take(mp_ctx *c, bool must);
 
-/* -- mp_leaks.c: a full collection before the end, where leaks are wanted -- */
+/* -- mp_leaks.c: what is held, not just not collected yet -- */
 
-void mp_leaks_watch(mp_ctx *c, lua_State *L);  /* For the main chunk's end. */
-void mp_leaks_unwatch(mp_ctx *c, lua_State *L);
-void mp_leaks_collect(mp_ctx *c, lua_State *L);  /* Once; L is running. */
+/* A full collection, where leaks are wanted and where it can be made; once.
+** L is running. */
+void mp_leaks_collect(mp_ctx *c, lua_State *L);
+
+/* Whether a collection has come to the object, and left it. */
+bool mp_leaks_judged(const mp_ctx *c, const mp_sample *s);
 
 /* -- mp_end.c: whichever way the program ends -- */
 
@@ -194,6 +225,7 @@ mp_ctx *mp_end_list(void);
 void mp_end_take_signals(void);
 bool mp_end_signalled(void);	/* A fatal signal waits for the report. */
 void mp_end_by_signal(bool safepoint);	/* Reports, then dies of it. */
+void mp_end_fail(void);		/* The process is to exit with status 3. */
 void mp_ctx_note(mp_ctx *c, const char *text);
 
 /* -- mp_snapshot.c -- */
@@ -203,7 +235,8 @@ void mp_snapshot(lua_State *L, mp_ctx *c);
 
 /* -- mp_report.c: reports are made in a state of their own -- */
 
-/* NULL, or a message (static or in buf). */
+/* Loads what the options and the outputs need. NULL, or a message (static or
+** in buf). */
 const char *mp_report_open(mp_ctx *c, lua_State *L, char *buf, size_t n);
 void mp_report_close(mp_ctx *c);
 
@@ -212,8 +245,18 @@ void mp_report_close(mp_ctx *c);
 int mp_report(mp_ctx *c, const char *options, mp_output *out, char *buf,
 	      size_t n);
 
-/* Makes the final report, once. */
+/* Makes the final reports, once. */
 int mp_report_final(mp_ctx *c, char *buf, size_t n);
+
+/* Draws the report on the screen. */
+void mp_report_draw(mp_ctx *c, mp_screen *s);
+
+/* -- mp_screen.c: the live view -- */
+
+int mp_screen_open(mp_screen *s);  /* 0 or errno: there is no terminal. */
+void mp_screen_tick(mp_ctx *c, double wall);
+void mp_screen_draw(mp_screen *s, const char *text, size_t len);
+void mp_screen_close(mp_screen *s);
 
 /* -- mp_output.c: where a report goes -- */
 
@@ -222,6 +265,7 @@ int mp_output_open(mp_output *o, const char *name, const char *cwd);
 int mp_output_write(mp_output *o, const char *text, size_t len);
 void mp_output_close(mp_output *o);
 bool mp_output_perpid(const mp_output *o);
+void mp_output_forked(mp_output *o);
 int mp_output_width(const mp_output *o);  /* Columns, or 0: no terminal. */
 
 #endif

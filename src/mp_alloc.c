@@ -119,6 +119,9 @@ static void set_type(mp_ctx *c, void *block, uint32_t id, size_t size,
   to = mp_counts_row(&c->counts, r->stack, r->zone, r->state, (uint8_t)type);
   if (to == 0) return;
   mp_counts_move(&c->counts, from, to, objects, size);
+  if (c->moved && !mp_events_move(&c->events, from, to, c->moved_origin, size,
+				  c->moved_size))
+    drop(c);
   if (c->direct) mp_live_put(&c->live, block, to);
   else c->samples[id].row = to;
 }
@@ -136,8 +139,11 @@ static void look(mp_ctx *c, bool gone)
 /* Asks for the type of a block that was just allocated. */
 static void ask(mp_ctx *c, mp_site *site, void *p, size_t size, uint32_t id)
 {
-  if (mp_type_wanted(site, size))
-    mp_type_ask(&c->types, site, p, size, id);
+  if (c->types.unknown.block != NULL || !mp_type_wanted(site, size)) return;
+  mp_type_ask(&c->types, site, p, size, id);
+  c->moved = c->last_moved;
+  c->moved_origin = c->last_origin;
+  c->moved_size = c->last_size;
 }
 
 /* -- Frees --------------------------------------------------------------- */
@@ -225,6 +231,7 @@ static void *call(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
 {
   uint32_t origin;
   void *p;
+  c->last_moved = false;
   if (ptr != NULL && ptr == mp_dump_region) {
     p = c->allocf(c->allocd, NULL, 0, nsize);
     if (p == NULL) return NULL;
@@ -242,6 +249,9 @@ static void *call(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
   c->realloc_bytes += nsize;
   c->realloc_freed += osize;
   origin = forget_block(c, ptr, osize);
+  c->last_moved = c->wants_events;
+  c->last_origin = origin;
+  c->last_size = osize;
   if (c->wants_events) count_event(c, MP_REALLOC, at, origin, nsize, osize);
   return p;
 }
@@ -378,6 +388,7 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
     if (ptr == NULL || !freeing(c, ptr, osize)) return NULL;
     return c->allocf(c->allocd, ptr, osize, 0);
   }
+  if (c->frozen) return call(c, ptr, osize, nsize, 0);
   if (c->types.unknown.block != NULL) look(c, false);
   site = mp_type_site(&c->types, RET, FRAME);
   row = mp_capture_running(c, site ? site->type : 0);
@@ -393,6 +404,31 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
     if (remember(c, p, row, nsize)) ask(c, site, p, nsize, row);
   }
   return p;
+}
+
+/* -- The profiler's own memory ------------------------------------------- */
+
+#define FAR	((int64_t)1 << 60)	/* No sample until there. */
+
+void mp_alloc_freeze(mp_ctx *c)
+{
+  c->thaw_left = c->left + c->held;
+  c->thaw_allocs = c->allocs;
+  c->thaw_inuse = mp_alloc_inuse(c);
+  c->frozen = true;
+  c->left = FAR;
+  c->held = 0;
+}
+
+void mp_alloc_thaw(mp_ctx *c)
+{
+  size_t now;
+  c->frozen = false;
+  now = mp_alloc_inuse(c);
+  c->left = c->thaw_left;
+  c->allocs = c->thaw_allocs;
+  if (now > c->thaw_inuse) c->inuse0 += now - c->thaw_inuse;
+  hold(c);
 }
 
 /* -- Start, stop, safepoint ---------------------------------------------- */
@@ -419,13 +455,21 @@ void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state)
 
 uint64_t mp_alloc_bytes(const mp_ctx *c)
 {
-  return (uint64_t)((int64_t)c->drawn - c->left - c->held);
+  int64_t left = c->frozen ? c->thaw_left : c->left + c->held;
+  return (uint64_t)((int64_t)c->drawn - left);
+}
+
+uint64_t mp_alloc_count(const mp_ctx *c)
+{
+  return c->frozen ? c->thaw_allocs : c->allocs;
 }
 
 size_t mp_alloc_inuse(mp_ctx *c)
 {
-  size_t n = (size_t)lua_gc(c->anchor, LUA_GCCOUNT, 0) * 1024 +
-	     (size_t)lua_gc(c->anchor, LUA_GCCOUNTB, 0);
+  size_t n;
+  if (c->frozen) return c->thaw_inuse;
+  n = (size_t)lua_gc(c->anchor, LUA_GCCOUNT, 0) * 1024 +
+      (size_t)lua_gc(c->anchor, LUA_GCCOUNTB, 0);
   if (n > c->peak) new_peak(c, n);
   return n;
 }

@@ -33,7 +33,9 @@
 #define DUMP_MAX	((size_t)32 << 20)
 #define DUMP_NAMES	((size_t)8 << 20)
 
-static pthread_mutex_t dump_mutex = PTHREAD_MUTEX_INITIALIZER;
+/* Recursive: when LuaJIT's profiler is started or stopped under it all traces
+** are flushed, of which the program may have itself be told. */
+static pthread_mutex_t dump_mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 void *mp_dump_region;
 
 static lua_Alloc saved_allocf;	/* What the VM had before the lock. */
@@ -107,6 +109,13 @@ static bool all_digits(const char *p, const char *end)
   return true;
 }
 
+/* Whether a library at that address is this one. */
+static bool is_own(const void *base)
+{
+  Dl_info info;
+  return dladdr(&mp_dump_region, &info) != 0 && info.dli_fbase == base;
+}
+
 /* A C function: its symbol if it has one, else what its caller calls it, else
 ** its place in the library. */
 static void name_cfunction(mp_frame *f, const void *addr, char *buf, size_t n)
@@ -115,6 +124,7 @@ static void name_cfunction(mp_frame *f, const void *addr, char *buf, size_t n)
   const char *base;
   f->kind = MP_C;
   if (dladdr(addr, &info) == 0 || info.dli_fname == NULL) return;
+  if (is_own(info.dli_fbase)) f->kind = MP_OWN;
   base = strrchr(info.dli_fname, '/');
   f->source = base ? base + 1 : info.dli_fname;
   f->sourcelen = (uint32_t)strlen(f->source);
@@ -316,8 +326,9 @@ static uint32_t verified_stack(mp_ctx *c, mp_where *w)
   learn_sites(c, vf, n, ids);
   if (more) stack = pseudo_stack(c, "(more frames)");
   for (i = n - 1; i >= 0 && stack != MP_NONE; i--)
-    stack = mp_stacks_push(&c->stacks, stack, ids[i]);
-  return stack;
+    if (c->stacks.frames[ids[i]].kind != MP_OWN)
+      stack = mp_stacks_push(&c->stacks, stack, ids[i]);
+  return stack != 0 ? stack : pseudo_stack(c, "(luajit-mp)");
 }
 
 /* -- Stacks by a dump alone ---------------------------------------------- */

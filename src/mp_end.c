@@ -139,18 +139,27 @@ static void leave_signals(void)
 
 /* -- Forks and exits ----------------------------------------------------- */
 
-/* The child has a profile of its own only if the file name says so. */
+/* The child has a profile of its own only if all the file names say so. */
+static bool per_process(const mp_ctx *c)
+{
+  int i;
+  for (i = 0; i < c->nouts; i++)
+    if (!mp_output_perpid(&c->outs[i])) return false;
+  return true;
+}
+
 static void after_fork(void)
 {
   mp_ctx *c;
+  int i;
   for (c = contexts; c != NULL; c = c->next) {
-    if (c->done || !mp_output_perpid(&c->out)) {
+    c->screen.fd = -1;  /* The parent's. */
+    if (c->done || !per_process(c)) {
       c->done = true;
       continue;
     }
     c->pid = getpid();
-    c->out.dev = 0;  /* The file is the parent's: open another one. */
-    c->out.ino = 0;
+    for (i = 0; i < c->nouts; i++) mp_output_forked(&c->outs[i]);
     mp_counts_restart(&c->counts);
     mp_course_free(&c->course);
     mp_alloc_restart(c);
@@ -162,8 +171,24 @@ static void after_fork(void)
   }
 }
 
+#define STATUS_LEAK 3
+
+static bool failed;
+
+void mp_end_fail(void) { failed = true; }
+
+/* A process that would exit with success says that it leaks. */
+static void set_status(int status, void *unused)
+{
+  (void)unused;
+  if (status != 0 || !failed) return;
+  fflush(NULL);
+  _exit(STATUS_LEAK);
+}
+
 static void install_once(void)
 {
+  on_exit(set_status, NULL);  /* Runs after the next. */
   atexit(report_at_exit);
   pthread_atfork(NULL, NULL, after_fork);
 }

@@ -54,6 +54,18 @@ bool mp_events_add(mp_events *e, mp_eventkind kind, uint32_t at,
   return true;
 }
 
+bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
+		    size_t alloc, size_t freed)
+{
+  mp_event *ev;
+  if (!mp_events_add(e, MP_REALLOC, to, origin, alloc, freed)) return false;
+  ev = event_get(e, MP_REALLOC, from, origin);  /* Made when it was counted. */
+  ev->count--;
+  ev->alloc_bytes -= alloc;
+  ev->free_bytes -= freed;
+  return true;
+}
+
 void mp_events_free(mp_events *e)
 {
   mp_free(e->list);

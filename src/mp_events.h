@@ -38,6 +38,10 @@ void mp_events_init(mp_events *e);
 bool mp_events_add(mp_events *e, mp_eventkind kind, uint32_t at,
 		   uint32_t origin, size_t alloc, size_t freed);
 
+/* A reallocation that was counted in one row belongs into another one. */
+bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
+		    size_t alloc, size_t freed);
+
 /* Gives all memory back; the table is empty and usable again. */
 void mp_events_free(mp_events *e);
 

@@ -26,7 +26,9 @@ static void ctx_free(mp_ctx *c)
 {
   int i;
   mp_report_close(c);
-  mp_output_close(&c->out);
+  mp_screen_close(&c->screen);
+  for (i = 0; i < c->nouts; i++) mp_output_close(&c->outs[i]);
+  free(c->outs);
   mp_live_free(&c->live);
   mp_stacks_free(&c->stacks);
   mp_stacks_free(&c->zones);
@@ -65,8 +67,6 @@ static mp_ctx *ctx_get(lua_State *L)
 static int ctx_end(mp_ctx *c, lua_State *L, char *msg, size_t n)
 {
   int err;
-  mp_leaks_unwatch(c, L);
-  if (!c->done && c->pid == getpid()) mp_leaks_collect(c, L);
   mp_timer_stop(c, L);
   mp_alloc_stop(c, L);
   err = mp_report_final(c, msg, n);
@@ -193,36 +193,60 @@ static mp_ctx **make_guard(lua_State *L)
   return guard;
 }
 
-/* Everything that can fail for want of memory or of a file. */
-static const char *ctx_open(mp_ctx *c, lua_State *L, const char *options,
-			    const char *out, char *buf, size_t n, int *err)
+/* Opens the outputs: the arguments from the second on; none: stdout. */
+static const char *open_outputs(mp_ctx *c, lua_State *L, int n, char *buf,
+				size_t size, int *err)
+{
+  int i;
+  c->outs = calloc((size_t)n + 1, sizeof(*c->outs));
+  if (c->outs == NULL) return "not enough memory";
+  for (i = 0; i < n || i == 0; i++) {
+    const char *name = i < n ? lua_tostring(L, i + 2) : NULL;
+    c->nouts++;
+    *err = mp_output_open(&c->outs[i], name, c->cwd);
+    if (*err == 0) continue;
+    snprintf(buf, size, "cannot open '%s' for the report: %s", name,
+	     strerror(*err));
+    return buf;
+  }
+  return NULL;
+}
+
+/* Everything that can fail for want of memory, a file or a terminal. */
+static const char *ctx_open(mp_ctx *c, lua_State *L, int nouts, char *buf,
+			    size_t n, int *err)
 {
   uint32_t slots = c->exact ? CACHE_EXACT : CACHE_SAMPLING;
   const char *msg;
   *err = ENOMEM;
-  mp_stacks_init(&c->stacks);
-  mp_stacks_init(&c->zones);
-  mp_counts_init(&c->counts);
-  mp_course_init(&c->course);
-  mp_events_init(&c->events);
-  c->options = strdup(options);
   c->cache = calloc(slots, sizeof(*c->cache));
   c->cachemask = slots - 1;
   c->vm.sites = calloc(MP_VM_SITES, sizeof(*c->vm.sites));
   c->cwd = getcwd(NULL, 0);
   if (c->cwd == NULL) c->cwd = strdup("/");
-  if (!mp_live_init(&c->live, c->exact) || c->options == NULL || c->cache == NULL ||
-      c->vm.sites == NULL || c->cwd == NULL || !mp_capture_open(c))
+  if (!mp_live_init(&c->live, c->exact) || c->options == NULL ||
+      c->cache == NULL || c->vm.sites == NULL || c->cwd == NULL ||
+      !mp_capture_open(c))
     return "not enough memory";
-  *err = mp_output_open(&c->out, out, c->cwd);
-  if (*err != 0) {
-    snprintf(buf, n, "cannot open '%s' for the report: %s", out,
-	     strerror(*err));
-    return buf;
-  }
+  msg = open_outputs(c, L, nouts, buf, n, err);
+  if (msg != NULL) return msg;
   *err = EIO;
   msg = mp_report_open(c, L, buf, n);
-  return msg;
+  if (msg != NULL || !c->wants_screen) return msg;
+  *err = mp_screen_open(&c->screen);
+  return *err != 0 ? "the live view needs a terminal, and there is none: leave "
+		     "out option T" : NULL;
+}
+
+/* The parts that need neither memory nor the environment. */
+static void ctx_init(mp_ctx *c)
+{
+  c->screen.fd = -1;
+  mp_stacks_init(&c->stacks);
+  mp_stacks_init(&c->zones);
+  mp_counts_init(&c->counts);
+  mp_course_init(&c->course);
+  mp_events_init(&c->events);
 }
 
 static void ctx_clock(mp_ctx *c)
@@ -233,37 +257,50 @@ static void ctx_clock(mp_ctx *c)
   c->started_at = (double)time(NULL);
 }
 
-/* start(options [, out]) */
+/* A new context with the options of the table that is the first argument. */
+static mp_ctx *ctx_new(lua_State *L)
+{
+  uint64_t period = opt_count(L, "period", 0);
+  uint64_t interval = opt_count(L, "interval", 10);
+  uint64_t limit = opt_count(L, "leak_limit", UINT64_MAX);
+  mp_ctx *c = calloc(1, sizeof(*c));
+  if (c == NULL) return NULL;
+  ctx_init(c);
+  c->exact = period == 1;
+  c->interval = interval > 1000000 ? 1000000 : (int)interval;
+  c->leak_limit = limit == UINT64_MAX ? 0 : (double)limit;
+  c->wants_events = opt_bool(L, "events");
+  c->wants_leaks = opt_bool(L, "leaks");
+  c->wants_screen = opt_bool(L, "live");
+  c->records = c->wants_events || c->wants_leaks;
+  mp_period_init(&c->period, period, (uint64_t)time(NULL) * 2654435761u ^
+		 (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)c);
+  lua_getfield(L, 1, "text");
+  c->options = strdup(luaL_optstring(L, -1, "f"));
+  lua_pop(L, 1);
+  set_command(c, L);
+  return c;
+}
+
+/* start(options [, out...]) */
 static int core_start(lua_State *L)
 {
-  const char *options, *out = luaL_optstring(L, 2, NULL), *msg;
-  uint64_t period, interval;
   mp_ctx *c, **guard;
+  const char *msg;
   char buf[512];
-  int err;
+  int err, i, nouts = lua_gettop(L) - 1;
   luaL_checktype(L, 1, LUA_TTABLE);
-  period = opt_count(L, "period", 0);
-  interval = opt_count(L, "interval", 10);
-  lua_getfield(L, 1, "text");
-  options = luaL_optstring(L, -1, "f");
+  for (i = 0; i < nouts; i++) luaL_optstring(L, i + 2, NULL);
   if ((c = ctx_get(L)) != NULL) {
     if (c->pid == getpid())
       return fail(L, "the profiler is already running", EALREADY);
     ctx_end(c, L, buf, sizeof(buf));  /* It is the parent's. */
   }
   guard = make_guard(L);
-  if ((c = calloc(1, sizeof(*c))) == NULL)
+  if ((c = ctx_new(L)) == NULL)
     return fail(L, "not enough memory", ENOMEM);
-  c->exact = period == 1;
-  c->interval = interval > 1000000 ? 1000000 : (int)interval;
-  c->wants_events = opt_bool(L, "events");
-  c->wants_leaks = opt_bool(L, "leaks");
-  c->records = c->wants_events || c->wants_leaks || opt_bool(L, "records");
-  set_command(c, L);
   mp_vm_prove(&c->vm, L, core_start);
-  mp_period_init(&c->period, period, (uint64_t)time(NULL) * 2654435761u ^
-		 (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)c);
-  msg = ctx_open(c, L, options, out, buf, sizeof(buf), &err);
+  msg = ctx_open(c, L, nouts, buf, sizeof(buf), &err);
   if (msg == NULL) {
     make_anchor(c, L);
     err = mp_timer_start(c, L);
@@ -280,7 +317,6 @@ static int core_start(lua_State *L)
   mp_end_enlist(c);
   mp_alloc_start(c, L);
   mp_point_take(c, true);
-  mp_leaks_watch(c, L);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -305,31 +341,40 @@ static int core_stop(lua_State *L)
   lua_rawget(L, LUA_REGISTRYINDEX);
   guard = lua_touserdata(L, -1);
   *guard = NULL;
+  mp_leaks_collect(c, L);
   err = ctx_end(c, L, msg, sizeof(msg));
   if (err != 0) return fail(L, msg, err);
   lua_pushboolean(L, 1);
   return 1;
 }
 
-/* report(options [, out]) */
+/* report(options [, out...]) */
 static int core_report(lua_State *L)
 {
   const char *options = luaL_checkstring(L, 1);
-  const char *name = luaL_optstring(L, 2, NULL);
   mp_ctx *c = running(L);
-  mp_output out;
   char msg[512];
-  int err;
+  int err, i = 2;
   if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
-  err = mp_output_open(&out, name, c->cwd);
-  if (err == 0)
-    err = mp_report(c, options, &out, msg, sizeof(msg));
-  else
-    snprintf(msg, sizeof(msg), "cannot open '%s' for the report: %s", name,
-	     strerror(err));
-  mp_output_close(&out);
-  if (err != 0) return fail(L, msg, err);
+  do {
+    const char *name = luaL_optstring(L, i, NULL);
+    mp_output out;
+    err = mp_output_open(&out, name, c->cwd);
+    if (err == 0)
+      err = mp_report(c, options, &out, msg, sizeof(msg));
+    else
+      snprintf(msg, sizeof(msg), "cannot open '%s' for the report: %s", name,
+	       strerror(err));
+    mp_output_close(&out);
+    if (err != 0) return fail(L, msg, err);
+  } while (++i <= lua_gettop(L));
   lua_pushboolean(L, 1);
+  return 1;
+}
+
+static int make_snapshot(lua_State *L)
+{
+  mp_snapshot(L, lua_touserdata(L, 1));
   return 1;
 }
 
@@ -337,9 +382,14 @@ static int core_report(lua_State *L)
 static int core_snapshot(lua_State *L)
 {
   mp_ctx *c = running(L);
+  int err;
   if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
-  mp_snapshot(L, c);
-  return 1;
+  lua_pushcfunction(L, make_snapshot);
+  lua_pushlightuserdata(L, c);
+  mp_alloc_freeze(c);
+  err = lua_pcall(L, 1, 1, 0);
+  mp_alloc_thaw(c);
+  return err ? lua_error(L) : 1;
 }
 
 __attribute__((visibility("default")))

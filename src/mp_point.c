@@ -33,7 +33,7 @@ void mp_point_take(mp_ctx *c, bool must)
   mp_point p;
   int saved;
   c->now = (uint32_t)(wall * 1000);
-  if (!must && !mp_course_due(&c->course, wall)) return;
+  if (!must && (c->frozen || !mp_course_due(&c->course, wall))) return;
   saved = errno;
   p.wall = wall;
   p.cpu = mp_timer_cpu() - c->cpu0;

@@ -21,7 +21,7 @@
 #include "luajit.h"
 #include "lualib.h"
 
-/* Registry key of the render function. */
+/* Registry key of the module jit.mp.render. */
 static char render_key;
 
 /* Copies package.<field> of the program, from which it loaded us. */
@@ -51,6 +51,20 @@ static char *jit_field(lua_State *R, const char *field)
   return s;
 }
 
+/* Has the module load the views that will be needed. */
+static void prepare(lua_State *R, const mp_ctx *c)
+{
+  int i;
+  lua_getfield(R, -1, "prepare");
+  lua_pushstring(R, c->options);
+  lua_createtable(R, c->nouts, 0);
+  for (i = 0; i < c->nouts; i++) {
+    lua_pushstring(R, c->outs[i].given ? c->outs[i].given : "-");
+    lua_rawseti(R, -2, i + 1);
+  }
+  lua_call(R, 2, 0);
+}
+
 static int open_state(lua_State *R)
 {
   mp_ctx *c = lua_touserdata(R, 1);
@@ -65,6 +79,7 @@ static int open_state(lua_State *R)
   lua_getglobal(R, "require");
   lua_pushliteral(R, "jit.mp.render");
   lua_call(R, 1, 1);
+  prepare(R, c);
   lua_rawset(R, LUA_REGISTRYINDEX);
   return 0;
 }
@@ -93,74 +108,110 @@ void mp_report_close(mp_ctx *c)
 typedef struct request {
   mp_ctx *c;
   const char *options;
-  mp_output *out;
+  const char *name;		/* Of the output: says the format. */
+  int columns;			/* Of the terminal, or 0. */
 } request;
 
-/* Returns the text, or nil and a message. */
+/* Returns the text, or nil and a message; and the bytes that leak, or nil. */
 static int render(lua_State *R)
 {
   request *rq = lua_touserdata(R, 1);
-  int width = mp_output_width(rq->out);
   lua_settop(R, 0);
   lua_pushlightuserdata(R, &render_key);
   lua_rawget(R, LUA_REGISTRYINDEX);
+  lua_getfield(R, -1, "report");
   mp_snapshot(R, rq->c);
   lua_pushstring(R, rq->options);
   lua_newtable(R);
-  if (width > 0) {
-    lua_pushinteger(R, width);
+  lua_pushstring(R, rq->name);
+  lua_setfield(R, -2, "name");
+  if (rq->columns > 0) {
+    lua_pushinteger(R, rq->columns);
     lua_setfield(R, -2, "width");
   }
-  lua_call(R, 3, 2);
-  return 2;
+  lua_call(R, 3, 3);
+  return 3;
 }
 
-static int write_text(lua_State *R, mp_output *out, char *buf, size_t n)
+/* Leaves the text on the stack of the state. 0, or -1 with a message. */
+static int make(request *rq, char *buf, size_t n)
 {
-  size_t len;
-  const char *text = lua_tolstring(R, -2, &len);
-  int err;
-  if (text == NULL) {
-    const char *msg = lua_tostring(R, -1);
-    snprintf(buf, n, "%s", msg ? msg : "the report is empty");
+  mp_ctx *c = rq->c;
+  lua_State *R = c->report;
+  const char *msg;
+  lua_pushcfunction(R, render);
+  lua_pushlightuserdata(R, rq);
+  if (lua_pcall(R, 1, 3, 0) != 0) {
+    msg = lua_tostring(R, -1);
+    snprintf(buf, n, "cannot make the report: %s", msg ? msg : "no memory");
     return -1;
   }
-  err = mp_output_write(out, text, len);
-  if (err != 0)
-    snprintf(buf, n, "cannot write %s%s%s: %s", out->given ? "'" : "",
-	     out->given ? out->given : "to standard output",
-	     out->given ? "'" : "", strerror(err));
-  return err;
+  if (c->leak_limit > 0 && lua_tonumber(R, -1) >= c->leak_limit) mp_end_fail();
+  if (lua_type(R, -3) == LUA_TSTRING) return 0;
+  msg = lua_tostring(R, -2);
+  snprintf(buf, n, "%s", msg ? msg : "the report is empty");
+  return -1;
+}
+
+static void unmake(mp_ctx *c)
+{
+  lua_settop(c->report, 0);
+  lua_gc(c->report, LUA_GCCOLLECT, 0);
+  c->reporting = false;
 }
 
 int mp_report(mp_ctx *c, const char *options, mp_output *out, char *buf,
 	      size_t n)
 {
-  lua_State *R = c->report;
-  request rq = { c, options, out };
-  int err = -1;
+  request rq = { c, options, out->given ? out->given : "-",
+		 mp_output_width(out) };
+  const char *text;
+  size_t len;
+  int err;
   if (c->reporting) {
     snprintf(buf, n, "another report is being made");
     return EBUSY;
   }
   c->reporting = true;
-  lua_pushcfunction(R, render);
-  lua_pushlightuserdata(R, &rq);
-  if (lua_pcall(R, 1, 2, 0) != 0) {
-    const char *msg = lua_tostring(R, -1);
-    snprintf(buf, n, "cannot make the report: %s", msg ? msg : "no memory");
-  } else {
-    err = write_text(R, out, buf, n);
+  err = make(&rq, buf, n);
+  if (err == 0) {
+    text = lua_tolstring(c->report, -3, &len);
+    err = mp_output_write(out, text, len);
+    if (err != 0)
+      snprintf(buf, n, "cannot write %s%s%s: %s", out->given ? "'" : "",
+	       out->given ? out->given : "to standard output",
+	       out->given ? "'" : "", strerror(err));
   }
-  lua_settop(R, 0);
-  lua_gc(R, LUA_GCCOLLECT, 0);
-  c->reporting = false;
+  unmake(c);
   return err;
 }
 
 int mp_report_final(mp_ctx *c, char *buf, size_t n)
 {
+  int i, err = 0, e;
   if (c->done || c->pid != getpid()) return 0;
   c->done = true;
-  return mp_report(c, c->options, &c->out, buf, n);
+  c->wall1 = mp_timer_wall();
+  c->cpu1 = mp_timer_cpu();
+  mp_screen_close(&c->screen);
+  for (i = 0; i < c->nouts; i++) {
+    e = mp_report(c, c->options, &c->outs[i], buf, n);
+    if (e != 0 && i + 1 < c->nouts) fprintf(stderr, "luajit-mp: %s\n", buf);
+    if (e != 0) err = e;
+  }
+  return err;
+}
+
+void mp_report_draw(mp_ctx *c, mp_screen *s)
+{
+  request rq = { c, c->options, "-", s->columns };
+  char buf[256];
+  const char *text = buf;
+  size_t len;
+  if (c->reporting) return;
+  c->reporting = true;
+  if (make(&rq, buf, sizeof(buf)) == 0) text = lua_tolstring(c->report, -3, &len);
+  else len = strlen(buf);
+  mp_screen_draw(s, text, len);
+  unmake(c);
 }

@@ -39,8 +39,8 @@ static void push_info(lua_State *L, mp_ctx *c)
   set_string(L, "cwd", c->cwd);
   set_number(L, "pid", (double)c->pid);
   set_number(L, "started", c->started_at);
-  set_number(L, "wall", mp_timer_wall() - c->wall0);
-  set_number(L, "cpu", mp_timer_cpu() - c->cpu0);
+  set_number(L, "wall", (c->done ? c->wall1 : mp_timer_wall()) - c->wall0);
+  set_number(L, "cpu", (c->done ? c->cpu1 : mp_timer_cpu()) - c->cpu0);
   set_string(L, "capture", c->vm.proved ? "exact" : "safepoint");
   set_string(L, "capture_why", c->vm.why);
   if (c->command != NULL) {
@@ -75,7 +75,7 @@ static void push_heap(lua_State *L, mp_ctx *c)
   for (id = c->waiting; id != 0; id = c->samples[id].next) waiting++;
   lua_newtable(L);
   set_bool(L, "enabled", true);
-  set_number(L, "alloc_objects", (double)c->allocs);
+  set_number(L, "alloc_objects", (double)mp_alloc_count(c));
   set_number(L, "alloc_bytes", bytes);
   set_number(L, "free_objects", (double)c->frees);
   set_number(L, "free_bytes", bytes - (inuse - (double)c->inuse0));
@@ -92,13 +92,22 @@ static void push_heap(lua_State *L, mp_ctx *c)
   if (c->vm.proved) set_number(L, "gc_cycles", (double)c->cycles);
 }
 
-static void push_frames(lua_State *L, const mp_stacks *s)
+/* What there is when the snapshot begins. Made in the profiled VM, finalizers
+** may make more while it goes on: that is not in it. */
+typedef struct extent {
+  uint32_t frames, stacks, zones, rows, points, changes, events;
+} extent;
+
+static void push_frames(lua_State *L, const mp_stacks *s, uint32_t n)
 {
-  static const char *const kinds[] = { "Lua", "C", "builtin", "pseudo" };
+  static const char *const kinds[] = {
+    [MP_LUA] = "Lua", [MP_C] = "C", [MP_BUILTIN] = "builtin",
+    [MP_PSEUDO] = "pseudo", [MP_OWN] = "C"
+  };
   uint32_t i;
-  lua_createtable(L, (int)s->nframes, 0);
-  for (i = 1; i <= s->nframes; i++) {
-    const mp_frame *f = &s->frames[i];
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    const mp_frame copy = s->frames[i], *f = &copy;  /* The array may move. */
     lua_createtable(L, 0, 6);
     set_string(L, "kind", kinds[f->kind]);
     if (f->name != NULL) {
@@ -117,19 +126,20 @@ static void push_frames(lua_State *L, const mp_stacks *s)
 }
 
 /* Arrays "parent" and, under the name given, what makes up a node. */
-static void push_stacks(lua_State *L, const mp_stacks *s, const char *field,
-			bool names)
+static void push_stacks(lua_State *L, const mp_stacks *s, uint32_t n,
+			const char *field, bool names)
 {
   uint32_t i;
   lua_createtable(L, 0, 2);
-  lua_createtable(L, (int)s->nnodes, 0);
-  lua_createtable(L, (int)s->nnodes, 0);
-  for (i = 1; i <= s->nnodes; i++) {
-    const mp_frame *f = &s->frames[s->nodes[i].frame];
-    lua_pushnumber(L, s->nodes[i].parent);
+  lua_createtable(L, (int)n, 0);
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    const mp_node node = s->nodes[i];
+    const mp_frame copy = s->frames[node.frame], *f = &copy;
+    lua_pushnumber(L, node.parent);
     lua_rawseti(L, -3, (int)i);
     if (names) lua_pushlstring(L, f->name, f->namelen);
-    else lua_pushnumber(L, s->nodes[i].frame);
+    else lua_pushnumber(L, node.frame);
     lua_rawseti(L, -2, (int)i);
   }
   lua_setfield(L, -3, field);
@@ -139,12 +149,13 @@ static void push_stacks(lua_State *L, const mp_stacks *s, const char *field,
 /* Sums of fractions that cancel leave a residue far below one. */
 static double whole(double n) { return n < 1e-3 ? 0 : n; }
 
-static void push_rows(lua_State *L, const mp_counts *counts, bool temporary)
+static void push_rows(lua_State *L, const mp_counts *counts, uint32_t n,
+		      bool temporary)
 {
   uint32_t i;
-  lua_createtable(L, (int)counts->nrows, 0);
-  for (i = 1; i <= counts->nrows; i++) {
-    const mp_row *r = &counts->rows[i];
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    const mp_row copy = counts->rows[i], *r = &copy;
     char state = (char)r->state;
     lua_createtable(L, 0, temporary ? 13 : 11);
     set_number(L, "stack", r->stack);
@@ -167,12 +178,12 @@ static void push_rows(lua_State *L, const mp_counts *counts, bool temporary)
   }
 }
 
-static void push_course(lua_State *L, const mp_course *c)
+static void push_course(lua_State *L, const mp_course *c, uint32_t n)
 {
   uint32_t i;
-  lua_createtable(L, (int)c->npoints, 0);
-  for (i = 0; i < c->npoints; i++) {
-    const mp_point *p = &c->points[i];
+  lua_createtable(L, (int)n, 0);
+  for (i = 0; i < n && i < c->npoints; i++) {
+    const mp_point copy = c->points[i], *p = &copy;
     lua_createtable(L, 0, 7);
     set_number(L, "wall", p->wall);
     set_number(L, "cpu", p->cpu);
@@ -186,12 +197,14 @@ static void push_course(lua_State *L, const mp_course *c)
   }
 }
 
-static void push_timeline(lua_State *L, const mp_course *c)
+static void push_timeline(lua_State *L, const mp_course *c, const extent *e)
 {
   uint32_t i;
-  lua_createtable(L, (int)c->nchanges, 0);
-  for (i = 0; i < c->nchanges; i++) {
-    const mp_change *ch = &c->changes[i];
+  int n = 0;
+  lua_createtable(L, (int)e->changes, 0);
+  for (i = 0; i < e->changes && i < c->nchanges; i++) {
+    const mp_change copy = c->changes[i], *ch = &copy;
+    if (ch->point >= e->points || ch->row > e->rows) continue;
     lua_createtable(L, 0, 6);
     set_number(L, "point", ch->point + 1);
     set_number(L, "row", ch->row);
@@ -199,16 +212,18 @@ static void push_timeline(lua_State *L, const mp_course *c)
     set_number(L, "alloc_objects", ch->alloc_objects);
     set_number(L, "alloc_bytes", ch->alloc_bytes);
     set_number(L, "inuse_bytes", whole(ch->inuse_bytes));
-    lua_rawseti(L, -2, (int)i + 1);
+    lua_rawseti(L, -2, ++n);
   }
 }
 
-static void push_events(lua_State *L, const mp_events *e)
+static void push_events(lua_State *L, const mp_events *e, const extent *to)
 {
   uint32_t i;
-  lua_createtable(L, (int)e->count, 0);
-  for (i = 0; i < e->count; i++) {
-    const mp_event *ev = &e->list[i];
+  int n = 0;
+  lua_createtable(L, (int)to->events, 0);
+  for (i = 0; i < to->events; i++) {
+    const mp_event copy = e->list[i], *ev = &copy;
+    if (ev->at > to->rows || ev->origin > to->rows) continue;
     lua_createtable(L, 0, 6);
     set_string(L, "kind", ev->kind == MP_FREE ? "free" : "realloc");
     set_number(L, "row", ev->at);
@@ -216,7 +231,7 @@ static void push_events(lua_State *L, const mp_events *e)
     set_number(L, "count", (double)ev->count);
     set_number(L, "alloc_bytes", (double)ev->alloc_bytes);
     set_number(L, "free_bytes", (double)ev->free_bytes);
-    lua_rawseti(L, -2, (int)i + 1);
+    lua_rawseti(L, -2, ++n);
   }
 }
 
@@ -230,17 +245,19 @@ typedef struct survivors {
 } survivors;
 
 /* What every row has in use, by age. Pushes the array's memory. */
-static survivors *count_survivors(lua_State *L, const mp_ctx *c)
+static survivors *count_survivors(lua_State *L, const mp_ctx *c,
+				  uint32_t rows)
 {
-  size_t size = ((size_t)c->counts.nrows + 1) * sizeof(survivors);
+  size_t size = ((size_t)rows + 1) * sizeof(survivors);
   survivors *s = memset(lua_newuserdata(L, size), 0, size);
-  double run = (mp_timer_wall() - c->wall0) * 1000;
+  double run = ((c->done ? c->wall1 : mp_timer_wall()) - c->wall0) * 1000;
   uint32_t i;
   for (i = 1; i <= c->nsamples; i++) {
     const mp_sample *o = &c->samples[i];
     int tenth = run > 0 ? (int)(o->birth / run * TENTHS) : 0;
-    if (o->size == 0 || o->row == 0 || o->row > c->counts.nrows) continue;
-    if (tenth >= TENTHS) tenth = TENTHS - 1;
+    if (o->size == 0 || o->row == 0 || o->row > rows) continue;
+    /* Nobody knows yet whether it is held: as good as just born. */
+    if (tenth >= TENTHS || !mp_leaks_judged(c, o)) tenth = TENTHS - 1;
     s[o->row].objects[tenth] += o->objects;
     s[o->row].bytes[tenth] += o->objects * (double)o->size;
     s[o->row].births += o->objects * o->birth / 1000;
@@ -259,13 +276,13 @@ static void push_tenths(lua_State *L, const double *values, const char *field)
   lua_setfield(L, -2, field);
 }
 
-static void push_survivors(lua_State *L, const mp_ctx *c)
+static void push_survivors(lua_State *L, const mp_ctx *c, uint32_t rows)
 {
-  survivors *s = count_survivors(L, c);
+  survivors *s = count_survivors(L, c, rows);
   int n = 0;
   uint32_t i;
   lua_newtable(L);
-  for (i = 1; i <= c->counts.nrows; i++) {
+  for (i = 1; i <= rows; i++) {
     if (s[i].births <= 0 && s[i].objects[0] <= 0) continue;
     lua_createtable(L, 0, 4);
     set_number(L, "row", i);
@@ -279,6 +296,10 @@ static void push_survivors(lua_State *L, const mp_ctx *c)
 
 void mp_snapshot(lua_State *L, mp_ctx *c)
 {
+  const extent to = {
+    c->stacks.nframes, c->stacks.nnodes, c->zones.nnodes,
+    c->counts.nrows, c->course.npoints, c->course.nchanges, c->events.count
+  };
   lua_createtable(L, 0, 12);
   set_number(L, "version", 1);
   push_info(L, c);
@@ -287,24 +308,24 @@ void mp_snapshot(lua_State *L, mp_ctx *c)
   lua_setfield(L, -2, "cpu");
   push_heap(L, c);
   lua_setfield(L, -2, "heap");
-  push_frames(L, &c->stacks);
+  push_frames(L, &c->stacks, to.frames);
   lua_setfield(L, -2, "frames");
-  push_stacks(L, &c->stacks, "frame", false);
+  push_stacks(L, &c->stacks, to.stacks, "frame", false);
   lua_setfield(L, -2, "stacks");
-  push_stacks(L, &c->zones, "name", true);
+  push_stacks(L, &c->zones, to.zones, "name", true);
   lua_setfield(L, -2, "zones");
-  push_rows(L, &c->counts, !c->direct && c->vm.proved);
+  push_rows(L, &c->counts, to.rows, !c->direct && c->vm.proved);
   lua_setfield(L, -2, "rows");
-  push_course(L, &c->course);
+  push_course(L, &c->course, to.points);
   lua_setfield(L, -2, "course");
-  push_timeline(L, &c->course);
+  push_timeline(L, &c->course, &to);
   lua_setfield(L, -2, "timeline");
   if (c->wants_events) {
-    push_events(L, &c->events);
+    push_events(L, &c->events, &to);
     lua_setfield(L, -2, "events");
   }
   if (c->wants_leaks) {
-    push_survivors(L, c);
+    push_survivors(L, c, to.rows);
     lua_setfield(L, -2, "survivors");
     lua_pushboolean(L, c->collected);
     lua_setfield(L, -2, "collected");

@@ -23,7 +23,8 @@ typedef enum mp_kind {
   MP_C,				/* C function. */
   MP_BUILTIN,			/* Builtin of the VM, known by number. */
   MP_PSEUDO,			/* No function: "(...)" says what it is. */
-  MP_ZONE			/* A zone's name. */
+  MP_ZONE,			/* A zone's name. */
+  MP_OWN			/* The profiler's own function: in no stack. */
 } mp_kind;
 
 typedef struct mp_frame {

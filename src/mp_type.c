@@ -83,6 +83,7 @@ static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
 
 /* How far from the allocator's frame its caller's return address lies. -1: it
 ** was not found. */
+__attribute__((noinline))
 static int32_t find_offset(const void *ret, const char *frame)
 {
   unwound u = { ret, NULL, false };
@@ -142,6 +143,7 @@ static bool refers_to_slot(const mp_vm *vm, const char *upval)
 
 /* The type of an object that is linked into the list of all objects, or whose
 ** size is what its own fields say. */
+__attribute__((noinline))
 static mp_type object_type(const mp_vm *vm, const char *p, size_t size)
 {
   static const uint8_t types[] = {
@@ -192,6 +194,7 @@ static bool is_buffer(const char *start, const char *p, size_t size)
 }
 
 /* What the VM's own state knows the block as. */
+__attribute__((noinline))
 static mp_type vm_type(const mp_vm *vm, const char *p, size_t size)
 {
   uint32_t i;
@@ -207,7 +210,7 @@ static mp_type vm_type(const mp_vm *vm, const char *p, size_t size)
 }
 
 /* The C function that asked for it may have the buffer on its stack. */
-__attribute__((no_sanitize_address))
+__attribute__((noinline, no_sanitize_address))
 static mp_type stack_type(const char *p, size_t size)
 {
   const char *here = __builtin_frame_address(0);
@@ -236,7 +239,6 @@ static mp_type referred_type(const mp_vm *vm, const char *p)
 void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
 		 uint32_t id)
 {
-  if (t->unknown.block != NULL) return;  /* The next one will do. */
   if (size > s->largest) s->largest = size;
   t->unknown = (mp_unknown){ block, size, s, id, 0 };
 }

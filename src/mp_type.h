@@ -76,7 +76,7 @@ static inline bool mp_type_wanted(const mp_site *s, size_t size)
 		       (s->type == MP_OTHER && size / 2 > s->largest));
 }
 
-/* This block was asked for at such a place. */
+/* This block was asked for at such a place; there is no other question. */
 void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
 		 uint32_t id);
 

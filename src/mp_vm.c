@@ -205,7 +205,7 @@ static void find_traces(mp_vm *vm, lua_State *L, uint32_t n)
     char head[TR_MINSIZE];
     const char *T;
     if (traces == NULL || ((uintptr_t)traces & 7) || (uintptr_t)traces >> 47 ||
-	size <= n || size > 65536 || (size & (size - 1)) || nfree > size)
+	size <= n || size > 65536 || nfree > size)
       continue;
     if (!peek(&T, traces + n, sizeof(T)) || !peek(head, T, sizeof(head)))
       continue;

@@ -67,28 +67,37 @@ local function snapshot()
     zones = { parent = { 0, 1 }, name = { "boot", "cache" } },
     rows = {
       { stack = 1, zone = 0, state = "I", cpu = 2, alloc_objects = 10,
-	alloc_bytes = 1000, inuse_objects = 10, inuse_bytes = 1000 },
+	alloc_bytes = 1000, inuse_objects = 10, inuse_bytes = 1000,
+	type = "string", peak_objects = 20, peak_bytes = 2000 },
       { stack = 2, zone = 2, state = "N", cpu = 30, alloc_objects = 20000,
-	alloc_bytes = 8000000, inuse_objects = 9000, inuse_bytes = 3600000 },
+	alloc_bytes = 8000000, inuse_objects = 9000, inuse_bytes = 3600000,
+	type = "table", peak_objects = 18000, peak_bytes = 7200000 },
       { stack = 3, zone = 1, state = "N", cpu = 120, alloc_objects = 25000,
-	alloc_bytes = 900000, inuse_objects = 0, inuse_bytes = 0 },
+	alloc_bytes = 900000, inuse_objects = 0, inuse_bytes = 0,
+	type = "string", peak_objects = 0, peak_bytes = 0 },
       { stack = 4, zone = 1, state = "C", cpu = 30, alloc_objects = 5000,
-	alloc_bytes = 600000, inuse_objects = 1, inuse_bytes = 48 },
+	alloc_bytes = 600000, inuse_objects = 1, inuse_bytes = 48,
+	type = "table hash", peak_objects = 2, peak_bytes = 96 },
       { stack = 5, zone = 0, state = "C", cpu = 10, alloc_objects = 30,
-	alloc_bytes = 2500000, inuse_objects = 4, inuse_bytes = 120000 },
+	alloc_bytes = 2500000, inuse_objects = 4, inuse_bytes = 120000,
+	type = "string", peak_objects = 8, peak_bytes = 240000 },
       { stack = 6, zone = 0, state = "J", cpu = 0, alloc_objects = 40,
-	alloc_bytes = 90000, inuse_objects = 20, inuse_bytes = 45000 },
+	alloc_bytes = 90000, inuse_objects = 20, inuse_bytes = 45000,
+	type = "trace", peak_objects = 40, peak_bytes = 90000 },
       { stack = 7, zone = 0, state = "G", cpu = 6, alloc_objects = 0,
-	alloc_bytes = 0, inuse_objects = 0, inuse_bytes = 0 },
+	alloc_bytes = 0, inuse_objects = 0, inuse_bytes = 0,
+	peak_objects = 0, peak_bytes = 0 },
       { stack = 8, zone = 0, state = "N", cpu = 2, alloc_objects = 1,
-	alloc_bytes = 24, inuse_objects = 1, inuse_bytes = 24 },
+	alloc_bytes = 24, inuse_objects = 1, inuse_bytes = 24,
+	type = "function", peak_objects = 2, peak_bytes = 48 },
     },
   }
 end
 
 local cases = { "f", "F", "l", "fl", "Fl", "F3", "3", "-3", "s", "-2s", "v",
   "vf", "fv", "z", "zf", "lz", "c", "h", "u", "ho", "cr", "r", "rho", "lhm0",
-  "m30", "pl", "a", "am0", "A", "Ar", "G", "Gh", "Guo", "lG", "zG" }
+  "m30", "x", "ux", "xo", "t", "tf", "ft", "ct", "k", "hk", "pl", "a", "am0",
+  "A", "Ar", "G", "Gh", "Guo", "lG", "zG" }
 
 local function clean(text)
   return (text:gsub(source:gsub("%p", "%%%0"), "/app.lua")
@@ -98,7 +107,7 @@ end
 local function show(text, env, change)
   local s = snapshot()
   if change then change(s) end
-  local out, msg = render(s, text, env or {})
+  local out, msg = render.report(s, text, env or {})
   return clean(out or "ERROR "..tostring(msg).."\n")
 end
 
@@ -159,9 +168,9 @@ local function sum(text, pattern)
   return n
 end
 for _, scope in ipairs({ "f", "F", "l", "3", "v", "z" }) do
-  tap.is(sum(scope.."crm0", "\n%s+(%d+)   %S"), 200,
+  tap.is(sum(scope.."crm0", "\n +(%d+)[ %d]*   %S"), 200,
     "CPU samples add up in "..scope)
-  tap.is(sum(scope.."hrm0", "\n%s+(%d+)   %S"), 12091024,
+  tap.is(sum(scope.."hrm0", "\n +(%d+)[ %d]*   %S"), 12091024,
     "bytes add up in "..scope)
 end
 tap.is(sum("G", " (%d+)\n"), 200, "samples add up in folded stacks")

@@ -6,7 +6,7 @@ local options = require("jit.mp.options")
 
 local page = tap.read(tap.srcdir.."/man/luajit-mp.1")
 local described = {}
-for opt in page:gmatch("\n%.It Cm ([^\n]+)") do
+for opt in page:match("^.-\n%.Ss Outputs"):gmatch("\n%.It Cm ([^\n]+)") do
   tap.ok(not described[opt], opt.." is described once")
   described[opt] = true
 end

@@ -40,6 +40,23 @@ START_TEST(many_events_keep_their_counts)
 }
 END_TEST
 
+START_TEST(a_moved_event_counts_there)
+{
+  mp_events e;
+  mp_events_init(&e);
+  ck_assert(mp_events_add(&e, MP_REALLOC, 1, 2, 40, 20));
+  ck_assert(mp_events_add(&e, MP_REALLOC, 1, 2, 80, 40));
+  ck_assert(mp_events_move(&e, 1, 5, 2, 40, 20));
+  ck_assert_uint_eq(e.count, 2);
+  ck_assert(e.list[0].at == 1 && e.list[0].count == 1 &&
+	    e.list[0].alloc_bytes == 80 && e.list[0].free_bytes == 40);
+  ck_assert(e.list[1].at == 5 && e.list[1].count == 1 &&
+	    e.list[1].alloc_bytes == 40 && e.list[1].free_bytes == 20 &&
+	    e.list[1].origin == 2);
+  mp_events_free(&e);
+}
+END_TEST
+
 START_TEST(no_memory_is_told)
 {
   mp_events e;
@@ -60,4 +77,5 @@ START_TEST(no_memory_is_told)
 END_TEST
 
 CHECK_MAIN("events", equal_events_are_counted_together,
-	   many_events_keep_their_counts, no_memory_is_told)
+	   many_events_keep_their_counts, a_moved_event_counts_there,
+	   no_memory_is_told)

@@ -6,9 +6,7 @@
 local function start(opts, ...)
   local mp = require("jit.mp")
   local helps = opts and mp.helps(opts) -- Nothing of ours runs after the start.
-  -- A comma in a file name ends up as one more argument.
-  local out = select("#", ...) > 0 and table.concat({ ... }, ",") or nil
-  local valid, ok, msg = pcall(mp.start, opts, out)
+  local valid, ok, msg = pcall(mp.start, opts, ...)
   -- Where in this file an error was raised is of no use to the user.
   if not valid then error((tostring(ok):gsub("^.-(jit%.mp: )", "%1")), 0) end
   if not ok then error("jit.mp: "..msg, 0) end

@@ -35,20 +35,30 @@
 ----------------------------------------------------------------------------
 
 local core = require("jit.mp.core")
+local formats = require("jit.mp.formats")
 local options = require("jit.mp.options")
 
 -- Checks the arguments; raises errors on behalf of the caller's caller.
-local function check(opts, out)
+-- Returns the options and the list of the outputs' names.
+local function check(opts, ...)
   if opts ~= nil and type(opts) ~= "string" then
     error("jit.mp: the options must be a string, not a "..type(opts), 3)
   end
-  if out ~= nil and type(out) ~= "string" then
-    error("jit.mp: the output must be a file name, not a "..type(out), 3)
-  end
   local o, msg = options.parse(opts or "f")
   if not o then error("jit.mp: "..msg, 3) end
-  if out == "" then out = nil end
-  return o, out or os.getenv("LUAJIT_PROFILEFILE")
+  local names = {}
+  for i = 1, select("#", ...) do
+    local out = select(i, ...)
+    if out ~= nil and type(out) ~= "string" then
+      error("jit.mp: the output must be a file name, not a "..type(out), 3)
+    end
+    if out == "" then out = nil end
+    for _, name in ipairs(out and formats.files(out, o) or {}) do
+      names[#names+1] = name
+    end
+  end
+  if #names == 0 then names[1] = os.getenv("LUAJIT_PROFILEFILE") end
+  return o, names
 end
 
 -- Prints the options instead of profiling.
@@ -63,16 +73,16 @@ local function help(out)
   return true
 end
 
-local function start(opts, out)
-  local o, name = check(opts, out)
-  if o.help then return help(name) end
-  return core.start(o, name)
+local function start(opts, ...)
+  local o, names = check(opts, ...)
+  if o.help then return help(names[1]) end
+  return core.start(o, unpack(names))
 end
 
-local function report(opts, out)
-  local o, name = check(opts, out)
-  if o.help then return help(name) end
-  return core.report(o.text, name)
+local function report(opts, ...)
+  local o, names = check(opts, ...)
+  if o.help then return help(names[1]) end
+  return core.report(o.text, unpack(names))
 end
 
 local function stop()

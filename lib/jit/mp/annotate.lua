@@ -7,7 +7,7 @@ local profile = require("jit.mp.profile")
 
 local CONTEXT = 3 -- Lines shown around what counts, unless all are.
 
-local titles = { cpu = "CPU", alloc = "alloc", inuse = "in use" }
+local titles = { cpu = "CPU", alloc = "alloc", inuse = "in use", peak = "peak" }
 
 -- Sums by file and line: { [file] = { [line] = sums } }, and totals.
 local function by_file(p, o)

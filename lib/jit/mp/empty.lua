@@ -13,5 +13,6 @@ return function(p, view)
     return ("no allocation samples: %s allocated, a sample every %s"):format(
       numbers.bytes(p.heap.alloc_bytes), numbers.period(p.heap.period))
   end
+  if view == "peak" then return "nothing in use at the peak" end
   return "nothing in use: all that was sampled has been freed"
 end

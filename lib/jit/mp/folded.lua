@@ -16,8 +16,7 @@ return function(p, o)
     local names, t = namer(row), {}
     for i = #names, 1, -1 do t[#t+1] = safe(names[i]) end
     if o.states then
-      table.insert(t, 1, safe(o.states == "v" and p:state_name(row) or
-	p:zone_name(row)))
+      table.insert(t, 1, safe(p:split_name(row, o.states)))
     end
     return table.concat(t, ";")
   end)

@@ -18,13 +18,13 @@ local function cpu_part(p)
   return s..(", %d samples (%.0f/s)"):format(p.cpu.samples, rate)
 end
 
-local function heap_part(p)
+local function heap_part(p, kib)
   local h = p.heap
   local how = h.period <= 1 and "every allocation" or
     ("%d samples"):format(h.samples)
   return ("%s allocated, %s   in use %s, peak %s"):format(
-    numbers.bytes(h.alloc_bytes), how, numbers.bytes(h.inuse),
-    numbers.bytes(h.peak))
+    numbers.bytes(h.alloc_bytes, kib), how, numbers.bytes(h.inuse, kib),
+    numbers.bytes(h.peak, kib))
 end
 
 local function capture_part(p)
@@ -64,11 +64,11 @@ local function join(parts, width)
 end
 
 -- Returns the header as text, with an empty line at its end.
-return function(p, width)
+return function(p, width, kib)
   local script = p.info.script and profile.module_name({ source = p.info.script })
   local first = "luajit-mp"..(script and "  "..script or "").."  "..cpu_part(p)
   local out = {
-    join({ first, heap_part(p) }, width),
+    join({ first, heap_part(p, kib) }, width),
     join({ capture_part(p), gc_part(p), period_part(p) }, width)
   }
   if p.heap.dropped > 0 then

@@ -8,10 +8,10 @@ local function three_digits(x)
   return ("%.0f"):format(x)
 end
 
-local function scaled(x, units)
+local function scaled(x, units, base)
   local i = 1
-  while x >= 999.5 and i < #units do
-    x = x / 1000
+  while x >= (base == 1024 and 1023.5 or 999.5) and i < #units do
+    x = x / (base or 1000)
     i = i + 1
   end
   return x, units[i], i
@@ -20,9 +20,12 @@ end
 local byte_units = { "B", "kB", "MB", "GB", "TB" }
 local count_units = { "", "k", "M", "G", "T" }
 
--- 36000000 -> "36.0 MB".
-local function bytes(n)
-  local x, unit, i = scaled(n, byte_units)
+local kib_units = { "B", "KiB", "MiB", "GiB", "TiB" }
+
+-- 36000000 -> "36.0 MB"; kib: "34.3 MiB".
+local function bytes(n, kib)
+  local x, unit, i = scaled(n, kib and kib_units or byte_units,
+    kib and 1024 or 1000)
   return (i == 1 and ("%.0f"):format(x) or three_digits(x)).." "..unit
 end
 

@@ -14,13 +14,24 @@ local list = {
   { "p", "full paths of source files" },
   { "v", "VM states; before or after f, F or l: split by it" },
   { "z", "zones (jit.zone); before or after f, F or l: split by it" },
+  { "t", "types of objects; before or after f, F or l: split by it" },
   { "c", "view: CPU" },
   { "h", "view: heap, allocated" },
-  { "u", "view: heap, in use; default: all three views" },
+  { "u", "view: heap, in use; default: these three views" },
+  { "x", "view: heap, in use when it was highest" },
   { "o", "count objects in the heap views, not bytes" },
   { "r", "raw numbers: samples, bytes or objects" },
+  { "k", "bytes in KiB, MiB and GiB" },
   { "a", "annotated source, with some lines around what counts" },
   { "A", "annotated source, whole files" },
+  { "g", "call graph: callers and callees of each function" },
+  { "e", "exact events: allocations, reallocations and frees by line, and "..
+    "where the memory came from; implies b1" },
+  { "L[<n>[k|m]]", "leaks: what is still held after a full collection, and "..
+    "whether it grows; exit status 3 where n bytes or more leak" },
+  { "T", "live: shows the table in the terminal while the program runs" },
+  { "N", "no source text in an HTML file" },
+  { "P", "one pprof file for CPU and heap instead of two" },
   { "G", "folded stacks for a flame graph, of one view (default: c)" },
   { "m<n>", "hide what is below n percent in every view; default 3" },
   { "i<n>", "milliseconds between CPU samples; default 10" },
@@ -35,11 +46,26 @@ for _, opt in ipairs(list) do
   if #opt[1] == 1 then plain[opt[1]] = true end
 end
 
-local view_names = { c = "cpu", h = "alloc", u = "inuse" }
+local view_names = { c = "cpu", h = "alloc", u = "inuse", x = "peak" }
 
 -- Where a letter stands, for error messages.
 local function place(text, pos)
   return (" at position %d of %q"):format(pos, text)
+end
+
+-- Bytes behind the letter at pos, and the position behind them. nil: there is
+-- no such number (and a message, if it is more than that).
+local function size(text, pos)
+  local n, unit, e = text:match("^(%d+)([km]?)()", pos + 1)
+  local bytes = n and tonumber(n) *
+    (unit == "k" and 1024 or unit == "m" and 1048576 or 1)
+  if not n or bytes < 1 or bytes > 2^40 then return nil end
+  if unit == "m" and text:match("^%d", e) then
+    return nil, "option '"..text:sub(pos, pos).."'"..place(text, pos)..
+      " is followed by an m and a number: write the options m<n> or <n> "..
+      "before it"
+  end
+  return bytes, e
 end
 
 -- The numbers that follow letters. Each returns the position behind it.
@@ -63,18 +89,23 @@ local number = {
     return e
   end,
   b = function(o, text, pos)
-    local n, unit, e = text:match("^(%d+)([km]?)()", pos + 1)
-    local bytes = n and tonumber(n) *
-      (unit == "k" and 1024 or unit == "m" and 1048576 or 1)
-    if not n or bytes < 1 or bytes > 2^40 then
-      return nil, "option 'b'"..place(text, pos).." needs a number of bytes "..
-	"from 1 to 1048576m, as in b64k; b1 counts every allocation"
-    end
-    if unit == "m" and text:match("^%d", e) then
-      return nil, "option 'b'"..place(text, pos).." is followed by an m and "..
-	"a number: write the options m<n> or <n> before it"
+    local bytes, e = size(text, pos)
+    if not bytes then
+      return nil, e or "option 'b'"..place(text, pos).." needs a number of "..
+	"bytes from 1 to 1048576m, as in b64k; b1 counts every allocation"
     end
     o.period = bytes
+    return e
+  end,
+  L = function(o, text, pos)
+    o.seen.L = o.seen.L or pos
+    if not text:match("^%d", pos + 1) then return pos + 1 end
+    local bytes, e = size(text, pos)
+    if not bytes then
+      return nil, e or "option 'L'"..place(text, pos).." takes a number of "..
+	"bytes from 1 to 1048576m, as in L100k"
+    end
+    o.leak_limit = bytes
     return e
   end,
 }
@@ -107,20 +138,23 @@ end
 -- What the views are; objects or bytes.
 local function set_views(o)
   o.views = {}
-  for c in ("chu"):gmatch(".") do
+  for c in ("chux"):gmatch(".") do
     if o.seen[c] then o.views[#o.views+1] = view_names[c] end
   end
   o.chosen = #o.views
   o.objects = o.seen.o ~= nil
-  if o.chosen == 0 then o.views = { "cpu", "alloc", "inuse" } end
+  if o.chosen > 0 then return end
+  -- A CPU sample has no type.
+  o.views = o.seen.t and { "alloc", "inuse" } or { "cpu", "alloc", "inuse" }
 end
 
 -- The combination rules are those of LuaJIT's own profiler, jit.p.
 local function set_levels(o)
   local m = o.seen
-  o.states = m.z and "z" or m.v and "v"
+  o.states = m.t and "t" or m.z and "z" or m.v and "v"
   local name = m.F and "F" or m.f and "f"
   o.scope = m.l and not name and "l" or name or (o.states and "" or "f")
+  o.depth_given = o.depth ~= nil or o.invert ~= nil
   o.depth = o.depth or (o.invert and -1) or 1
   if m.s then
     o.split = "stack"
@@ -136,25 +170,40 @@ local function set_levels(o)
   end
 end
 
+-- Letters of which each is a report of its own.
+local reports = { "a", "A", "g", "e", "L", "G" }
+
 local function check(o)
-  local m = o.seen
-  if m.G and (m.a or m.A) then
-    return "options 'G' and '"..(m.a and "a" or "A").."' are two different "..
-      "reports: give one of them"
-  elseif m.a and m.A then
-    return "options 'a' and 'A' are two different reports: give one of them"
-  elseif m.G and o.chosen > 1 then
+  local first
+  for _, c in ipairs(reports) do
+    if o.seen[c] and first then
+      return ("options '%s' and '%s' are two different reports: give one of "..
+	"them"):format(first, c)
+    elseif o.seen[c] then
+      first = c
+    end
+  end
+  if o.seen.G and o.chosen > 1 then
     return "option 'G' writes one number for each stack: give one of the "..
-      "views c, h and u"
+      "views c, h, u and x"
+  elseif o.seen.e and o.period and o.period ~= 1 then
+    return "option 'e' counts every allocation: leave out b, or give b1"
+  end
+  local states = (o.seen.t and 1 or 0) + (o.seen.z and 1 or 0) +
+    (o.seen.v and 1 or 0)
+  if states > 1 then
+    return "options 't', 'v' and 'z' split a table by different things: give "..
+      "one of them"
   end
 end
 
 -- Parses an option string. Returns a table, or nil and a message:
 --   text, help, min (percent), depth, interval (ms), period (bytes),
---   views ("cpu", "alloc", "inuse"), objects, raw, path,
---   states ("z", "v" or nil), scope ("f", "F", "l" or "": states only),
+--   views ("cpu", "alloc", "inuse", "peak"), objects, raw, path, kib,
+--   states ("t", "z", "v" or nil), scope ("f", "F", "l" or "": states only),
 --   split (nil, "stack", "lines", "state" before or "scope" before),
---   annotate ("a", "A" or nil), folded
+--   annotate ("a", "A" or nil), folded, callgraph, events, leaks,
+--   leak_limit (bytes or nil), live, combined, nosource
 local function parse(text)
   local o = { text = text, min = 3, seen = {} }
   local pos = 1
@@ -170,8 +219,18 @@ local function parse(text)
   o.path = o.seen.p ~= nil
   o.annotate = o.seen.A and "A" or o.seen.a and "a"
   o.folded = o.seen.G ~= nil
+  o.kib = o.seen.k ~= nil
+  o.callgraph = o.seen.g ~= nil
+  o.events = o.seen.e ~= nil
+  o.leaks = o.seen.L ~= nil
+  o.live = o.seen.T ~= nil
+  o.combined = o.seen.P ~= nil
+  o.nosource = o.seen.N ~= nil
   local msg = check(o)
   if msg then return nil, msg end
+  if o.events then o.period = 1 end
+  -- A leak may be small, and what is held is a small part of what is allocated.
+  if o.leaks then o.period = o.period or 8192 end
   if o.folded then
     if o.chosen == 0 then o.views = { "cpu" } end
     if o.scope == "" then o.scope = "f" end

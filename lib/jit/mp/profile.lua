@@ -2,10 +2,11 @@
 -- The profile as the views see it: a snapshot of the core, with names.
 ----------------------------------------------------------------------------
 --
--- A row counts what one stack did in one VM state and one zone. A view is a
--- number that every row has: "cpu" (samples), "alloc" and "inuse" (bytes, or
--- objects). Everything that is shown is a sum of a view over rows with the
--- same key, and a key is a name of the row's stack, state or zone.
+-- A row counts what one stack did in one VM state and one zone, with objects of
+-- one type. A view is a number that every row has: "cpu" (samples), "alloc",
+-- "inuse" and "peak" (bytes, or objects). Everything that is shown is a sum of
+-- a view over rows with the same key, and a key is a name of the row's stack,
+-- state, zone or type.
 --
 ----------------------------------------------------------------------------
 
@@ -22,12 +23,19 @@ local state_names = {
 
 local function new(snapshot)
   local frames = {}
-  for i, f in ipairs(snapshot.frames) do frames[i] = f end
+  for i, f in ipairs(snapshot.frames) do
+    -- The numbers of builtins are those of the LuaJIT that runs.
+    if f.builtin then f.name, f.builtin = ffnames[f.builtin] or
+      ("[builtin#%d]"):format(f.builtin) end
+    frames[i] = f
+  end
   return setmetatable({
     info = snapshot.info, cpu = snapshot.cpu, heap = snapshot.heap,
     rows = snapshot.rows, frames = frames,
     parent = snapshot.stacks.parent, frame = snapshot.stacks.frame,
-    zones = snapshot.zones
+    zones = snapshot.zones, course = snapshot.course or {},
+    timeline = snapshot.timeline or {}, events = snapshot.events,
+    survivors = snapshot.survivors, collected = snapshot.collected
   }, Profile)
 end
 
@@ -49,8 +57,7 @@ end
 -- Name of a frame that is no Lua function.
 local function other_name(f)
   if f.kind == "builtin" then
-    return f.builtin and (ffnames[f.builtin] or
-      ("[builtin#%d]"):format(f.builtin)) or printable(f.name)
+    return printable(f.name or "?")
   elseif f.kind == "C" then
     if not f.source then return printable(f.name or "(C function)") end
     local sep = f.name and f.name:byte() == 43 and "" or ":"  -- +offset
@@ -129,6 +136,17 @@ end
 
 function Profile:zone_name(row)
   return row.zone ~= 0 and printable(self.zones.name[row.zone]) or "(none)"
+end
+
+-- Type of a row's objects. CPU samples have none.
+function Profile:type_name(row)
+  return row.type or "other"
+end
+
+-- Name of a row by what a table can be split by: "v", "z" or "t".
+function Profile:split_name(row, by)
+  return by == "v" and self:state_name(row) or by == "z" and
+    self:zone_name(row) or self:type_name(row)
 end
 
 -- A function from a row to its number in a view.

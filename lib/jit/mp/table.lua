@@ -1,51 +1,18 @@
 ----------------------------------------------------------------------------
 -- The default report: a table with a group of columns for each view, in one
--- or two levels.
+-- or two levels. Where rows are single functions or lines, a group has what
+-- is their own and, as a percentage, what is cumulative: of all stacks that
+-- they are on. Rows are chosen and sorted by what is their own.
 ----------------------------------------------------------------------------
 
-local numbers = require("jit.mp.numbers")
+local cumulative = require("jit.mp.cumulative")
 local empty = require("jit.mp.empty")
+local keys = require("jit.mp.keys")
+local numbers = require("jit.mp.numbers")
 
-local titles = { cpu = "CPU", alloc = "allocated", inuse = "in use" }
-
--- What a row counts for on each level, by the options.
-local function keys(p, o)
-  local depth = math.abs(o.depth)
-  local sep = o.depth < 0 and " > " or " < "
-  local function joined(names, from)
-    local t = {}
-    for i = from, #names do
-      t[#t+1] = names[o.depth < 0 and #names + from - i or i]
-    end
-    return table.concat(t, sep)
-  end
-  local function state(row)
-    return o.states == "v" and p:state_name(row) or p:zone_name(row)
-  end
-  if o.scope == "" then return state end
-  local namer = p:namer(o.scope, o.path, depth)
-  local function whole(row) return joined(namer(row), 1) end
-  if o.split == "state" then return state, whole end
-  if o.split == "scope" then return whole, state end
-  if o.split == "lines" then
-    local lines = p:namer("l", o.path, 1)
-    return whole, function(row) return lines(row)[1] end
-  elseif o.split == "stack" then
-    -- The first level is the function, or with -<n> what called it.
-    return function(row)
-      local names = namer(row)
-      return o.depth < 0 and names[#names] or names[1]
-    end, function(row)
-      local names = namer(row)
-      if #names < 2 then return nil end
-      if o.depth > 0 then return joined(names, 2) end
-      local t = {}
-      for i = #names - 1, 1, -1 do t[#t+1] = names[i] end
-      return table.concat(t, sep)
-    end
-  end
-  return whole
-end
+local titles = {
+  cpu = "CPU", alloc = "allocated", inuse = "in use", peak = "at the peak"
+}
 
 -- Largest share of an entry in any view, 0 to 1.
 local function largest(e, totals)
@@ -89,7 +56,7 @@ local function cells(p, o, view, v, total)
   if view == "cpu" then
     return pct, numbers.seconds(v * p.info.cpu / total)
   end
-  return pct, o.objects and numbers.count(v) or numbers.bytes(v)
+  return pct, o.objects and numbers.count(v) or numbers.bytes(v, o.kib)
 end
 
 -- Cuts a name in the middle; its line number stays.
@@ -104,6 +71,38 @@ local function cut(name, width)
 end
 
 local function pad(s, n) return (" "):rep(n - #s)..s end
+
+-- Cumulative sums by name, or nil: rows are not single functions or lines.
+local function cumulate(p, o)
+  if o.scope == "" or o.states or o.split == "stack" or
+      math.abs(o.depth) ~= 1 then
+    return nil
+  end
+  local values = {}
+  for i, view in ipairs(o.views) do
+    values[i] = p.value_of(view, o.objects)
+  end
+  return cumulative.sums(p, values,
+    cumulative.names(p, o.scope, o.path)).by
+end
+
+-- The column of a view's cumulative percentages.
+local function cumulative_column(o, rows, i, total, by)
+  local out, w = {}, #"cum."
+  for k, row in ipairs(rows) do
+    local f = row.level == 0 and by[row.e.name]
+    local v = f and f.cumulative[i] or 0
+    out[k] = ""
+    if v > 0 then
+      out[k] = o.raw and ("%.0f"):format(v) or
+	("%.0f%%"):format(v * 100 / total)
+    end
+    w = math.max(w, #out[k])
+  end
+  for k in ipairs(rows) do out[k] = pad(out[k], w) end
+  out.title = pad("cum.", w)
+  return out
+end
 
 -- Columns of one view: its title and the cells of all rows, equally wide.
 local function column(p, o, rows, i, view, total)
@@ -130,7 +129,8 @@ local function column(p, o, rows, i, view, total)
   return out
 end
 
-return function(p, o, width)
+return function(p, o, env)
+  local width = env.width
   local out = {}
   local list, totals = p:sums(o.views, o.objects, keys(p, o))
   local views, columns = {}, {}
@@ -147,8 +147,15 @@ return function(p, o, width)
     return table.concat(out)
   end
   if #out > 0 then out[#out+1] = "\n" end
+  local by = cumulate(p, o)
   for _, i in ipairs(views) do
-    columns[#columns+1] = column(p, o, rows, i, o.views[i], totals[i])
+    local c = column(p, o, rows, i, o.views[i], totals[i])
+    columns[#columns+1] = c
+    if by then
+      local all = cumulative_column(o, rows, i, totals[i], by)
+      c.title = c.title.."  "..all.title
+      for k in ipairs(rows) do c[k] = c[k].."  "..all[k] end
+    end
   end
   local head = {}
   for k, c in ipairs(columns) do head[k] = c.title end

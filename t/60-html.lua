@@ -1,0 +1,380 @@
+-- The HTML page, as a text: all of the profile is in it, and adds up; names
+-- cannot break out of it; it asks for nothing from elsewhere. What it shows
+-- and does is for a browser to tell: browser/test.mjs.
+
+local tap = require("tap")
+local html = require("jit.mp.html")
+local options = require("jit.mp.options")
+local profile = require("jit.mp.profile")
+
+-- -- A profile --------------------------------------------------------------
+
+local source = tap.tmpname(".lua")
+local text = "local function work(s)\n  -- Seen in no other place\n"..
+  "  return s..'</script>'\nend\nprint(work('x'))\n"
+tap.write(source, text)
+local bytecode = tap.tmpname(".lua")
+tap.write(bytecode, "\027LJ\2")
+
+local bad = "</script><img src=x onerror=alert(1)>"
+
+local function lua(name, line, file)
+  return { kind = "Lua", name = name, line = line, linedefined = 1,
+    source = file or source }
+end
+
+local function snapshot()
+  return {
+    info = { script = "dir/"..bad, luajit = "LuaJIT 2.1", os = "Linux",
+      arch = "x64", options = "W", pid = 7, started = 86400, wall = 2.5,
+      cpu = 2, cwd = "/", capture = "safepoint",
+      capture_why = "not a GC64 build",
+      notes = { "a note & more" } },
+    cpu = { enabled = true, samples = 200, interval = 10 },
+    heap = { enabled = true, alloc_objects = 50000, alloc_bytes = 12340000,
+      free_objects = 40000, free_bytes = 9000000, samples = 700, dropped = 3,
+      period = 16384, adaptive = true, inuse = 4000000, peak = 5500000,
+      gc_cycles = 12 },
+    frames = { lua("work", 2), lua("work", 4), lua(nil, 4), lua(bad, 1, bad),
+      { kind = "C", source = "c.so", name = "f" },
+      { kind = "builtin", name = "concat" },
+      { kind = "pseudo", name = "(JIT compiler)" },
+      lua("latin \233", 1, bytecode),
+      lua("two \226\128\168 lines", 9, bytecode),
+      lua("turn \226\128\174 back\0", nil, "=stdin") },
+    stacks = { parent = { 0, 1, 2, 2, 4, 5, 6, 1, 8, 9 },
+      frame = { 3, 1, 2, 4, 5, 6, 7, 8, 9, 10 } },
+    zones = { parent = { 0, 1 }, name = { "boot", "<b>&\n" } },
+    rows = {}
+  }
+end
+
+local fields = { "alloc_objects", "alloc_bytes", "inuse_objects",
+  "inuse_bytes", "peak_objects", "peak_bytes" }
+
+local function made()
+  local s = snapshot()
+  local states, types = { "N", "I", "C", "G", "J" }, { "table", "string" }
+  for i = 1, 30 do
+    local row = { stack = (i - 1) % 10 + 1, zone = i % 3,
+      state = states[i % 5 + 1], type = types[i % 3], cpu = i % 4 }
+    for k, field in ipairs(fields) do row[field] = i * k * 1.3717 + 1 / i end
+    s.rows[i] = row
+  end
+  local p = profile.new(s)
+  p.course, p.timeline = {}, {}
+  for i = 1, 20 do
+    p.course[i] = { wall = i / 8, cpu = i / 10, allocated = i * 1000.4,
+      inuse = 5000 + i, cycles = math.floor(i / 4), phase = i % 2 == 0 and
+      "pause" or "mark", rss = 1e6 }
+  end
+  for i, row in ipairs(p.rows) do
+    -- Not in order of time, and twice.
+    for part = 1, 2 do
+      p.timeline[#p.timeline+1] = { point = (i * 7 + part * 5) % 20 + 1,
+	row = i, cpu = part == 1 and row.cpu or 0,
+	alloc_objects = row.alloc_objects / 2,
+	alloc_bytes = row.alloc_bytes / 2 }
+    end
+  end
+  return p
+end
+
+local function opts(s) return assert(options.parse(s or "f")) end
+
+-- -- Reading the page -------------------------------------------------------
+
+-- JSON, as strict as it has to be here.
+local function decode(s)
+  local value
+  local function fail(i, what)
+    error(("%s at %d: %s"):format(what, i, s:sub(i, i + 20)), 0)
+  end
+  local function string_at(i)
+    local out, at = {}, i + 1
+    while true do
+      local stop = s:find('["\\]', at) or fail(i, "endless string")
+      out[#out+1] = s:sub(at, stop - 1)
+      if s:sub(stop, stop) == '"' then return table.concat(out), stop + 1 end
+      local code = s:match("^u(%x%x%x%x)", stop + 1)
+      if code then
+	local n = tonumber(code, 16)
+	out[#out+1] = n < 128 and string.char(n) or
+	  string.char(0xe0 + math.floor(n / 4096),
+	  0x80 + math.floor(n / 64) % 64, 0x80 + n % 64)
+	at = stop + 6
+      elseif s:sub(stop + 1, stop + 1) == "\\" then
+	out[#out+1] = "\\"
+	at = stop + 2
+      else
+	fail(stop, "bad escape")
+      end
+    end
+  end
+  local function list_at(i, stop, one)
+    i = i + 1
+    if s:sub(i, i) == stop then return i + 1 end
+    while true do
+      i = one(i)
+      local c = s:sub(i, i)
+      if c == stop then return i + 1 end
+      if c ~= "," then fail(i, "no comma") end
+      i = i + 1
+    end
+  end
+  function value(i)
+    local c = s:sub(i, i)
+    local t = {}
+    if c == '"' then return string_at(i) end
+    if c == "[" then
+      return t, list_at(i, "]", function(at)
+	t[#t+1], at = value(at)
+	return at
+      end)
+    elseif c == "{" then
+      return t, list_at(i, "}", function(at)
+	local key
+	key, at = string_at(at)
+	if s:sub(at, at) ~= ":" or t[key] ~= nil then fail(at, "bad key") end
+	t[key], at = value(at + 1)
+	return at
+      end)
+    end
+    local word = s:match("^%l+", i) or s:match("^-?%d+%.?%d*", i) or
+      fail(i, "no value")
+    if word == "true" then return true, i + 4 end
+    if word == "false" then return false, i + 5 end
+    return tonumber(word) or fail(i, "no value"), i + #word
+  end
+  local v, stop = value(1)
+  if stop ~= #s + 1 then fail(stop, "something behind the value") end
+  return v
+end
+
+local function json(page)
+  return page:match('<script type="application/json" id="profile">(.-)</')
+end
+local function data(page)
+  local ok, v = pcall(decode, json(page) or "")
+  tap.ok(ok, "the data are JSON", v)
+  return ok and v or {}
+end
+
+local function sum(list, field)
+  local n = 0
+  for _, v in ipairs(list) do n = n + (field and v[field] or v) end
+  return n
+end
+local function near(got, want, by, name)
+  return tap.ok(math.abs(got - want) <= by, name, got.." for "..want)
+end
+
+-- -- Complete, and adding up ------------------------------------------------
+
+local p = made()
+local page = assert(html(p, opts()))
+local d = data(page)
+local got = d.profiles[1]
+
+tap.is(#d.profiles, 1, "one profile")
+tap.is(#got.rows.stack, #p.rows, "all rows")
+near(sum(got.rows.cpu), sum(p.rows, "cpu"), 0, "CPU samples add up")
+for _, field in ipairs(fields) do
+  near(sum(got.rows[field]), sum(p.rows, field), 0.5, field.." add up")
+  local whole = true
+  for i, v in ipairs(got.rows[field]) do
+    whole = whole and math.abs(v - p.rows[i][field]) <= 1
+  end
+  tap.ok(whole, field.." of each row are those of the profile")
+end
+for _, field in ipairs({ "cpu", "alloc_objects", "alloc_bytes" }) do
+  tap.is(#got.timeline[field], #p.timeline, field..": all of the timeline")
+  near(sum(got.timeline[field]), sum(p.timeline, field), 0.5,
+    field.." add up over time")
+end
+-- Each row's part of the timeline, and the order of time.
+local by_row, ordered = {}, true
+for i, row in ipairs(got.timeline.row) do
+  by_row[row] = (by_row[row] or 0) + got.timeline.alloc_bytes[i]
+  ordered = ordered and
+    (i == 1 or got.timeline.point[i] >= got.timeline.point[i-1])
+end
+tap.ok(ordered, "the timeline is in order of time")
+for i = 1, #p.rows do
+  if math.abs(by_row[i] - p.rows[i].alloc_bytes) > 2 then
+    tap.ok(false, "timeline of row "..i, by_row[i])
+  end
+end
+tap.is(table.concat(got.stacks.parent, " "), table.concat(p.parent, " "),
+  "stacks: callers")
+tap.is(table.concat(got.stacks.frame, " "), table.concat(p.frame, " "),
+  "stacks: frames")
+tap.is(#got.course.wall, 20, "the whole course")
+tap.is(got.course.wall[20], 2.5, "its time")
+near(got.course.allocated[20], 20008, 1, "its bytes")
+tap.is(got.course.phases[got.course.phase[1] + 1], "mark", "its phases")
+
+-- What is behind the numbers of a row.
+local function row_of(i)
+  local r, frame = got.rows, got.stacks.frame[got.rows.stack[i]]
+  local f = got.frames.func[frame] + 1
+  return d.strings[d.functions.name[f] + 1], got.frames.line[frame],
+    r.states[r.state[i] + 1], r.type[i] < 0 and "-" or r.types[r.type[i] + 1]
+end
+tap.is(table.concat({ row_of(2) }, " "), "work 2 C code string", "a row")
+tap.is(table.concat({ row_of(3) }, " "), "work 4 Garbage Collector -",
+  "the same function at another line")
+tap.is(got.frames.func[1], got.frames.func[2], "they are one function")
+tap.is(d.strings[d.functions.module[got.frames.func[1] + 1] + 1],
+  source:match("[^/]+$"), "of that module")
+
+-- -- The header -------------------------------------------------------------
+
+local header = require("jit.mp.header")(p)
+for _, fact in ipairs(got.info.facts) do
+  for i = 2, 3 do
+    if fact[i] ~= "" then
+      tap.ok(header:find(fact[i], 1, true), fact[1]..": "..fact[i]..
+	" as in text")
+    end
+  end
+end
+tap.is(#got.info.facts, 6, "facts")
+tap.is(got.info.notes[1], "capture safepoint: not a GC64 build",
+  "why safepoint")
+tap.is(got.info.notes[2], "3 samples lost: no memory for them", "losses")
+tap.is(got.info.notes[3], "a note & more", "notes")
+
+-- -- Names ------------------------------------------------------------------
+
+tap.ok(not json(page):find("[<>&]"),
+  "nothing in the data means a thing to HTML")
+tap.ok(not json(page):find("%c"), "no control characters in the data")
+tap.ok(not page:find("\226\128[\168-\174]"),
+  "nothing turns text or breaks lines")
+local known = {}
+for _, s in ipairs(d.strings) do known[s] = true end
+tap.ok(known[bad], "a name that is markup is kept")
+tap.ok(known["latin \\xE9"], "a byte that is not UTF-8 is shown as an escape")
+tap.ok(known["two \226\128\168 lines"], "a line separator is kept")
+tap.ok(known["turn \\u202E back\\000"], "what turns text is shown as an escape")
+tap.is(got.zones.name[2], "<b>&\\n", "zones")
+tap.is(page:match("<title>([^<]*)</title>"), "script&#x003e;&#x003c;img src=x "
+  .."onerror=alert(1)&#x003e; – luajit-mp", "the title")
+local _, opened = page:gsub("<script", "")
+local _, closed = page:gsub("</script", "")
+tap.is(opened.." "..closed, "2 2", "two scripts, as meant")
+
+-- Each byte and pair: always UTF-8, and what is UTF-8 stays.
+local function shown(s)
+  local q = made()
+  q.frames[1] = lua(s, 2)
+  local v = decode(json(html(q, opts("f"))))
+  return v.strings[v.functions.name[v.profiles[1].frames.func[1] + 1] + 1]
+end
+for _, s in ipairs({ "\195\169", "\226\130\172", "\240\159\152\128",
+    "\239\187\191", "a\195\169b" }) do
+  tap.is(shown(s), s, "UTF-8 stays")
+end
+for s, want in pairs({ ["\128"] = "\\x80", ["\192\128"] = "\\xC0\\x80",
+    ["\237\160\128"] = "\\xED\\xA0\\x80", ["\195"] = "\\xC3",
+    ["\244\144\128\128"] = "\\xF4\\x90\\x80\\x80", ["\224\128\128x"] =
+    "\\xE0\\x80\\x80x", ["\226\130"] = "\\xE2\\x82",
+    ["\195\169\255"] = "\195\169\\xFF", ["\240\143\191\191"] =
+    "\\xF0\\x8F\\xBF\\xBF", ["\245\128\128\128"] = "\\xF5\\x80\\x80\\x80" }) do
+  tap.is(shown(s), want, "not UTF-8: "..want)
+end
+
+-- -- Alone ------------------------------------------------------------------
+
+-- A name of a standard is all that looks like an address.
+local alone = page:gsub("http://www%.w3%.org/2000/svg", "")
+for _, pattern in ipairs({ "https?:", "//%w+%.%w", "@import", "url%(",
+    "fetch%(", "XMLHttpRequest", "WebSocket", "import%(", "sendBeacon",
+    "src=[\"']",
+    "innerHTML", "insertAdjacentHTML", "document%.write", "eval%(" }) do
+  tap.ok(not alone:find(pattern), "no "..pattern)
+end
+tap.ok(page:find("default-src 'none'", 1, true),
+  "the page forbids itself the network")
+tap.ok(html(made(), opts()) == page, "the same profile gives the same page")
+
+-- -- Source -----------------------------------------------------------------
+
+local function file(v, name)
+  for _, f in ipairs(v.files) do
+    if v.strings[f.source + 1] == name then return f end
+  end
+  return {}
+end
+tap.is(file(d, source).text, text, "source is in the page")
+tap.is(file(d, bytecode).error, "a bytecode file", "bytecode is not")
+tap.like(file(d, bad).error, "No such file", "nor is a file that is not there")
+local q = made()
+q.info.cwd = source:match("^(.*)/")
+for _, f in ipairs(q.frames) do
+  if f.source == source then f.source = source:match("[^/]+$") end
+end
+tap.is(file(decode(json(html(q, opts()))), source:match("[^/]+$")).text, text,
+  "a relative name is looked for where the program was")
+local o = opts()
+o.nosource = true
+local without = html(made(), o)
+tap.is(file(decode(json(without)), source).error, "left out of this page",
+  "source can be left out")
+tap.ok(page:find("Seen in no other place", 1, true) and
+  not without:find("Seen in no other place", 1, true),
+  "none of it is in the page then")
+
+-- -- More and less than one profile -----------------------------------------
+
+local two = decode(json(html(made(), opts(), { before = q })))
+tap.is(#two.profiles, 2, "a comparison has two profiles")
+tap.is(two.profiles[2].frames.func[5], two.profiles[1].frames.func[5],
+  "which share functions")
+tap.ok(two.profiles[2].frames.func[1] ~= two.profiles[1].frames.func[1],
+  "but not those of different files")
+
+local bare = snapshot()
+bare.rows = {}
+bare.info.cpu = 0.004
+local e = decode(json(html(profile.new(bare), opts())))
+tap.is(e.profiles[1].info.empty.cpu,
+  "no CPU samples: 4 ms of CPU is too short for a timer of 10 ms",
+  "an empty view says why")
+tap.is(#e.profiles[1].course.wall + #e.profiles[1].timeline.point, 0,
+  "a profile without a course")
+bare.rows = { { stack = 0, zone = 0, state = "N", cpu = 1, alloc_objects = 1,
+  alloc_bytes = 2, inuse_objects = 0, inuse_bytes = 0/0 } }
+e = decode(json(html(profile.new(bare), opts("l"))))
+tap.is(e.profiles[1].rows.peak_bytes, nil, "a profile without a peak")
+tap.like(e.profiles[1].info.empty.peak, "not recorded", "which says so")
+tap.is(e.profiles[1].rows.inuse_bytes[1], 0, "what is no number is none")
+tap.is(e.profiles[1].rows.type[1], -1, "types that are not known")
+local start = decode(json(html(made(), opts("lvou")))).start
+tap.is(table.concat({ start.view, tostring(start.objects),
+  tostring(start.lines), start.group, tostring(start.kib) }, " "),
+  "inuse true true state false", "options say how the page opens")
+e = decode(json(html(made(), opts("hk"))))
+tap.is(e.profiles[1].info.facts[2][2], "11.8 MiB", "KiB, MiB and GiB")
+
+-- -- From another directory -------------------------------------------------
+
+local program = tap.program([[
+local html = require("jit.mp.html")
+local ffi = require("ffi")
+ffi.cdef("int chdir(const char *);")
+assert(ffi.C.chdir("/") == 0)
+local snapshot = { info = { cpu = 1, capture = "exact", notes = {} },
+  cpu = { enabled = false, samples = 0, interval = 10 },
+  heap = { alloc_bytes = 0, samples = 0, dropped = 0, period = 1, inuse = 0,
+    peak = 0 }, frames = {}, stacks = { parent = {}, frame = {} },
+  zones = { parent = {}, name = {} }, rows = {} }
+print(#html(require("jit.mp.profile").new(snapshot), {}) > 30000)
+]])
+local r = tap.luajit(program, { dir = tap.srcdir.."/lib",
+  env = { LUA_PATH = "./?.lua;;" } })
+tap.is(r.err, "", "no error in another directory")
+tap.is(r.out, "true\n", "the page's parts are read when the view is loaded")
+
+tap.done()

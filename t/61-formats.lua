@@ -1,0 +1,866 @@
+-- The formats of other tools: what is written has the structure that their
+-- readers want, and adds up to the profile, to the last sample.
+
+local tap = require("tap")
+local json = require("jit.mp.json")
+local pprof = require("jit.mp.pprof")
+local speedscope = require("jit.mp.speedscope")
+local cpuprofile = require("jit.mp.cpuprofile")
+local heapprofile = require("jit.mp.heapprofile")
+local gzip = require("jit.mp.gzip")
+local profiles = require("readers.profiles")
+
+local bit = require("bit")
+
+local DIR = "/srv/app"
+
+-- -- A reader of gzip frames with stored blocks -----------------------------
+
+local function u16(s, pos)
+  local a, b = s:byte(pos, pos + 1)
+  return a + b * 256
+end
+
+local function u32(s, pos)
+  return u16(s, pos) + u16(s, pos + 2) * 65536
+end
+
+-- Bit by bit, as the definition has it.
+local function crc32(s)
+  local c = 0xffffffff
+  for i = 1, #s do
+    c = bit.bxor(c, s:byte(i))
+    for _ = 1, 8 do
+      c = bit.bxor(bit.rshift(c, 1), bit.band(c, 1) == 1 and 0xedb88320 or 0)
+    end
+  end
+  return bit.bnot(c) % 2^32
+end
+
+-- What is in the file, or nil and what is wrong; and the number of blocks.
+local function gunzip(s)
+  if s:sub(1, 4) ~= "\31\139\8\0" then return nil, "not a plain gzip file" end
+  local pos, parts, last = 11, {}
+  repeat
+    last = s:byte(pos)
+    local n = u16(s, pos + 1)
+    if last > 1 then return nil, "not a stored block" end
+    if n + u16(s, pos + 3) ~= 65535 then return nil, "wrong length" end
+    parts[#parts+1] = s:sub(pos + 5, pos + 4 + n)
+    pos = pos + 5 + n
+  until last == 1
+  local text = table.concat(parts)
+  if u32(s, pos) ~= crc32(text) then return nil, "wrong CRC" end
+  if u32(s, pos + 4) ~= #text then return nil, "wrong size" end
+  if pos + 7 ~= #s then return nil, "more behind the end" end
+  return text, #parts
+end
+
+-- -- A reader of protocol buffers -------------------------------------------
+
+local function varint(s, pos)
+  local n, scale = 0, 1
+  while true do
+    local b = s:byte(pos)
+    n, pos, scale = n + b % 128 * scale, pos + 1, scale * 128
+    if b < 128 then return n, pos end
+  end
+end
+
+-- Fields of a message: { [field] = list of numbers or strings }.
+local function message(s)
+  local t, pos = setmetatable({}, { __index = function(t, k)
+    t[k] = {}
+    return t[k]
+  end }), 1
+  while pos <= #s do
+    local tag, n
+    tag, pos = varint(s, pos)
+    local list = t[math.floor(tag / 8)]
+    n, pos = varint(s, pos)
+    if tag % 8 == 2 then
+      list[#list+1] = s:sub(pos, pos + n - 1)
+      pos = pos + n
+    else
+      assert(tag % 8 == 0, "a type of field that nobody writes")
+      list[#list+1] = n
+    end
+  end
+  assert(pos == #s + 1, "a field that ends behind its message")
+  return t
+end
+
+local function packed(s)
+  local t, pos = {}, 1
+  while pos <= #s do t[#t+1], pos = varint(s, pos) end
+  return t
+end
+
+-- A profile with strings in place of their numbers, and objects in place of
+-- their ids.
+local function read_pprof(s)
+  local m = message(assert(gunzip(s)))
+  local strings = m[6]
+  local function str(n)
+    return assert(strings[(n or 0) + 1], "no such string")
+  end
+  local function value_type(text)
+    local t = message(text)
+    return str(t[1][1]).."/"..str(t[2][1])
+  end
+  local p = { types = {}, samples = {}, locations = {}, functions = {},
+    mappings = {}, strings = strings, raw = m, comments = {},
+    default = str(m[14][1]), period_type = value_type(m[11][1]),
+    period = m[12][1], duration = m[10][1], time = m[9][1] }
+  for i, text in ipairs(m[1]) do p.types[i] = value_type(text) end
+  for i, n in ipairs(m[13]) do p.comments[i] = str(n) end
+  for i, text in ipairs(m[3]) do
+    local t = message(text)
+    p.mappings[i] = { id = t[1][1], file = str(t[5][1]), functions = t[7][1],
+      files = t[8][1], lines = t[9][1], inlines = t[10][1] }
+  end
+  for i, text in ipairs(m[5]) do
+    local t = message(text)
+    p.functions[i] = { id = t[1][1], name = str(t[2][1]), file = str(t[4][1]),
+      system_name = t[3][1], start = t[5][1] or 0 }
+  end
+  for i, text in ipairs(m[4]) do
+    local t = message(text)
+    local line = message(assert(t[4][1]))
+    p.locations[i] = { id = t[1][1], mapping = t[2][1], lines = #t[4],
+      fn = p.functions[line[1][1]], line = line[2][1] or 0 }
+  end
+  for i, text in ipairs(m[2]) do
+    local t = message(text)
+    local sample = { stack = {}, values = packed(t[2][1]), labels = {} }
+    for k, id in ipairs(packed(t[1][1])) do
+      sample.stack[k] = assert(p.locations[id], "no such location")
+    end
+    for _, label in ipairs(t[3]) do
+      local l = message(label)
+      sample.labels[str(l[1][1])] = str(l[2][1])
+    end
+    p.samples[i] = sample
+  end
+  return p
+end
+
+-- -- A strict reader of JSON ------------------------------------------------
+
+local escapes = { ['"'] = '"', ["\\"] = "\\", n = "\n", t = "\t", r = "\r",
+  b = "\b", f = "\f", ["/"] = "/" }
+
+local function utf8_char(n)
+  if n < 0x80 then return string.char(n) end
+  assert(n < 0x800, "an escape that nobody writes")
+  return string.char(0xc0 + math.floor(n / 64), 0x80 + n % 64)
+end
+
+local function json_string(s, pos)
+  local stop = pos + 1
+  while true do
+    stop = assert(s:find('["\\]', stop), "a string without an end")
+    if s:sub(stop, stop) == '"' then break end
+    stop = stop + 2
+  end
+  local text = s:sub(pos + 1, stop - 1)
+  assert(not text:find("[%z\1-\31]"), "a control character in a string")
+  text = text:gsub("\\(.)(%x?%x?%x?%x?)", function(c, hex)
+    if c == "u" then return utf8_char(tonumber(hex, 16)) end
+    return assert(escapes[c], "no such escape")..hex
+  end)
+  return text, stop + 1
+end
+
+local json_value
+
+local function skip(s, pos) return s:match("^[ \n]*()", pos) end
+
+-- What is between brackets: one item after the other.
+local function json_list(s, pos, close, item)
+  pos = skip(s, pos + 1)
+  if s:sub(pos, pos) == close then return pos + 1 end
+  while true do
+    pos = skip(s, item(pos))
+    local c = s:sub(pos, pos)
+    if c == close then return pos + 1 end
+    assert(c == ",", "no comma")
+    pos = skip(s, pos + 1)
+  end
+end
+
+function json_value(s, pos)
+  local c, t = s:sub(pos, pos), {}
+  if c == '"' then return json_string(s, pos) end
+  if c == "[" then
+    return t, json_list(s, pos, "]", function(at)
+      local v, e = json_value(s, at)
+      t[#t+1] = v
+      return e
+    end)
+  elseif c == "{" then
+    return t, json_list(s, pos, "}", function(at)
+      local k, e = json_string(s, at)
+      assert(t[k] == nil, "a key twice")
+      e = skip(s, e)
+      assert(s:sub(e, e) == ":", "no colon")
+      t[k], e = json_value(s, skip(s, e + 1))
+      return e
+    end)
+  end
+  local n, e = s:match("^(%-?%d+%.?%d*[eE]?[+-]?%d*)()", pos)
+  return assert(tonumber(n), "no number"), e
+end
+
+local function read_json(s)
+  local v, pos = json_value(s, skip(s, 1))
+  assert(skip(s, pos) == #s + 1, "more behind the end")
+  return v
+end
+
+-- -- Valid UTF-8 ------------------------------------------------------------
+
+-- By the table of well-formed sequences in Unicode's chapter 3.
+local sequences = { "[%z\1-\127]", "[\194-\223]C", "\224[\160-\191]C",
+  "[\225-\236]CC", "\237[\128-\159]C", "[\238-\239]CC", "\240[\144-\191]CC",
+  "[\241-\243]CCC", "\244[\128-\143]CC" }
+for i, p in ipairs(sequences) do
+  sequences[i] = "^"..p:gsub("C", "[\128-\191]").."()"
+end
+
+local function is_utf8(s)
+  local pos = 1
+  while pos <= #s do
+    local e
+    for _, p in ipairs(sequences) do e = e or s:match(p, pos) end
+    if not e then return false end
+    pos = e
+  end
+  return true
+end
+
+-- -- Helpers ----------------------------------------------------------------
+
+local function round(x) return math.floor(x + 0.5) end
+
+local function total(p, field)
+  local n = 0
+  for _, row in ipairs(p.rows) do n = n + row[field] end
+  return n
+end
+
+-- Names of a stack, the root first, as the view by function has them.
+local function names_of(p, row)
+  local t, names = {}, p:namer("f", false, 1000)(row)
+  for i = #names, 1, -1 do t[#t+1] = json.utf8(names[i]) end
+  return table.concat(t, ";")
+end
+
+-- Sums of a field by stack, and whether others, { [stack] = number }, are
+-- these to within the number of rows that each is a sum of.
+local function near(p, field, got, factor)
+  local sums, rows = {}, {}
+  for _, row in ipairs(p.rows) do
+    local k = names_of(p, row)
+    sums[k] = (sums[k] or 0) + row[field] * (factor or 1)
+    rows[k] = (rows[k] or 0) + 1
+  end
+  for k, n in pairs(got) do
+    if not sums[k] then return false, "not in the profile: "..k end
+    if math.abs(n - sums[k]) > rows[k] then
+      return false, ("%s: %s, not %s"):format(k, n, sums[k])
+    end
+  end
+  for k, n in pairs(sums) do
+    if not got[k] and n > rows[k] then return false, "missing: "..k end
+  end
+  return true
+end
+
+local function count(t)
+  local n = 0
+  for _ in pairs(t) do n = n + 1 end
+  return n
+end
+
+-- -- JSON -------------------------------------------------------------------
+
+local function test_json()
+  local all = {}
+  for i = 0, 255 do all[#all+1] = string.char(i) end
+  all = table.concat(all)
+  local back = read_json(json.string(all))
+  tap.ok(is_utf8(json.string(all)), "any bytes make valid UTF-8")
+  tap.is(back:sub(1, 128), all:sub(1, 128), "ASCII comes back")
+  tap.is(back:sub(129, 132), "\\128", "a byte that is no text: its number")
+  for _, good in ipairs({ "", "a", "\195\164", "\226\130\172",
+      "\240\159\152\128", "\244\143\191\191", "\237\159\191", "x\194\128y" }) do
+    tap.is(json.utf8(good), good, "text stays: "..("%q"):format(good))
+    tap.is(read_json(json.string(good)), good, "and in JSON")
+  end
+  for _, bad in ipairs({ "\192\128", "\193\191", "\224\128\128", "\237\160\128",
+      "\240\128\128\128", "\244\144\128\128", "\245\128\128\128", "\195",
+      "\226\130", "\240\159\152", "\128", "\255", "a\195z", "\226\195\164" }) do
+    tap.ok(not is_utf8(bad) and is_utf8(json.utf8(bad)),
+      "bytes that are no text: "..bad:gsub(".", function(c)
+	return ("%02x "):format(c:byte())
+      end))
+  end
+  tap.is(json.utf8("\226\195\164"), "\\226\195\164", "text behind them stays")
+  for _, n in ipairs({ 0, 1, -1, 0.5, 1e15, 2^53 - 1, 1e300, 1e-9, 123456.789,
+      -2.25 }) do
+    tap.is(read_json(json.number(n)), n, "number "..n)
+  end
+end
+
+-- -- Whole numbers ----------------------------------------------------------
+
+local function test_rounder()
+  local whole, sum, exact, good = json.rounder(1), 0, 0, true
+  for i = 1, 1000 do
+    local x = i % 7 == 0 and 0 or i / 13
+    local n = whole(x)
+    good = good and n == math.floor(n) and math.abs(n - x) <= 1 and
+      (x > 0 or n == 0)
+    sum, exact = sum + n, exact + x
+  end
+  tap.ok(good, "each is next to what it stands for; nothing stays nothing")
+  tap.is(sum, round(exact), "and the sum is the rounded sum")
+  whole = json.rounder(1)
+  tap.is(whole(3) + whole(4), 7, "whole numbers stay")
+end
+
+-- -- gzip -------------------------------------------------------------------
+
+local function test_gzip()
+  for _, n in ipairs({ 0, 1, 7, 8, 9, 65535, 65536, 131070, 131071 }) do
+    local t = {}
+    for i = 1, n do t[i] = string.char((i * i + i) % 251) end
+    local s = table.concat(t)
+    local text, blocks = gunzip(gzip(s, 1790000000))
+    tap.ok(text == s, n.." bytes come back", text == nil and blocks or nil)
+    tap.is(blocks, math.max(math.ceil(n / 65535), 1), "in full blocks")
+  end
+  tap.is(u32(gzip("", 1790000000), 5), 1790000000, "time of the file")
+  tap.is(u32(gzip("123456789"), 10 + 5 + 9 + 1), 0xcbf43926, "CRC of 123456789")
+end
+
+-- -- pprof ------------------------------------------------------------------
+
+local types = {
+  cpu = "samples/count cpu/nanoseconds",
+  heap = "alloc_objects/count alloc_space/bytes inuse_objects/count "..
+    "inuse_space/bytes"
+}
+types.all = types.cpu.." "..types.heap
+
+local fields = { ["samples/count"] = "cpu", ["cpu/nanoseconds"] = "cpu",
+  ["alloc_objects/count"] = "alloc_objects",
+  ["alloc_space/bytes"] = "alloc_bytes",
+  ["inuse_objects/count"] = "inuse_objects",
+  ["inuse_space/bytes"] = "inuse_bytes" }
+
+-- Ids are 1, 2, 3, ..., and everything is needed.
+local function ids_are_dense(r)
+  for _, list in ipairs({ r.functions, r.locations, r.mappings }) do
+    for i, e in ipairs(list) do if e.id ~= i then return false end end
+  end
+  local used, fns = {}, {}
+  for _, s in ipairs(r.samples) do
+    for _, l in ipairs(s.stack) do used[l], fns[l.fn] = true, true end
+  end
+  return count(used) == #r.locations and count(fns) == #r.functions
+end
+
+local function names_are_unique(r)
+  local seen = {}
+  for _, f in ipairs(r.functions) do
+    if seen[f.name] or f.name == "" then return false, f.name end
+    seen[f.name] = true
+  end
+  return true
+end
+
+local function locations_are_unique(r)
+  local seen = {}
+  for _, l in ipairs(r.locations) do
+    local k = l.fn.id.." "..l.line
+    if seen[k] or l.lines ~= 1 or l.mapping ~= 1 then return false end
+    seen[k] = true
+  end
+  return true
+end
+
+local function test_pprof_structure(r, name)
+  tap.is(r.strings[1], "", name..": the first string is empty")
+  tap.is(count(r.strings), #r.strings, name..": the string table has no gaps")
+  tap.ok(ids_are_dense(r), name..": ids have no gaps, and all are used")
+  tap.ok(locations_are_unique(r), name..": a location is a line of a function")
+  tap.ok(names_are_unique(r), name..": a name is one function's")
+  local good, utf8 = true, true
+  for _, f in ipairs(r.functions) do good = good and not f.system_name end
+  for _, s in ipairs(r.strings) do utf8 = utf8 and is_utf8(s) end
+  tap.ok(good, name..": no system names")
+  tap.ok(utf8, name..": strings are text")
+  local m = r.mappings[1]
+  tap.ok(#r.mappings == 1 and m.functions == 1 and m.files == 1 and
+    m.lines == 1 and m.inlines == 1, name..": one mapping, with all symbols")
+end
+
+local function test_pprof_sums(p, r, name)
+  for i, t in ipairs(r.types) do
+    local field = fields[t]
+    local factor = t == "cpu/nanoseconds" and
+      p.info.cpu * 1e9 / total(p, "cpu") or 1
+    local sum = 0
+    for _, s in ipairs(r.samples) do sum = sum + s.values[i] end
+    tap.is(sum, round(total(p, field) * factor), name..": sum of "..t)
+  end
+  local good, some = true, true
+  for _, s in ipairs(r.samples) do
+    good = good and #s.values == #r.types
+    local any = false
+    for _, v in ipairs(s.values) do any = any or v ~= 0 end
+    some = some and any
+  end
+  tap.ok(good, name..": a sample has all numbers")
+  tap.ok(some, name..": and one that is not 0")
+end
+
+-- Samples of a row, found by their labels and the number of samples.
+local function find(r, test)
+  local found
+  for _, s in ipairs(r.samples) do
+    if test(s) then
+      assert(not found, "two of them")
+      found = s
+    end
+  end
+  return found
+end
+
+local function stack_text(s)
+  local t = {}
+  for i, l in ipairs(s.stack) do
+    t[i] = l.fn.name..":"..l.line
+  end
+  return table.concat(t, " < ")
+end
+
+-- A function's file and line, by its name.
+local function origin(r, name)
+  for _, f in ipairs(r.functions) do
+    if f.name == name then return f.file..":"..f.start end
+  end
+end
+
+local function test_pprof_by_hand()
+  local p = profiles.by_hand(DIR)
+  local r = read_pprof(pprof(p, { pprof = "all" }))
+  test_pprof_structure(r, "by hand")
+  tap.is(#r.samples, #p.rows, "by hand: a sample for every row")
+  local work = find(r, function(s) return s.values[1] == 70 end)
+  tap.is(stack_text(work), "work:9 < anonymous@app.lua:0:14",
+    "a stack, the top first")
+  tap.is(work.labels.zone, "boot", "label: zone")
+  tap.is(work.labels.vmstate, "Compiled", "label: VM state")
+  tap.is(work.labels.type, "string", "label: type of object")
+  local gc = find(r, function(s) return s.values[1] == 3 end)
+  tap.is(stack_text(gc), "work:10 < anonymous@app.lua:0:14",
+    "another line of the function")
+  tap.is(gc.labels.zone, nil, "no zone, no label")
+  tap.is(gc.labels.type, nil, "no type, no label")
+  tap.is(gc.labels.vmstate, "Garbage Collector", "label: the collector")
+  local load = find(r, function(s) return s.values[1] == 30 end)
+  tap.is(load.labels.zone, "cache\\255", "label: a zone whose name is no text")
+  tap.is(#find(r, function(s) return s.values[1] == 9 end).stack, 121,
+    "a deep stack is whole")
+  tap.is(stack_text(find(r, function(s) return s.values[1] == 11 end)),
+    "(no stack):0", "a stack without a frame")
+  tap.is(stack_text(find(r, function(s) return s.values[1] == 6 end)),
+    "load:0 < anonymous@app.lua:0:14", "a line that is not known")
+  for name, want in pairs({
+      work = DIR.."/app.lua:6", ["work@other.lua:6"] = DIR.."/lib/other.lua:6",
+      ["anonymous@app.lua:0"] = DIR.."/app.lua:0",
+      ["anonymous@app.lua:15"] = DIR.."/app.lua:15", chunk = "[string]:1",
+      ["cjson.so:decode"] = "cjson.so:0", ["(JIT compiler)"] = ":0",
+      a_builtin = ":0", ["a_builtin@other.lua:29"] = DIR.."/lib/other.lua:29",
+      ["odd\\255\"na;me\\\\n\\001\195\164"] = DIR.."/a #%\\128.lua:13" }) do
+    tap.is(origin(r, name), want, "where "..name.." is")
+  end
+  tap.is(r.mappings[1].file, DIR.."/app.lua", "the mapping is the script")
+  tap.is(r.time, 1790000000e9, "when it started")
+  tap.is(r.duration, 2.5e9, "how long it took")
+  tap.is(table.concat(r.comments, "|"), "luajit-mp, options fl|"..
+    "LuaJIT 2.1.0-test|capture exact|a note", "comments")
+end
+
+-- A name means the same function whatever came first.
+local function test_pprof_names()
+  local function names(change)
+    local p = profiles.by_hand(DIR)
+    change(p)
+    local r = read_pprof(pprof(p, { pprof = "cpu" }))
+    return origin(r, "work"), origin(r, "work@other.lua:6")
+  end
+  local a, b = names(function() end)
+  local c, d = names(function(p)
+    -- Stack 10 is that of other.lua's work.
+    table.insert(p.rows, 1, table.remove(p.rows, 11))
+    p.frames[3], p.frames[10] = p.frames[10], p.frames[3]
+    p.frame[3], p.frame[10] = 10, 3
+  end)
+  tap.is(c, a, "names do not depend on the order")
+  tap.is(d, b, "nor do those of others")
+  local p = profiles.by_hand(DIR)
+  for _, i in ipairs({ 3, 4 }) do p.frames[i].source = "a/other.lua" end
+  p.frames[11].source, p.frames[11].linedefined = "b/app.lua", 0
+  local r = read_pprof(pprof(p, { pprof = "cpu" }))
+  tap.is(origin(r, "work@other.lua:6"), DIR.."/lib/other.lua:6",
+    "files of one name in two directories")
+  tap.is(origin(r, "anonymous@b/app.lua:0"), DIR.."/b/app.lua:0",
+    "functions without names in such files")
+  p.frames[12].source = "x/other.lua"
+  p.frames[12].name, p.frames[12].linedefined = "work", 6
+  r = read_pprof(pprof(p, { pprof = "cpu" }))
+  tap.is(origin(r, "work@x/other.lua:6"), DIR.."/x/other.lua:6",
+    "and in a third one")
+  p.info.cwd = nil
+  r = read_pprof(pprof(p, { pprof = "cpu" }))
+  tap.is(origin(r, "work"), "a/other.lua:6", "no directory is known")
+end
+
+-- Bytes that are shown escaped, and others that look like them.
+local function test_pprof_escaped_names()
+  local p = profiles.by_hand(DIR)
+  for i, source in pairs({ [3] = "d/\n\n\\n", [4] = "d/\n\n\\n",
+      [10] = "d/\n\\n\\n", [11] = "d/\\n\n\\n", [12] = "d/\\n\\n\\n" }) do
+    local f = p.frames[i]
+    f.name, f.source, f.linedefined = "work", source, 6
+  end
+  p.frames[2].name, p.frames[6].name = "x\255", "x\\255"
+  p.frames[8].name, p.frames[6].kind = "x\255", "Lua"
+  local r = read_pprof(pprof(p, { pprof = "cpu" }))
+  test_pprof_structure(r, "escaped names")
+  tap.is(#r.functions, 12, "escaped names: no function is lost")
+  tap.is(origin(r, "work@d/\\n\\n\\n:6#2"), DIR.."/d/\\n\\n\\n:6",
+    "places that look the same")
+end
+
+local function test_pprof_kinds()
+  local p = profiles.by_hand(DIR)
+  for _, kind in ipairs({ "cpu", "heap", "all" }) do
+    local r = read_pprof(pprof(p, { pprof = kind }))
+    tap.is(table.concat(r.types, " "), types[kind], kind..": types of samples")
+    test_pprof_sums(p, r, kind)
+    tap.is(r.default, kind == "heap" and "inuse_space" or "cpu",
+      kind..": what is shown at first")
+    tap.is(r.period_type, kind == "heap" and "space/bytes" or
+      "cpu/nanoseconds", kind..": type of the period")
+    tap.is(r.period, kind == "heap" and 16384 or
+      round(2.0071e9 / p.cpu.samples), kind..": period")
+  end
+  for _, row in ipairs(p.rows) do row.inuse_objects, row.inuse_bytes = 0, 0 end
+  local r = read_pprof(pprof(p, { pprof = "heap" }))
+  tap.is(r.default, "alloc_space", "nothing in use: allocated is shown")
+  for _, row in ipairs(p.rows) do row.cpu = 0 end
+  p.cpu.samples = 0
+  r = read_pprof(pprof(p, { pprof = "all" }))
+  tap.is(r.default, "alloc_space", "no CPU samples: allocated is shown")
+  local text, msg = pprof(p, { pprof = "cpu" })
+  tap.ok(text == nil and msg:find("^no CPU samples"), "no CPU samples: says so")
+  p.rows = {}
+  text, msg = pprof(p, { pprof = "heap" })
+  tap.ok(text == nil and msg:find("^no allocation samples"),
+    "no allocation samples: says so")
+  text, msg = pprof(p, { pprof = "all" })
+  tap.ok(text == nil and msg:find("^no CPU samples"), "nothing: says so")
+end
+
+-- -- speedscope -------------------------------------------------------------
+
+local function test_speedscope_sums(p, o, name)
+  local file = read_json(speedscope(p, o))
+  local units = { cpu = "milliseconds" }
+  tap.is(file["$schema"], "https://www.speedscope.app/file-format-schema.json",
+    name..": schema")
+  tap.is(#file.profiles, #o.views, name..": a profile for each view")
+  for i, view in ipairs(o.views) do
+    local s = file.profiles[i]
+    local field = view == "cpu" and "cpu" or
+      view..(o.objects and "_objects" or "_bytes")
+    local factor = view == "cpu" and p.info.cpu * 1e6 / total(p, "cpu") or 1
+    local divisor = view == "cpu" and 1000 or 1
+    tap.is(s.type, "sampled", name..", "..view..": type")
+    tap.is(s.unit, units[view] or o.objects and "none" or "bytes",
+      name..", "..view..": unit")
+    tap.is(#s.samples, #s.weights, name..", "..view..": as many weights")
+    local sum, got, fine = 0, {}, true
+    for k, stack in ipairs(s.samples) do
+      local t = {}
+      for j, f in ipairs(stack) do
+	fine = fine and file.shared.frames[f+1] ~= nil
+	t[j] = fine and file.shared.frames[f+1].name
+      end
+      local text = table.concat(t, ";")
+      local w = s.weights[k] * divisor
+      fine = fine and math.abs(w - round(w)) < 1e-6
+      sum = sum + round(w)
+      got[text] = (got[text] or 0) + w
+    end
+    tap.ok(fine, name..", "..view..": frames exist, weights are whole")
+    tap.is(sum, round(total(p, field) * factor), name..", "..view..": sum")
+    tap.is(s.startValue, 0, name..", "..view..": starts at 0")
+    tap.is(round(s.endValue * divisor), sum, name..", "..view..": its end")
+    local good, why = near(p, field, got, factor)
+    tap.ok(good, name..", "..view..": stacks, the root first", why)
+  end
+  return file
+end
+
+local function test_speedscope()
+  local p = profiles.by_hand(DIR)
+  local file = test_speedscope_sums(p,
+    { views = { "cpu", "alloc", "inuse", "peak" } }, "bytes")
+  test_speedscope_sums(p, { views = { "alloc", "inuse", "peak" },
+    objects = true }, "objects")
+  tap.is(file.exporter, "luajit-mp", "exporter")
+  tap.is(file.name, "app.lua", "name")
+  tap.is(file.profiles[1].name, "CPU", "name of a view")
+  tap.is(file.profiles[3].name, "in use", "name of another view")
+  local frames, lines = {}, 0
+  for _, f in ipairs(file.shared.frames) do
+    frames[f.name..":"..(f.file or "")..":"..(f.line or "")] = f
+    if f.name == "work" then lines = lines + 1 end
+  end
+  tap.is(lines, 2, "lines of a function are one frame; another function is not")
+  for _, want in ipairs({ "work:"..DIR.."/app.lua:6", "app.lua:0:"..DIR..
+      "/app.lua:1", "work:"..DIR.."/lib/other.lua:6", "(JIT compiler)::",
+      "chunk:[string]:1", "cjson.so:decode:cjson.so:", "a_builtin::" }) do
+    tap.ok(frames[want], "a frame "..want)
+  end
+  local some = read_json(speedscope(p, { views = { "inuse" } }))
+  tap.is(#some.profiles, 1, "one view")
+  local text, msg = speedscope(profiles.by_lot(1, 0, 1), { views = { "cpu" } })
+  tap.ok(text == nil and msg:find("^no CPU samples"), "an empty view: says so")
+  for _, row in ipairs(p.rows) do row.cpu = 0 end
+  some = read_json(speedscope(p, { views = { "cpu", "alloc" } }))
+  tap.is(#some.profiles, 1, "an empty view is left out")
+  tap.is(some.profiles[1].name, "allocated", "and the others are there")
+end
+
+-- -- .cpuprofile ------------------------------------------------------------
+
+local function is_call_frame(f)
+  for _, key in ipairs({ "functionName", "scriptId", "url" }) do
+    if type(f[key]) ~= "string" then return false end
+  end
+  return f.functionName ~= "" and f.lineNumber >= -1 and
+    f.columnNumber >= -1 and count(f) == 5
+end
+
+-- Reads one. Checks that its nodes are a tree, and returns it with the names
+-- of each node's stack: path[id].
+local function read_cpuprofile(text, name)
+  local c = read_json(text)
+  local by_id, path, fine, seen = {}, {}, true, 0
+  for _, node in ipairs(c.nodes) do
+    fine = fine and not by_id[node.id] and is_call_frame(node.callFrame)
+    by_id[node.id] = node
+  end
+  local todo = { c.nodes[1] }
+  path[c.nodes[1].id] = ""
+  while #todo > 0 do
+    local node = table.remove(todo)
+    seen = seen + 1
+    for _, id in ipairs(node.children) do
+      fine = fine and by_id[id] ~= nil and path[id] == nil
+      path[id] = path[node.id]..(path[node.id] ~= "" and ";" or "")..
+	by_id[id].callFrame.functionName
+      todo[#todo+1] = by_id[id]
+    end
+  end
+  tap.ok(fine and seen == #c.nodes, name..": nodes are a tree")
+  tap.is(c.nodes[1].callFrame.functionName, "(root)", name..": its root")
+  return c, path, by_id
+end
+
+local function test_cpuprofile_sums(p, name)
+  local c, path, by_id = read_cpuprofile(cpuprofile(p, {}), name)
+  local hits, got, sum, ticks, good = {}, {}, 0, 0, true
+  for _, id in ipairs(c.samples) do hits[id] = (hits[id] or 0) + 1 end
+  for id, node in pairs(by_id) do
+    good = good and node.hitCount == (hits[id] or 0)
+    local n = 0
+    for _, t in ipairs(node.positionTicks or {}) do n = n + t.ticks end
+    good = good and n <= node.hitCount
+    ticks = ticks + n
+    if node.hitCount > 0 then
+      got[path[id]] = (got[path[id]] or 0) + node.hitCount
+    end
+  end
+  tap.ok(good, name..": hits are the samples; ticks are among them")
+  tap.is(#c.samples, total(p, "cpu"), name..": number of samples")
+  local fine, why = near(p, "cpu", got)
+  tap.ok(fine, name..": samples of the stacks", why)
+  local lined = 0
+  for _, row in ipairs(p.rows) do
+    local f = p.frames[p.frame[row.stack]]
+    if f and f.kind == "Lua" and f.line then lined = lined + row.cpu end
+  end
+  tap.is(ticks, lined, name..": ticks of lines")
+  tap.is(#c.timeDeltas, #c.samples, name..": a time for each")
+  local whole = true
+  for _, d in ipairs(c.timeDeltas) do
+    whole = whole and d >= 0 and d == math.floor(d)
+    sum = sum + d
+  end
+  tap.ok(whole, name..": in whole microseconds")
+  tap.is(sum, round(p.info.cpu * 1e6), name..": which add up to the CPU time")
+  tap.is(c.endTime - c.startTime, sum, name..": as do start and end")
+  tap.ok(c.startTime > 0, name..": it starts after 0")
+  return c, path, by_id
+end
+
+-- Names of the tops of the samples, each once in a run of its own.
+local function course_of(c, by_id)
+  local t, last = {}, nil
+  for _, id in ipairs(c.samples) do
+    if id ~= last then t[#t+1] = by_id[id].callFrame.functionName end
+    last = id
+  end
+  return table.concat(t, " ")
+end
+
+local function test_cpuprofile()
+  local p = profiles.by_hand(DIR)
+  local c, path = test_cpuprofile_sums(p, "by hand")
+  local nodes = {}
+  for _, node in ipairs(c.nodes) do
+    local f = node.callFrame
+    nodes[path[node.id].." "..f.url..":"..f.lineNumber] = node
+  end
+  local work = nodes["app.lua:0;work file:///srv/app/app.lua:5"]
+  local t = {}
+  for _, tick in ipairs(work and work.positionTicks or {}) do
+    t[#t+1] = tick.line..":"..tick.ticks
+  end
+  tap.is(table.concat(t, " "), "9:70 10:43", "lines of a function, in order")
+  local odd = "odd\\255\"na;me\\\\n\\001\195\164"
+  for _, want in ipairs({ "(JIT compiler) :-1", "cjson.so:decode cjson.so:-1",
+      "work file:///srv/app/lib/other.lua:5", "chunk [string]:0",
+      odd.." file:///srv/app/a%20%23%25%80.lua:12" }) do
+    local found
+    for k in pairs(nodes) do found = found or k:sub(-#want - 1) == ";"..want end
+    tap.ok(found, "a node "..want)
+  end
+  tap.ok(nodes["app.lua:0 file:///srv/app/app.lua:0"], "the main chunk's")
+  tap.ok(nodes["(no stack) :-1"], "a node without a frame")
+  local text, msg = cpuprofile(profiles.by_lot(1, 0, 1), {})
+  tap.ok(text == nil and msg:find("^no CPU samples"), "no samples: says so")
+  p.info.started = 0
+  tap.ok(read_json(cpuprofile(p, {})).startTime > 0, "a clock that is not set")
+end
+
+-- The order of the samples is the timeline's, as far as that goes.
+local function test_cpuprofile_timeline()
+  local p = profiles.by_hand(DIR)
+  local c, _, by_id = test_cpuprofile_sums(p, "without a timeline")
+  tap.like(course_of(c, by_id), "^app.lua:0 load work a_builtin ",
+    "without a timeline: the order of the rows")
+  p.course = { { wall = 0.1, cpu = 0.1 }, { wall = 1, cpu = 0.2 },
+    { wall = 2, cpu = 1.9 } }
+  p.timeline = {
+    { point = 3, row = 2, cpu = 10, alloc_objects = 0, alloc_bytes = 0 },
+    { point = 1, row = 6, cpu = 4, alloc_objects = 0, alloc_bytes = 0 },
+    { point = 1, row = 2, cpu = 20, alloc_objects = 0, alloc_bytes = 0 },
+    { point = 2, row = 11, cpu = 13, alloc_objects = 9, alloc_bytes = 9 },
+    { point = 2, row = 12, cpu = 0, alloc_objects = 9, alloc_bytes = 9 },
+    { point = 3, row = 6, cpu = 20, alloc_objects = 9, alloc_bytes = 9 },
+  }
+  c, _, by_id = test_cpuprofile_sums(p, "with a timeline")
+  tap.like(course_of(c, by_id),
+    "^load a_builtin work load a_builtin app.lua:0 ",
+    "with a timeline: its order, and then the rest")
+  p.timeline, p.course = {}, {}
+  test_cpuprofile_sums(p, "with an empty timeline")
+end
+
+-- -- .heapprofile -----------------------------------------------------------
+
+local function test_heapprofile_sums(p, views, field, name)
+  local h = read_json(heapprofile(p, { views = views }))
+  local sum, ids, got, sizes, good = 0, {}, {}, {}, true
+  local todo = { { h.head, "" } }
+  while #todo > 0 do
+    local node, path = unpack(table.remove(todo))
+    good = good and not ids[node.id] and is_call_frame(node.callFrame) and
+      node.selfSize == math.floor(node.selfSize)
+    ids[node.id] = true
+    sum = sum + node.selfSize
+    if node.selfSize > 0 then
+      got[path] = (got[path] or 0) + node.selfSize
+      sizes[node.id] = node.selfSize
+    end
+    for _, child in ipairs(node.children) do
+      todo[#todo+1] = { child, path..(path ~= "" and ";" or "")..
+	child.callFrame.functionName }
+    end
+  end
+  tap.ok(good, name..": nodes have an id, a frame and a whole size")
+  tap.is(h.head.callFrame.functionName, "(root)", name..": its root")
+  tap.is(sum, round(total(p, field)), name..": sum of the sizes")
+  local fine, why = near(p, field, got)
+  tap.ok(fine, name..": sizes of the stacks", why)
+  local samples, ordinals = {}, true
+  for i, s in ipairs(h.samples) do
+    samples[s.nodeId] = (samples[s.nodeId] or 0) + s.size
+    ordinals = ordinals and s.ordinal == i
+  end
+  local same = count(samples) == count(sizes)
+  for id, size in pairs(sizes) do same = same and samples[id] == size end
+  tap.ok(same, name..": samples are what the nodes have")
+  tap.ok(ordinals, name..": in order")
+end
+
+local function test_heapprofile()
+  local p = profiles.by_hand(DIR)
+  test_heapprofile_sums(p, { "cpu", "alloc", "inuse" }, "inuse_bytes",
+    "all views")
+  test_heapprofile_sums(p, { "inuse" }, "inuse_bytes", "in use")
+  test_heapprofile_sums(p, { "alloc" }, "alloc_bytes", "allocated")
+  test_heapprofile_sums(p, { "peak" }, "peak_bytes", "at the peak")
+  for _, row in ipairs(p.rows) do row.inuse_bytes = 0 end
+  local text, msg = heapprofile(p, { views = { "inuse" } })
+  tap.ok(text == nil and msg:find("^nothing in use"), "nothing: says so")
+end
+
+-- -- All, on more -----------------------------------------------------------
+
+local function test_all(p, name)
+  local r = read_pprof(pprof(p, { pprof = "all" }))
+  test_pprof_structure(r, name)
+  test_pprof_sums(p, r, name)
+  test_speedscope_sums(p, { views = { "cpu", "alloc", "inuse" } }, name)
+  test_cpuprofile_sums(p, name)
+  test_heapprofile_sums(p, { "inuse" }, "inuse_bytes", name)
+  test_heapprofile_sums(p, { "alloc" }, "alloc_bytes", name)
+end
+
+test_json()
+test_rounder()
+test_gzip()
+test_pprof_by_hand()
+test_pprof_names()
+test_pprof_escaped_names()
+test_pprof_kinds()
+test_speedscope()
+test_cpuprofile()
+test_cpuprofile_timeline()
+test_heapprofile()
+test_all(profiles.by_lot(5, 1, 1), "one stack")
+test_all(profiles.by_lot(2, 100, 5), "100 stacks")
+test_all(profiles.by_lot(3, tap.slow and 50 or 500, 100), "deep stacks")
+test_all(profiles.by_running(), "a program")
+
+tap.done()
