@@ -309,6 +309,13 @@ static void learn_sites(mp_ctx *c, const mp_vmframe *vf, int n,
   }
 }
 
+/* A C function without a name that called everything: the host's. The luajit
+** command has one, of which nobody wants to know in every stack. */
+static bool is_host(const mp_frame *f)
+{
+  return f->kind == MP_C && f->name != NULL && f->name[0] == '+';
+}
+
 static uint32_t verified_stack(mp_ctx *c, mp_where *w)
 {
   mp_vmframe vf[MP_DEPTH];
@@ -325,6 +332,7 @@ static uint32_t verified_stack(mp_ctx *c, mp_where *w)
     return pseudo_stack(c, "(stack too large)");
   learn_sites(c, vf, n, ids);
   if (more) stack = pseudo_stack(c, "(more frames)");
+  else if (n > 1 && is_host(&c->stacks.frames[ids[n - 1]])) n--;
   for (i = n - 1; i >= 0 && stack != MP_NONE; i--)
     if (c->stacks.frames[ids[i]].kind != MP_OWN)
       stack = mp_stacks_push(&c->stacks, stack, ids[i]);
@@ -350,6 +358,7 @@ static uint32_t dumped_stack(mp_ctx *c, lua_State *L)
     n++;
   }
   if (n == 0) return pseudo_stack(c, "(no Lua function)");
+  if (n > 1 && is_host(&c->stacks.frames[ids[n - 1]])) n--;
   while (n-- > 0 && stack != MP_NONE)
     stack = mp_stacks_push(&c->stacks, stack, ids[n]);
   return stack;

@@ -290,4 +290,17 @@ local module = known:match("[^/]+$")
 local n = counts and counts[module..":3"] or 0
 tap.ok(n >= 10000 and n < 10030, "10000 tables and the array's growth", n)
 
+-- As many traces as there may be: then their array has an odd size.
+known = tap.program([[
+local loop = "local n = 0 for i = 1, 200 do n = n + i end return n"
+for i = 1, 17 do assert(loadstring(loop))() end
+local t = {}
+for i = 1, 10000 do
+  t[i] = { i }
+end
+]])
+counts = lines("-Omaxtrace=20", known)
+n = counts and counts[known:match("[^/]+$")..":5"] or 0
+tap.ok(n >= 10000 and n < 10030, "the same with all traces in use", n)
+
 tap.done()

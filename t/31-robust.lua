@@ -149,7 +149,7 @@ local programs = {
 if tap.slow then programs[#programs] = nil end
 
 local modes = { "-jm=f", "-jm=lb1", "-joff -jm=lb1",
-  "-Ohotloop=2 -Ohotexit=1 -jm=lb1" }
+  "-Ohotloop=2 -Ohotexit=1 -jm=lb1", "-Ohotloop=2 -Ohotexit=1 -jm=e", "-jm=L" }
 if tap.slow then modes = { "-Ohotloop=2 -Ohotexit=1 -jm=lb1" } end
 
 for _, p in ipairs(programs) do
@@ -166,6 +166,19 @@ for _, p in ipairs(programs) do
     tap.is(r.err, plain.err, name..": messages")
     tap.like(tap.read(out) or "", "^luajit%-mp ", name..": report")
   end
+end
+
+-- Who listens to the compiler hears that all traces are flushed at the end.
+do
+  local file = tap.program([[
+    local mp = require("jit.mp")
+    mp.start("fb1", "/dev/null")
+    local t = {} for i = 1, 1000 do t[i] = { i } end
+    mp.stop()
+    print(#t)]])
+  local r = tap.luajit("-jv="..tap.tmpname(".txt").." "..file)
+  tap.is(r.status, 0, "jit.v listens: the profile stops")
+  tap.is(r.out, "1000\n", "jit.v listens: result")
 end
 
 -- Out of memory: the program's errors stay its own, and are the same.

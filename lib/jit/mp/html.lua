@@ -31,10 +31,16 @@ local function read_part(name)
   return text
 end
 
+-- Without comments and indentation: those are for us.
+local function shrink(text)
+  return (text:gsub("^/%*.-%*/\n", ""):gsub("\n%s*/%*.-%*/%f[\n]", "")
+    :gsub("\n%s+", "\n"))
+end
+
 local parts, missing = {}, nil
 for _, name in ipairs({ "html", "css", "js" }) do
   local text, msg = read_part("viewer."..name)
-  parts[name] = text
+  parts[name] = text and shrink(text)
   missing = missing or msg
 end
 
