@@ -19,14 +19,23 @@
 --   luajit -jm=Gh,out.txt app.lua   folded stacks of bytes, for a flame graph
 --   luajit -jm=ub64k app.lua        in use only, a sample every 64 KiB
 --   luajit -jm=hb1 app.lua          allocated, every allocation counted
+--   luajit -jm=tf app.lua           types of objects, and the functions of each
+--   luajit -jm=x app.lua            what was in use when the heap was highest
+--   luajit -jm=g app.lua            call graph
+--   luajit -jm=e app.lua            exact events, and totals
+--   luajit -jm=L app.lua            leaks
+--   luajit -jm=T app.lua            the table live, in the terminal
+--   luajit -jm=f,app.html app.lua   a page for the browser; other suffixes give
+--                                   .pb.gz .speedscope.json .cpuprofile
+--                                   .heapprofile .folded .mp
 --   luajit -jm=H                    all the options
 --
 -- From Lua:
 --
 --   local mp = require("jit.mp")
---   mp.start(options, output)   -- true; or nil, message, errno
---   mp.report(options, output)  -- any view of the profile so far
---   mp.stop()                   -- writes the report
+--   mp.start(options, output...)   -- true; or nil, message, errno
+--   mp.report(options, output...)  -- any view of the profile so far
+--   mp.stop()                      -- writes the report
 --
 -- Percentages are of the whole view, on the second level too: the lines of a
 -- function add up to the function. Bytes and objects of a view are estimates
