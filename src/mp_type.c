@@ -83,7 +83,7 @@ static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
 
 /* How far from the allocator's frame its caller's return address lies. -1: it
 ** was not found. */
-__attribute__((noinline))
+__attribute__((noinline, no_sanitize_address))
 static int32_t find_offset(const void *ret, const char *frame)
 {
   unwound u = { ret, NULL, false };
@@ -186,6 +186,7 @@ static mp_type object_type(const mp_vm *vm, const char *p, size_t size)
 }
 
 /* Whether these words are a buffer's: write position, end, start. */
+__attribute__((no_sanitize_address))
 static bool is_buffer(const char *start, const char *p, size_t size)
 {
   return AT(const char *, start, 0) == p &&
