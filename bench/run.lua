@@ -42,6 +42,8 @@ local configs = {
   { "-jm", "-jm=f,/dev/null" },
   { "b64k", "-jm=fb64k,/dev/null" },
   { "b1", "-jm=fb1,/dev/null" },
+  { "e", "-jm=e,/dev/null" },
+  { "L", "-jm=L,/dev/null" },
   { "-jp=fl", "-jp=fl,/dev/null" },
 }
 
@@ -148,7 +150,7 @@ say("%-20s%s        %s", "worst", cells(function(c) return worst[c] end,
   "%8.3f"), cells(function(c) return most[c] end, "%8.1f"))
 say("%-20s%s", "target: mean", "    1.02             1.5")
 say("%-20s%s", "target: worst", "    1.10             2.5"..
-  "                       4.0")
+  "                                       4.0")
 
 if outfile then
   local f = assert(io.open(outfile, "w"))

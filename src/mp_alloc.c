@@ -196,11 +196,10 @@ static void count_event(mp_ctx *c, mp_eventkind kind, uint32_t at,
   if (!mp_events_add(&c->events, kind, at, origin, nsize, osize)) drop(c);
 }
 
-/* What there is to do before a block is freed that may be a sampled object,
-** code, a thread or the dump buffer. */
+/* What there is to do before any block is freed that may be code, a thread or
+** the dump buffer. False: it is the latter. */
 static inline bool freeing(mp_ctx *c, void *ptr, size_t osize)
 {
-  uint32_t origin;
   if (c->vm.proved && heap_changed(c, osize)) watch_heap(c, osize);
   if (ptr == mp_dump_region) {
     dump_left(c, osize);
@@ -211,16 +210,29 @@ static inline bool freeing(mp_ctx *c, void *ptr, size_t osize)
     if (mp_vm_iscode(ptr, osize)) mp_capture_forget(c);
   }
   c->frees++;
-  origin = forget_block(c, ptr, osize);
-  if (c->wants_events)
-    count_event(c, MP_FREE, mp_capture_freeing(c), origin, 0, osize);
   return true;
 }
 
 static __attribute__((noinline)) void *free_slowly(mp_ctx *c, void *ptr,
 						   size_t osize)
 {
-  return freeing(c, ptr, osize) ? c->allocf(c->allocd, ptr, osize, 0) : NULL;
+  uint32_t origin;
+  if (!freeing(c, ptr, osize)) return NULL;
+  origin = forget_block(c, ptr, osize);
+  if (c->wants_events)
+    count_event(c, MP_FREE, mp_capture_freeing(c), origin, 0, osize);
+  return c->allocf(c->allocd, ptr, osize, 0);
+}
+
+/* The same where ids are rows. */
+static inline void *free_exactly(mp_ctx *c, void *ptr, size_t osize)
+{
+  uint32_t row;
+  if (!freeing(c, ptr, osize)) return NULL;
+  if (ptr == c->types.unknown.block) look(c, true);
+  row = mp_live_find(&c->live, ptr);
+  if (row != 0) mp_counts_freed(&c->counts, row, 1, osize);
+  return c->allocf(c->allocd, ptr, osize, 0);
 }
 
 /* -- Allocations --------------------------------------------------------- */
@@ -322,10 +334,19 @@ static void *sample_weighted(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
   return p;
 }
 
+/* A reallocation that is no sample, mostly of a block that was none. */
 static __attribute__((noinline)) void *move_block(mp_ctx *c, void *ptr,
 						  size_t osize, size_t nsize)
 {
-  void *p = call(c, ptr, osize, nsize, 0);
+  void *p;
+  if (mp_live_may(&c->live, ptr) || !c->vm.proved || heap_changed(c, 0)) {
+    p = call(c, ptr, osize, nsize, 0);
+  } else if ((p = c->allocf(c->allocd, ptr, osize, nsize)) != NULL) {
+    c->frees++;
+    c->reallocs++;
+    c->realloc_bytes += nsize;
+    c->realloc_freed += osize;
+  }
   if (p == NULL) c->left += (int64_t)nsize;
   else c->allocs++;
   return p;
@@ -384,10 +405,7 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
   mp_site *site;
   uint32_t row;
   void *p;
-  if (nsize == 0) {
-    if (ptr == NULL || !freeing(c, ptr, osize)) return NULL;
-    return c->allocf(c->allocd, ptr, osize, 0);
-  }
+  if (nsize == 0) return ptr ? free_exactly(c, ptr, osize) : NULL;
   if (c->frozen) return call(c, ptr, osize, nsize, 0);
   if (c->types.unknown.block != NULL) look(c, false);
   site = mp_type_site(&c->types, RET, FRAME);

@@ -19,20 +19,20 @@
 #include "mp_map.h"
 
 typedef struct mp_row {
-  double cpu;			/* CPU samples. */
   double alloc_objects;		/* Objects allocated, ever. */
   double alloc_bytes;		/* Bytes allocated, ever. */
   double inuse_objects;		/* Objects allocated and not freed. */
   double inuse_bytes;		/* Bytes allocated and not freed. */
-  double peak_objects;		/* In use when `epoch` began, */
-  double peak_bytes;		/* if that is the epoch now. */
-  double temp_objects;		/* Freed by the collection that came next. */
-  double temp_bytes;
-  uint32_t epoch;
+  uint32_t epoch;		/* See peak_objects. */
   uint32_t stack;		/* Stack id. */
   uint32_t zone;		/* Zone stack id; 0: no zone. */
   uint8_t state;		/* VM state: one of "NICGJ". */
   uint8_t type;			/* Of the objects (mp_type.h); 0: not known. */
+  double cpu;			/* CPU samples. */
+  double peak_objects;		/* In use when `epoch` began, */
+  double peak_bytes;		/* if that is the epoch now. */
+  double temp_objects;		/* Freed by the collection that came next. */
+  double temp_bytes;
 } mp_row;
 
 typedef struct mp_counts {

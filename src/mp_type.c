@@ -107,16 +107,11 @@ static mp_caller *find_caller(mp_types *t, const void *ret, const char *frame)
   return &t->callers[i];
 }
 
-mp_site *mp_type_site(mp_types *t, const void *ret, const char *frame)
+/* The place of these two addresses, made if it is new. NULL: no room. */
+static mp_site *get_site(mp_types *t, const void *ret, const void *ret2)
 {
-  const mp_caller *c;
-  const void *ret2;
   mp_site *s;
   uint32_t i;
-  /* Somebody else's allocator over ours, or a library that asks for itself. */
-  if (!t->enabled || !in_code(t, ret)) return NULL;
-  if ((c = find_caller(t, ret, frame)) == NULL) return NULL;
-  ret2 = c->ofs < 0 ? NULL : AT(const void *, frame, c->ofs);
   if (!in_code(t, ret2)) ret2 = NULL;  /* Compiled code: one place for all. */
   i = (uint32_t)(((uintptr_t)ret * 31 + (uintptr_t)ret2) >> 2);
   for (i &= MP_SITES - 1; ; i = (i + 1) & (MP_SITES - 1)) {
@@ -128,6 +123,20 @@ mp_site *mp_type_site(mp_types *t, const void *ret, const char *frame)
   t->nsites++;
   s->ret = ret;
   s->ret2 = ret2;
+  return s;
+}
+
+mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame)
+{
+  const mp_caller *c;
+  const void *ret2;
+  mp_site *s;
+  /* Somebody else's allocator over ours, or a library that asks for itself. */
+  if (!t->enabled || !in_code(t, ret)) return NULL;
+  if ((c = find_caller(t, ret, frame)) == NULL) return NULL;
+  ret2 = c->ofs < 0 ? NULL : AT(const void *, frame, c->ofs);
+  s = get_site(t, ret, ret2);
+  *mp_type_met(t, ret2) = (mp_met){ ret, ret2, s };
   return s;
 }
 
@@ -280,7 +289,7 @@ void mp_type_init(mp_types *t, const mp_vm *vm)
   memset(t, 0, sizeof(*t));
 }
 
-mp_site *mp_type_site(mp_types *t, const void *ret, const char *frame)
+mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame)
 {
   (void)t; (void)ret; (void)frame;
   return NULL;

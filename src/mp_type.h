@@ -41,8 +41,15 @@ typedef struct mp_caller {
   int32_t ofs;			/* From the top of the allocator's frame. */
 } mp_caller;
 
+/* A place that was met not long ago, by the addresses as they stand there. */
+typedef struct mp_met {
+  const void *ret, *ret2;
+  mp_site *site;
+} mp_met;
+
 #define MP_SITES	512	/* Powers of two. */
 #define MP_CALLERS	64
+#define MP_MET		64
 
 /* A block whose place was not known. */
 typedef struct mp_unknown {
@@ -58,15 +65,34 @@ typedef struct mp_types {
   const char *code, *codeend;	/* The VM's machine code. */
   uint32_t nsites, ncallers;
   mp_unknown unknown;		/* One at a time. */
+  mp_met met[MP_MET];		/* By ret2. */
   mp_caller callers[MP_CALLERS];
   mp_site sites[MP_SITES];
 } mp_types;
 
 void mp_type_init(mp_types *t, const mp_vm *vm);
 
+/* The same where it is not one of those met last. */
+mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame);
+
+static inline mp_met *mp_type_met(mp_types *t, const void *ret2)
+{
+  return &t->met[(uintptr_t)ret2 >> 2 & (MP_MET - 1)];
+}
+
 /* The place that calls the allocator. ret: the allocator's return address;
 ** frame: the top of its frame (__builtin_dwarf_cfa). NULL: not to be had. */
-mp_site *mp_type_site(mp_types *t, const void *ret, const char *frame);
+static inline mp_site *mp_type_site(mp_types *t, const void *ret,
+				    const char *frame)
+{
+  const mp_caller *c = &t->callers[(uintptr_t)ret >> 2 & (MP_CALLERS - 1)];
+  if (c->ret == ret && c->ofs >= 0) {
+    const void *ret2 = *(const void *const *)(const void *)(frame + c->ofs);
+    const mp_met *m = mp_type_met(t, ret2);
+    if (m->ret == ret && m->ret2 == ret2) return m->site;
+  }
+  return mp_type_find(t, ret, frame);
+}
 
 /* Whether it is worth asking: what looked like nothing much may look like
 ** something when it is large. */
