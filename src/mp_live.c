@@ -4,18 +4,21 @@
 #include "config.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "mp_live.h"
 #include "mp_mem.h"
 
 #define SLOTS_MIN	256u	/* A power of two. */
-#define SLAB_LEAVES	60	/* Leaves taken from malloc at a time. */
+#define SLAB_LEAVES	60	/* Leaves taken from malloc at a time, */
+#define SLABS_SMALL	32	/* so often; then */
+#define SLAB_LARGE	((size_t)2 << 20)  /* bytes, as a large page has. */
 #define PAGE_DENSE	12	/* Bits of an address within its page: */
 #define PAGE_SPARSE	8	/* 256 cells, or 16. */
 
 typedef struct slab {
   struct slab *next;
-  char leaves[];		/* SLAB_LEAVES of them. */
+  char leaves[];
 } slab;
 
 static uint64_t page_of(const mp_live *l, const void *addr)
@@ -33,11 +36,6 @@ static size_t leaf_size(const mp_live *l)
 {
   size_t size = offsetof(mp_leaf, cells) + (sizeof(uint32_t) << l->bits >> 4);
   return (size + sizeof(void *) - 1) & ~(sizeof(void *) - 1);
-}
-
-static size_t slab_size(const mp_live *l)
-{
-  return sizeof(slab) + SLAB_LEAVES * leaf_size(l);
 }
 
 /* Neighbouring pages share a cache line of the table; groups of them are
@@ -86,20 +84,41 @@ static void leaf_free(mp_live *l, mp_leaf *leaf)
   l->freeleaves = leaf;
 }
 
+/* A large table is walked at random, as the heap is: large pages spare the
+** processor most of the misses in its table of pages. */
+static slab *slab_large(void)
+{
+  slab *s = mp_mem_fails() ? NULL : aligned_alloc(SLAB_LARGE, SLAB_LARGE);
+  if (s == NULL) return NULL;
+  madvise(s, SLAB_LARGE, MADV_HUGEPAGE);
+  return memset(s, 0, SLAB_LARGE);
+}
+
+/* Makes free leaves. False: no memory. */
+static bool slab_new(mp_live *l)
+{
+  bool large = l->bits == PAGE_DENSE && l->nslabs >= SLABS_SMALL;
+  size_t size = sizeof(slab) + SLAB_LEAVES * leaf_size(l), n = SLAB_LEAVES;
+  slab *s = large ? slab_large() : mp_calloc(1, size);
+  if (s == NULL) return false;
+  if (large) {
+    size = SLAB_LARGE;
+    n = (size - sizeof(slab)) / leaf_size(l);
+  }
+  s->next = l->slabs;
+  l->slabs = s;
+  l->nslabs++;
+  l->slabbytes += size;
+  while (n-- > 0)
+    leaf_free(l, (mp_leaf *)(void *)(s->leaves + n * leaf_size(l)));
+  return true;
+}
+
 static mp_leaf *leaf_new(mp_live *l)
 {
-  mp_leaf *leaf = l->freeleaves;
-  if (leaf == NULL) {
-    slab *s = mp_calloc(1, slab_size(l));
-    size_t i;
-    if (s == NULL) return NULL;
-    s->next = l->slabs;
-    l->slabs = s;
-    l->nslabs++;
-    for (i = SLAB_LEAVES; i-- > 0; )
-      leaf_free(l, (mp_leaf *)(void *)(s->leaves + i * leaf_size(l)));
-    leaf = l->freeleaves;
-  }
+  mp_leaf *leaf;
+  if (l->freeleaves == NULL && !slab_new(l)) return NULL;
+  leaf = l->freeleaves;
   l->freeleaves = leaf->next;
   return leaf;
 }
@@ -228,7 +247,7 @@ uint32_t mp_live_find(mp_live *l, const void *addr)
 size_t mp_live_memory(const mp_live *l)
 {
   size_t slots = (size_t)l->mask + 1;
-  return slots * sizeof(*l->slots) + l->nslabs * slab_size(l);
+  return slots * sizeof(*l->slots) + l->slabbytes;
 }
 
 void mp_live_free(mp_live *l)

@@ -47,7 +47,7 @@ typedef struct mp_live {
   size_t count;			/* Objects. */
   mp_leaf *freeleaves;		/* All their cells are 0. */
   void *slabs;			/* Memory that leaves come from. */
-  size_t nslabs;
+  size_t nslabs, slabbytes;
 } mp_live;
 
 /* The top 16 bits of a product: objects are 16 bytes apart or more. */
