@@ -131,8 +131,9 @@ for _, jit in ipairs({ "-joff", "-jon" }) do
       { 5, "table hash", 2000 }, { 6, "string", 2000 },
       { 9, "cdata", 700 } }) do
     local c = count(want[1], want[2])
-    -- A trace that is left after it allocated does so again.
-    tap.ok(c >= want[3] and c <= want[3] + 5,
+    -- A trace that is left after it allocated does so again; the first few of
+    -- a kind may come while it is still being asked what another one is.
+    tap.ok(c >= want[3] - 15 and c <= want[3] + 5,
       ("%s: %d of type %s"):format(jit, want[3], want[2]), c.."\n"..r.out)
   end
 end

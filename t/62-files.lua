@@ -241,7 +241,7 @@ tap.is(run("merge old.mp new.mp").out, read("both.mp"), "merge to stdout")
 for _, suffix in ipairs({ ".html", ".speedscope.json", ".cpuprofile",
     ".heapprofile", ".folded", ".mp", ".txt", ".heap.pb.gz" }) do
   tap.is(run("convert -O fh old.mp out"..suffix).status, 0, "convert to "..suffix)
-  tap.ok(#(read("out"..suffix) or "") > 100, "there is a file "..suffix)
+  tap.ok(#(read("out"..suffix) or "") > 20, "there is a file "..suffix)
 end
 tap.is(read("out.mp"), read("old.mp"), "convert to .mp changes nothing")
 tap.is(run("convert old.mp all.pb.gz").status, 0, "convert to .pb.gz")

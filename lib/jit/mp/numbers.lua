@@ -2,10 +2,15 @@
 -- Numbers for people: three digits and a unit.
 ----------------------------------------------------------------------------
 
+-- Halves go up, on every LuaJIT: their own "%.0f" differs.
+local function rounded(x, unit)
+  return math.floor(x * unit + 0.5) / unit
+end
+
 local function three_digits(x)
-  if x < 9.995 then return ("%.2f"):format(x) end
-  if x < 99.95 then return ("%.1f"):format(x) end
-  return ("%.0f"):format(x)
+  if x < 9.995 then return ("%.2f"):format(rounded(x, 100)) end
+  if x < 99.95 then return ("%.1f"):format(rounded(x, 10)) end
+  return ("%.0f"):format(rounded(x, 1))
 end
 
 local function scaled(x, units, base)
@@ -26,19 +31,20 @@ local kib_units = { "B", "KiB", "MiB", "GiB", "TiB" }
 local function bytes(n, kib)
   local x, unit, i = scaled(n, kib and kib_units or byte_units,
     kib and 1024 or 1000)
-  return (i == 1 and ("%.0f"):format(x) or three_digits(x)).." "..unit
+  return (i == 1 and ("%.0f"):format(rounded(x, 1)) or three_digits(x))..
+    " "..unit
 end
 
 -- 1500000 -> "1.50 M".
 local function count(n)
   local x, unit, i = scaled(n, count_units)
-  if i == 1 then return ("%.0f"):format(x) end
+  if i == 1 then return ("%.0f"):format(rounded(x, 1)) end
   return three_digits(x).." "..unit
 end
 
 -- 0.0451 -> "45 ms".
 local function seconds(s)
-  if s < 0.9995 then return ("%.0f ms"):format(s * 1000) end
+  if s < 0.9995 then return ("%.0f ms"):format(rounded(s * 1000, 1)) end
   return three_digits(s).." s"
 end
 

@@ -38,12 +38,7 @@ const say = (text) => { $("say").textContent = text; };
 
 /* -- Numbers, as in the text report ------------------------------------- */
 
-/* As printf has it: exact halves become even. */
-function fixed(x, d) {
-  const t = x * 10 ** d, n = Math.floor(t);
-  if (x * 8 % 1 === 0 && t - n === 0.5) x = (n % 2 ? n + 1 : n) / 10 ** d;
-  return x.toFixed(d);
-}
+const fixed = (x, d) => (Math.floor(x * 10 ** d + 0.5) / 10 ** d).toFixed(d);
 const three = (x) => fixed(x, x < 9.995 ? 2 : x < 99.95 ? 1 : 0);
 function scaled(x, units, base = 1000) {
   let i = 0;
