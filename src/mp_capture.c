@@ -469,6 +469,7 @@ uint32_t mp_capture_running(mp_ctx *c, uint8_t type)
   if (w.compiling) {
     top = "(JIT compiler)";  /* What it allocates is no line's. */
     state = 'J';
+    if (type == MP_TYPE_UNKNOWN || type == MP_OTHER) type = MP_RECORDER;
   } else if (state == 'J') {
     state = 'I';  /* The interpreter, while a trace is recorded. */
   }
