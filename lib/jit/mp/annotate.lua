@@ -2,8 +2,11 @@
 -- Annotated source: every view's share beside each line.
 ----------------------------------------------------------------------------
 
+local grid = require("jit.mp.cells")
 local empty = require("jit.mp.empty")
 local profile = require("jit.mp.profile")
+
+local pad = grid.pad
 
 local CONTEXT = 3 -- Lines shown around what counts, unless all are.
 
@@ -26,21 +29,13 @@ local function by_file(p, o)
   return files, totals
 end
 
-local function share(e, totals)
-  local max = 0
-  for i, total in ipairs(totals) do
-    if total > 0 then max = math.max(max, e[i] / total) end
-  end
-  return max
-end
-
 -- Files with a line that is worth showing, the largest first.
 local function worth(files, totals, o)
   local t = {}
   for file, lines in pairs(files) do
     local max
     for line, e in pairs(lines) do
-      local s = share(e, totals)
+      local s = grid.largest(e, totals)
       if s > 0 and math.floor(s * 100 + 0.5) >= o.min then
 	max = math.max(max or 0, s)
       else
@@ -83,8 +78,6 @@ local function cell(o, v, total)
   if o.raw then return ("%.0f"):format(v) end
   return ("%.0f%%"):format(v * 100 / total)
 end
-
-local function pad(s, n) return (" "):rep(n - #s)..s end
 
 -- Width of each view's column in a file.
 local function widths(o, lines, totals)

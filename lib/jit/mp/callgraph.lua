@@ -36,10 +36,13 @@
 --
 ----------------------------------------------------------------------------
 
+local grid = require("jit.mp.cells")
 local cumulative = require("jit.mp.cumulative")
 local empty = require("jit.mp.empty")
 local numbers = require("jit.mp.numbers")
 local profile = require("jit.mp.profile")
+
+local cut, pad = grid.cut, grid.pad
 
 local RULER = 79 -- Dashes between entries, unless the terminal is narrower.
 
@@ -162,18 +165,6 @@ local function amount(p, o, view, v, total)
   if view == "cpu" then return numbers.seconds(v * p.info.cpu / total) end
   return o.objects and numbers.count(v) or numbers.bytes(v, o.kib)
 end
-
--- Cuts a name in the middle; its line number stays.
-local function cut(name, width)
-  if #name <= width then return name end
-  local tail = name:match(":%d+%)?$") or ""
-  local keep = math.max(width - 3 - #tail, 2)
-  local left = math.ceil(keep / 2)
-  local body = name:sub(1, #name - #tail)
-  return body:sub(1, left).."..."..body:sub(#body - (keep - left) + 1)..tail
-end
-
-local function pad(s, n) return (" "):rep(n - #s)..s end
 
 -- Writes lines of cells, aligned to the right, with a name behind them. A
 -- line is { cells..., name = text, mark = text, indent = columns } where the

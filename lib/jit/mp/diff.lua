@@ -2,6 +2,7 @@
 -- The difference of two profiles: each row before and after, by change.
 ----------------------------------------------------------------------------
 
+local grid = require("jit.mp.cells")
 local numbers = require("jit.mp.numbers")
 local profile = require("jit.mp.profile")
 local rows_of = require("jit.mp.keys")
@@ -66,7 +67,7 @@ end
 
 local function put_view(out, old, new, o, view, by_share)
   local list, before, after = compare(old, new, o, view, by_share)
-  local rows, w = { { "before", "after", "change", titles[view] } }, {}
+  local rows = { { "before", "after", "change", titles[view] } }
   local function row(name, a, b)
     rows[#rows+1] = { format(o, view, by_share, a),
       format(o, view, by_share, b),
@@ -85,14 +86,7 @@ local function put_view(out, old, new, o, view, by_share)
   if n == 0 then
     rows[#rows+1] = { "", "", "", ("(no row changes by %d %%)"):format(o.min) }
   end
-  for _, r in ipairs(rows) do
-    for i = 1, 3 do w[i] = math.max(w[i] or 0, #r[i]) end
-  end
-  for _, r in ipairs(rows) do
-    local t = {}
-    for i = 1, 3 do t[i] = (" "):rep(w[i] - #r[i])..r[i] end
-    out[#out+1] = "  "..table.concat(t, "   ").."   "..r[4].."\n"
-  end
+  out[#out+1] = grid.rows(rows)
   out[#out+1] = "\n"
   local grew = before > 0 and (after - before) / before * 100 or
     after > 0 and math.huge or 0

@@ -16,6 +16,7 @@
 --
 ----------------------------------------------------------------------------
 
+local grid = require("jit.mp.cells")
 local numbers = require("jit.mp.numbers")
 
 local PARTS = 5 -- Of the run, for the course of what was in use.
@@ -173,21 +174,6 @@ local function sort(list)
   end)
 end
 
--- Rows of cells, right-aligned but for the last column.
-local function lay_out(rows)
-  local w, out = {}, {}
-  for _, r in ipairs(rows) do
-    for i = 1, #r - 1 do w[i] = math.max(w[i] or 0, #r[i]) end
-  end
-  for _, r in ipairs(rows) do
-    local t = {}
-    for i = 1, #r - 1 do t[i] = (" "):rep(w[i] - #r[i])..r[i] end
-    t[#r] = r[#r]
-    out[#out+1] = "  "..table.concat(t, "   ").."\n"
-  end
-  return table.concat(out)
-end
-
 local function heading(p)
   if p.collected then
     return "Allocated during the profile and held after a full collection:\n"
@@ -223,7 +209,7 @@ return function(p, o)
       hidden = hidden + 1
     end
   end
-  out[2] = lay_out(rows)
+  out[2] = grid.rows(rows)
   out[3] = ("\n%s held, %s of it in stacks that grow\n"):format(
     numbers.bytes(total, o.kib), numbers.bytes(leaked, o.kib))
   if hidden > 0 then

@@ -5,27 +5,21 @@
 -- they are on. Rows are chosen and sorted by what is their own.
 ----------------------------------------------------------------------------
 
+local grid = require("jit.mp.cells")
 local cumulative = require("jit.mp.cumulative")
 local empty = require("jit.mp.empty")
 local keys = require("jit.mp.keys")
 local numbers = require("jit.mp.numbers")
 
+local cut, pad = grid.cut, grid.pad
+
 local titles = {
   cpu = "CPU", alloc = "allocated", inuse = "in use", peak = "at the peak"
 }
 
--- Largest share of an entry in any view, 0 to 1.
-local function largest(e, totals)
-  local max = 0
-  for i, total in ipairs(totals) do
-    if total > 0 then max = math.max(max, e[i] / total) end
-  end
-  return max
-end
-
 -- Sorts by largest share; equal ones by name, so that reports can be compared.
 local function sort(list, totals)
-  for _, e in ipairs(list) do e.share = largest(e, totals) end
+  for _, e in ipairs(list) do e.share = grid.largest(e, totals) end
   table.sort(list, function(a, b)
     if a.share ~= b.share then return a.share > b.share end
     return a.name < b.name
@@ -58,19 +52,6 @@ local function cells(p, o, view, v, total)
   end
   return pct, o.objects and numbers.count(v) or numbers.bytes(v, o.kib)
 end
-
--- Cuts a name in the middle; its line number stays.
-local function cut(name, width)
-  if #name <= width or width < 8 then return name end
-  local tail = name:match(":%d+$") or ""
-  local keep = width - 3 - #tail
-  if keep < 2 then return name:sub(1, width) end
-  local left = math.ceil(keep / 2)
-  local body = name:sub(1, #name - #tail)
-  return body:sub(1, left).."..."..body:sub(#body - (keep - left) + 1)..tail
-end
-
-local function pad(s, n) return (" "):rep(n - #s)..s end
 
 -- Cumulative sums by name, or nil: rows are not single functions or lines.
 local function cumulate(p, o)
