@@ -9,6 +9,7 @@
 #ifndef MP_H
 #define MP_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -94,6 +95,7 @@ typedef struct mp_ctx {
   uint64_t heap_samples;	/* Allocation samples taken. */
   uint64_t dropped;		/* Samples lost for want of memory. */
   uint64_t cpu_samples;		/* Timer samples taken. */
+  double cpu_seen;		/* Clock at the last one, in seconds. */
   int raised;			/* Timer signals that were our own. */
   uint32_t now;			/* Milliseconds since the start, nearly. */
   mp_types types;		/* What kind of object is asked for where. */
@@ -130,13 +132,16 @@ typedef struct mp_ctx {
   char *cwd, *script;		/* When the profile began. */
   char **command;		/* The luajit command's words, NULL at the end. */
   int interval;			/* Milliseconds asked of the timer. */
-  bool timer;			/* The profiling timer is ours. */
+  bool timer;			/* The profiling timer is ours, */
+  bool timed;			/* or was. */
   bool started;			/* The hook is in place. */
   bool frozen;			/* What is allocated is the profiler's own. */
   int64_t thaw_left;		/* `left`, `allocs` and bytes in use before. */
-  uint64_t thaw_allocs;
+  uint64_t thaw_allocs, thaw_reallocs, thaw_bytes, thaw_freed;
   size_t thaw_inuse;
   bool reporting;		/* A report is being made. */
+  bool busy;			/* Works in the VM: finalizers may call us. */
+  pthread_t thread;		/* Where the VM was seen to run last. */
   bool done;			/* The final report was made or given up. */
   double cpu0, wall0;		/* Clocks at the start, in seconds, */
   double cpu1, wall1;		/* and at the end, before the final reports. */
@@ -169,12 +174,16 @@ void mp_capture_forget(mp_ctx *c);
 void mp_capture_lock(mp_ctx *c);
 void mp_capture_unlock(mp_ctx *c);
 void mp_capture_mutex(bool lock);  /* The same, without a dump. */
+void mp_capture_forked(void);	/* In the child of a fork: nobody has it. */
 extern __attribute__((visibility("hidden"))) void *mp_dump_region;
 
 /* -- mp_alloc.c: the allocation sampler -- */
 
 void mp_alloc_start(mp_ctx *c, lua_State *L);
 void mp_alloc_stop(mp_ctx *c, lua_State *L);  /* Leaves `started` if it can't. */
+
+/* The hook stays, under somebody else's, and looks at nothing any more. */
+void mp_alloc_retire(mp_ctx *c);
 
 /* What is allocated in between is not the program's, and not counted. */
 void mp_alloc_freeze(mp_ctx *c);
@@ -197,6 +206,7 @@ void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state);
 int mp_timer_start(mp_ctx *c, lua_State *L);
 void mp_timer_stop(mp_ctx *c, lua_State *L);
 void mp_timer_forked(mp_ctx *c);
+bool mp_timer_lost(const mp_ctx *c, double now);  /* At that CPU second. */
 double mp_timer_cpu(void);	/* CPU seconds of the process. */
 double mp_timer_wall(void);	/* Seconds of a clock that never jumps. */
 

@@ -35,7 +35,7 @@ static uint32_t sample_new(mp_ctx *c)
   }
   if (c->nsamples + 1 >= c->capsamples) {
     uint32_t cap = c->capsamples ? c->capsamples * 2 : 256;
-    mp_sample *s = mp_realloc(c->samples, cap * sizeof(*s));
+    mp_sample *s = mp_grow((void **)&c->samples, cap * sizeof(*s));
     if (s == NULL) return 0;
     c->samples = s;
     c->capsamples = cap;
@@ -264,7 +264,8 @@ static void *call(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
   c->last_moved = c->wants_events;
   c->last_origin = origin;
   c->last_size = osize;
-  if (c->wants_events) count_event(c, MP_REALLOC, at, origin, nsize, osize);
+  if (c->wants_events && !c->frozen)
+    count_event(c, MP_REALLOC, at, origin, nsize, osize);
   return p;
 }
 
@@ -312,8 +313,11 @@ static void *sample_weighted(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
   uint32_t row = c->vm.proved ? mp_capture_running(c, site ? site->type : 0) : 0;
   uint32_t id;
   void *p = call(c, ptr, osize, nsize, row);
+  if (p == NULL) {
+    c->left += (int64_t)nsize;
+    return NULL;
+  }
   draw(c);
-  if (p == NULL) return NULL;
   c->allocs++;
   c->heap_samples++;
   if (c->vm.proved) watch_heap(c, 0);
@@ -406,7 +410,11 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
   uint32_t row;
   void *p;
   if (nsize == 0) return ptr ? free_exactly(c, ptr, osize) : NULL;
-  if (c->frozen) return call(c, ptr, osize, nsize, 0);
+  if (c->frozen) {
+    p = call(c, ptr, osize, nsize, 0);
+    if (p != NULL) c->left -= (int64_t)nsize;
+    return p;
+  }
   if (c->types.unknown.block != NULL) look(c, false);
   site = mp_type_site(&c->types, RET, FRAME);
   row = mp_capture_running(c, site ? site->type : 0);
@@ -432,6 +440,9 @@ void mp_alloc_freeze(mp_ctx *c)
 {
   c->thaw_left = c->left + c->held;
   c->thaw_allocs = c->allocs;
+  c->thaw_reallocs = c->reallocs;
+  c->thaw_bytes = c->realloc_bytes;
+  c->thaw_freed = c->realloc_freed;
   c->thaw_inuse = mp_alloc_inuse(c);
   c->frozen = true;
   c->left = FAR;
@@ -440,13 +451,24 @@ void mp_alloc_freeze(mp_ctx *c)
 
 void mp_alloc_thaw(mp_ctx *c)
 {
-  size_t now;
   c->frozen = false;
-  now = mp_alloc_inuse(c);
+  /* What was allocated counts as if it had always been there; what was freed
+  ** was counted. */
+  c->inuse0 += (uint64_t)(FAR - c->left) - (c->realloc_freed - c->thaw_freed);
+  c->reallocs = c->thaw_reallocs;
+  c->realloc_bytes = c->thaw_bytes;
+  c->realloc_freed = c->thaw_freed;
   c->left = c->thaw_left;
   c->allocs = c->thaw_allocs;
-  if (now > c->thaw_inuse) c->inuse0 += now - c->thaw_inuse;
+  mp_alloc_inuse(c);
   hold(c);
+}
+
+void mp_alloc_retire(mp_ctx *c)
+{
+  if (!c->frozen) mp_alloc_freeze(c);
+  c->wants_events = false;
+  c->types.unknown.block = NULL;
 }
 
 /* -- Start, stop, safepoint ---------------------------------------------- */
@@ -498,6 +520,7 @@ void mp_alloc_restart(mp_ctx *c)
   c->allocs = c->frees = c->cycles = c->heap_samples = 0;
   c->reallocs = c->realloc_bytes = c->realloc_freed = 0;
   mp_events_free(&c->events);
+  c->moved = false;
   c->peak = 0;
   c->inuse0 = mp_alloc_inuse(c);
 }

@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 
 #include "mp.h"
+#include "mp_mem.h"
 
 #include "luajit.h"
 
@@ -59,9 +60,15 @@ void mp_capture_mutex(bool lock)
   else pthread_mutex_unlock(&dump_mutex);
 }
 
+void mp_capture_forked(void)
+{
+  dump_mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
 bool mp_capture_open(mp_ctx *c)
 {
   mp_capture_mutex(true);
+  mp_mem_mutex = mp_capture_mutex;
   if (mp_dump_region == NULL) {
     void *p = mmap(NULL, DUMP_MAX, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

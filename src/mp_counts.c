@@ -19,7 +19,7 @@ static bool room(mp_counts *c)
   mp_row *rows;
   if (c->nrows + 1 < c->caprows) return true;
   if (cap <= c->caprows) return false;
-  rows = mp_realloc(c->rows, cap * sizeof(*rows));
+  rows = mp_grow((void **)&c->rows, cap * sizeof(*rows));
   if (rows == NULL) return false;
   c->rows = rows;
   c->caprows = cap;

@@ -85,7 +85,7 @@ static bool room_changes(mp_course *c, uint32_t more)
   mp_change *p;
   if (c->nchanges + more <= c->capchanges) return true;
   while (cap < c->nchanges + more) cap *= 2;
-  p = mp_realloc(c->changes, cap * sizeof(*p));
+  p = mp_grow((void **)&c->changes, cap * sizeof(*p));
   if (p == NULL) return false;
   c->changes = p;
   c->capchanges = cap;
@@ -128,14 +128,16 @@ static void add_changes(mp_course *c, const mp_counts *counts)
 
 void mp_course_add(mp_course *c, const mp_point *p, const mp_counts *counts)
 {
-  uint32_t n;
+  uint32_t n, most;
   c->due = p->wall + c->spacing;
   if (c->points == NULL &&
       (c->points = mp_malloc(MP_COURSE_MAX * sizeof(*p))) == NULL)
     return;
   if ((n = count_changed(c, counts)) == UINT32_MAX) return;
-  while (c->npoints > 1 && (c->npoints == MP_COURSE_MAX ||
-			    c->nchanges + n > MP_COURSE_CHANGES))
+  most = n > MP_COURSE_CHANGES / MP_COURSE_MIN ? n * MP_COURSE_MIN :
+	 MP_COURSE_CHANGES;
+  while (c->npoints > 1 &&
+	 (c->npoints == MP_COURSE_MAX || c->nchanges + n > most))
     thin(c);
   if (!room_changes(c, n)) return;
   add_changes(c, counts);

@@ -17,7 +17,8 @@
 #include "mp_counts.h"
 
 #define MP_COURSE_MAX		512	/* Points, at most; even. */
-#define MP_COURSE_CHANGES	32768u	/* Changes, at most. */
+#define MP_COURSE_CHANGES	32768u	/* Changes, at most, */
+#define MP_COURSE_MIN		16	/* unless so few points need more. */
 #define MP_COURSE_SPACING	0.01	/* Seconds between points, at first. */
 
 typedef struct mp_point {

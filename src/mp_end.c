@@ -42,7 +42,9 @@ static void report_all(bool collect)
   char msg[512];
   mp_ctx *c;
   for (c = contexts; c != NULL; c = c->next) {
-    if (collect && !c->done && c->pid == getpid()) mp_leaks_collect(c, c->anchor);
+    if (collect && !c->done && c->pid == getpid() &&
+	pthread_equal(c->thread, pthread_self()))  /* Or it may be running. */
+      mp_leaks_collect(c, c->anchor);
     if (mp_report_final(c, msg, sizeof(msg)) != 0)
       fprintf(stderr, "luajit-mp: %s\n", msg);
   }
@@ -148,10 +150,16 @@ static bool per_process(const mp_ctx *c)
   return true;
 }
 
+/* No thread is in the middle of something that the child would find so. */
+static void before_fork(void) { mp_capture_mutex(true); }
+
+static void after_fork_parent(void) { mp_capture_mutex(false); }
+
 static void after_fork(void)
 {
   mp_ctx *c;
   int i;
+  mp_capture_forked();
   for (c = contexts; c != NULL; c = c->next) {
     c->screen.fd = -1;  /* The parent's. */
     if (c->done || !per_process(c)) {
@@ -190,7 +198,7 @@ static void install_once(void)
 {
   on_exit(set_status, NULL);  /* Runs after the next. */
   atexit(report_at_exit);
-  pthread_atfork(NULL, NULL, after_fork);
+  pthread_atfork(before_fork, after_fork_parent, after_fork);
 }
 
 void mp_end_enlist(mp_ctx *c)

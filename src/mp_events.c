@@ -19,7 +19,7 @@ static bool room(mp_events *e)
   mp_event *list;
   if (e->count < e->cap) return true;
   if (cap <= e->cap) return false;
-  list = mp_realloc(e->list, cap * sizeof(*list));
+  list = mp_grow((void **)&e->list, cap * sizeof(*list));
   if (list == NULL) return false;
   e->list = list;
   e->cap = cap;
@@ -58,8 +58,10 @@ bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
 		    size_t alloc, size_t freed)
 {
   mp_event *ev;
+  ev = event_get(e, MP_REALLOC, from, origin);
+  if (ev == NULL || ev->count == 0) return true;  /* It was not counted. */
   if (!mp_events_add(e, MP_REALLOC, to, origin, alloc, freed)) return false;
-  ev = event_get(e, MP_REALLOC, from, origin);  /* Made when it was counted. */
+  ev = event_get(e, MP_REALLOC, from, origin);  /* The list may have moved. */
   ev->count--;
   ev->alloc_bytes -= alloc;
   ev->free_bytes -= freed;

@@ -24,8 +24,10 @@ void mp_leaks_collect(mp_ctx *c, lua_State *L)
   if (c->vm.proved && mp_vm_ontrace(&c->vm)) return;
   if (!lua_checkstack(L, 4)) return;
   c->collected = true;
+  c->busy = true;
   lua_pushcfunction(L, collect_twice);
   if (lua_pcall(L, 0, 0, 0) != 0) lua_pop(L, 1);  /* A finalizer's error. */
+  c->busy = false;
   mp_point_take(c, true);
 }
 

@@ -75,7 +75,7 @@ static int ctx_end(mp_ctx *c, lua_State *L, char *msg, size_t n)
   lua_pushnil(L);
   lua_rawset(L, LUA_REGISTRYINDEX);
   /* An allocator that others wrapped stays in use: it needs its context. */
-  if (c->started) c->exact = c->direct = false;
+  if (c->started) mp_alloc_retire(c);
   else ctx_free(c);
   return err;
 }
@@ -140,7 +140,8 @@ static char *command_word(lua_State *L, int i)
 ** on: the script at 0. */
 static void set_command(mp_ctx *c, lua_State *L)
 {
-  lua_getglobal(L, "arg");
+  lua_pushliteral(L, "arg");  /* Not declared where globals must be? */
+  lua_rawget(L, LUA_GLOBALSINDEX);
   if (lua_istable(L, -1)) {
     int from = 0, i;
     c->script = command_word(L, 0);
@@ -252,6 +253,7 @@ static void ctx_init(mp_ctx *c)
 static void ctx_clock(mp_ctx *c)
 {
   c->pid = getpid();
+  c->thread = pthread_self();
   c->cpu0 = mp_timer_cpu();
   c->wall0 = mp_timer_wall();
   c->started_at = (double)time(NULL);
@@ -337,11 +339,14 @@ static int core_stop(lua_State *L)
   char msg[512];
   int err;
   if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
+  if (c->busy)
+    return fail(L, "the profiler cannot be stopped by a finalizer that runs "
+		   "inside of it", EBUSY);
+  mp_leaks_collect(c, L);  /* Finalizers may call us: still the guard's. */
   lua_pushlightuserdata(L, &guard_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
   guard = lua_touserdata(L, -1);
   *guard = NULL;
-  mp_leaks_collect(c, L);
   err = ctx_end(c, L, msg, sizeof(msg));
   if (err != 0) return fail(L, msg, err);
   lua_pushboolean(L, 1);
@@ -382,13 +387,18 @@ static int make_snapshot(lua_State *L)
 static int core_snapshot(lua_State *L)
 {
   mp_ctx *c = running(L);
+  bool busy, frozen;
   int err;
   if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
+  busy = c->busy;
+  frozen = c->frozen;  /* By a snapshot that a finalizer came into. */
   lua_pushcfunction(L, make_snapshot);
   lua_pushlightuserdata(L, c);
-  mp_alloc_freeze(c);
+  c->busy = true;
+  if (!frozen) mp_alloc_freeze(c);
   err = lua_pcall(L, 1, 1, 0);
-  mp_alloc_thaw(c);
+  if (!frozen) mp_alloc_thaw(c);
+  c->busy = busy;
   return err ? lua_error(L) : 1;
 }
 

@@ -6,3 +6,4 @@
 #include "mp_mem.h"
 
 int mp_mem_left = -1;
+void (*mp_mem_mutex)(bool lock);

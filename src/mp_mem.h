@@ -30,6 +30,20 @@ static inline void *mp_realloc(void *p, size_t n)
   return mp_mem_fails() ? NULL : realloc(p, n);
 }
 
+/* What another thread may read when the process ends moves only inside of
+** this (mp_capture_mutex); NULL: there is no other thread. */
+extern void (*mp_mem_mutex)(bool lock);
+
+static inline void *mp_grow(void **array, size_t n)
+{
+  void *p;
+  if (mp_mem_mutex) mp_mem_mutex(true);
+  p = mp_realloc(*array, n);
+  if (p != NULL) *array = p;
+  if (mp_mem_mutex) mp_mem_mutex(false);
+  return p;
+}
+
 static inline void mp_free(void *p) { free(p); }
 
 #endif

@@ -132,20 +132,30 @@ static int try_directory(mp_output *o, char *path)
   return err;
 }
 
+/* A link may lead elsewhere at the end, from another root. */
+static void keep_target(mp_output *o, const char *path)
+{
+  char *copy = strchr(o->path, '%') ? NULL : strdup(path);
+  if (copy == NULL) return;
+  free(o->path);
+  o->path = copy;
+}
+
 static int open_output(mp_output *o)
 {
   char *path = target(o);
   struct stat st;
-  int err;
+  int err = 0;
   if (path == NULL) return ENOMEM;
-  if (stat(path, &st) != 0 || S_ISREG(st.st_mode))
+  keep_target(o, path);
+  if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) {
     err = access(path, W_OK) != 0 && errno != ENOENT ? errno :
 	  try_directory(o, path);
-  else if (S_ISDIR(st.st_mode))
+  } else if (S_ISDIR(st.st_mode)) {
     err = EISDIR;
-  else {
+  } else {
     o->special = true;
-    err = open_special(o, path);
+    if (!S_ISFIFO(st.st_mode)) err = open_special(o, path);
   }
   free(path);
   return err;
@@ -208,8 +218,10 @@ static void flush_stdout(void)
 
 static int write_special(mp_output *o, const char *text, size_t len)
 {
-  if (!still_open(o)) {
-    int err = open_output(o);
+  if (!still_open(o)) {  /* Who reads a pipe may come late. */
+    char *path = target(o);
+    int err = path ? open_special(o, path) : ENOMEM;
+    free(path);
     if (err != 0) return err;
   }
   return write_all(o->fd, text, len);

@@ -139,14 +139,19 @@ static int make(request *rq, char *buf, size_t n)
   mp_ctx *c = rq->c;
   lua_State *R = c->report;
   const char *msg;
+  bool made;
   lua_pushcfunction(R, render);
   lua_pushlightuserdata(R, rq);
-  if (lua_pcall(R, 1, 3, 0) != 0) {
+  mp_capture_mutex(true);  /* Another thread may run the VM (mp_grow). */
+  made = lua_pcall(R, 1, 3, 0) == 0;
+  mp_capture_mutex(false);
+  if (!made) {
     msg = lua_tostring(R, -1);
     snprintf(buf, n, "cannot make the report: %s", msg ? msg : "no memory");
     return -1;
   }
-  if (c->leak_limit > 0 && lua_tonumber(R, -1) >= c->leak_limit) mp_end_fail();
+  if (c->done && c->leak_limit > 0 && lua_tonumber(R, -1) >= c->leak_limit)
+    mp_end_fail();
   if (lua_type(R, -3) == LUA_TSTRING) return 0;
   msg = lua_tostring(R, -2);
   snprintf(buf, n, "%s", msg ? msg : "the report is empty");

@@ -27,6 +27,16 @@ static void set_bool(lua_State *L, const char *key, bool b)
   lua_setfield(L, -2, key);
 }
 
+/* CPU seconds that the samples stand for. */
+static double cpu_covered(mp_ctx *c)
+{
+  double now = c->done ? c->cpu1 : mp_timer_cpu();
+  if (!mp_timer_lost(c, now)) return now - c->cpu0;
+  mp_ctx_note(c, "CPU time is that until the last sample: after it another "
+		 "profiler took the timer, or C code did not return");
+  return c->cpu_samples > 0 ? c->cpu_seen - c->cpu0 : 0;
+}
+
 static void push_info(lua_State *L, mp_ctx *c)
 {
   int i;
@@ -40,7 +50,7 @@ static void push_info(lua_State *L, mp_ctx *c)
   set_number(L, "pid", (double)c->pid);
   set_number(L, "started", c->started_at);
   set_number(L, "wall", (c->done ? c->wall1 : mp_timer_wall()) - c->wall0);
-  set_number(L, "cpu", (c->done ? c->cpu1 : mp_timer_cpu()) - c->cpu0);
+  set_number(L, "cpu", cpu_covered(c));
   set_string(L, "capture", c->vm.proved ? "exact" : "safepoint");
   set_string(L, "capture_why", c->vm.why);
   if (c->command != NULL) {

@@ -85,7 +85,7 @@ static bool room(void **array, uint32_t n, uint32_t *cap, size_t size)
   void *p;
   if (n + 1 < *cap) return true;
   if (newcap <= *cap) return false;
-  p = mp_realloc(*array, newcap * size);
+  p = mp_grow(array, newcap * size);
   if (p == NULL) return false;
   *array = p;
   *cap = newcap;

@@ -35,10 +35,12 @@ static void on_safepoint(void *data, lua_State *L, int samples, int vmstate)
 {
   mp_ctx *c = data;
   if (c->done) return;
+  c->thread = pthread_self();
   samples -= c->raised;
   c->raised = 0;
   if (samples > 0) {
     uint32_t row = mp_capture_row(c, L, vmstate);
+    c->cpu_seen = mp_timer_cpu();
     c->cpu_samples += (uint64_t)samples;
     if (row != 0) c->counts.rows[row].cpu += samples;
     else c->dropped += (uint64_t)samples;
@@ -48,6 +50,16 @@ static void on_safepoint(void *data, lua_State *L, int samples, int vmstate)
   mp_screen_tick(c, mp_timer_wall() - c->wall0);
   if (mp_end_signalled()) mp_end_by_signal(true);
   mp_end_take_signals();
+}
+
+#define GAP_MIN	0.25		/* Seconds of CPU time without a sample, */
+#define GAP_TICKS 25		/* or intervals: then the timer was lost. */
+
+bool mp_timer_lost(const mp_ctx *c, double now)
+{
+  double since = c->cpu_samples > 0 ? c->cpu_seen : c->cpu0;
+  return c->timed && now - since > GAP_MIN &&
+	 now - since > c->interval * 0.001 * GAP_TICKS;
 }
 
 static mp_ctx *owner;		/* Who has the timer. */
@@ -73,7 +85,7 @@ static void timer_begin(mp_ctx *c, lua_State *L, const char *lines)
   ** signal that is still on its way would kill the process then. */
   signal(SIGPROF, SIG_IGN);
   luaJIT_profile_start(L, mode, on_safepoint, c);
-  c->timer = true;
+  c->timer = c->timed = true;
   owner = c;
 }
 

@@ -214,6 +214,8 @@ static mp_type vm_type(const mp_vm *vm, const char *p, size_t size)
     if (AT(const char *, vm->g, i) != p) continue;
     if (((size_t)AT(uint32_t, vm->g, i + 8) + 1) * 8 == size) return MP_STRTAB;
     if (is_buffer(vm->g + i, p, size)) return MP_BUFFER;
+    /* An empty buffer's write position is its start, too. */
+    if (is_buffer(vm->g + i + 16, p, size)) return MP_BUFFER;
     return i > vm->curl ? MP_RECORDER : MP_TYPE_UNKNOWN;
   }
   return MP_TYPE_UNKNOWN;
@@ -224,8 +226,11 @@ __attribute__((noinline, no_sanitize_address))
 static mp_type stack_type(const char *p, size_t size)
 {
   const char *here = __builtin_frame_address(0);
-  int i;
-  for (i = 16; i < STACK_BYTES; i += 8)
+  int i, n = STACK_BYTES;
+  int page = (int)(-(uintptr_t)here & 4095);  /* To the end of this one. */
+  /* The stack may be a small one, and end before. */
+  if (page < n && !mp_vm_readable(here + page)) n = page;
+  for (i = 16; i < n; i += 8)
     if (is_buffer(here + i, p, size)) return MP_BUFFER;
   return MP_TYPE_UNKNOWN;
 }

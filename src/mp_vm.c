@@ -23,13 +23,22 @@
 __attribute__((noinline))
 static bool peek(void *to, const void *from, size_t n)
 {
-  int fd[2];
-  bool ok;
-  if (pipe(fd) != 0) return false;
-  ok = write(fd[1], from, n) == (ssize_t)n && read(fd[0], to, n) == (ssize_t)n;
-  close(fd[0]);
-  close(fd[1]);
+  int fd[2], saved = errno;
+  bool ok = pipe(fd) == 0;
+  if (ok) {
+    ok = write(fd[1], from, n) == (ssize_t)n &&
+	 read(fd[0], to, n) == (ssize_t)n;
+    close(fd[0]);
+    close(fd[1]);
+  }
+  errno = saved;
   return ok;
+}
+
+bool mp_vm_readable(const void *p)
+{
+  char c;
+  return peek(&c, p, 1);
 }
 
 bool mp_vm_noarray(const mp_vm *vm, const void *table)
@@ -918,6 +927,8 @@ int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *f, bool *more)
   (void)vm; (void)w; (void)f; (void)more;
   return -1;
 }
+
+bool mp_vm_readable(const void *p) { (void)p; return false; }
 
 bool mp_vm_noarray(const mp_vm *vm, const void *table)
 {

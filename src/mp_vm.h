@@ -92,6 +92,9 @@ void mp_vm_forget(mp_vm *vm);
 ** are others below. Returns their number, or -1: the stack cannot be read. */
 int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *f, bool *more);
 
+/* Whether there is memory at p: asks the kernel. */
+bool mp_vm_readable(const void *p);
+
 /* Whether a table is known to have an empty array part. */
 bool mp_vm_noarray(const mp_vm *vm, const void *table);
 

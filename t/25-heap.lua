@@ -71,8 +71,8 @@ tap.like(events["-joff"], "\nREALLOCATIONS\n@[^\n]*:11: %d+ events\t%+%d+ "..
 tap.like(events["-joff"], "\nDEALLOCATIONS\n%(garbage collector%): %d+ events",
   "the collector's frees have its name")
 tap.like(events["-jon"], "\n%(traces%): %d+ events", "traces have theirs")
-tap.like(events["-jon"], "\n%(JIT compiler%): %d+ events",
-  "and so has the compiler")
+tap.like(events["-jon"], "\n%(JIT recorder%): %d+ events",
+  "and so has the compiler's memory")
 
 -- The programs that Tarantool's manual shows its profiler with.
 local rep = run("e", [[

@@ -4,7 +4,12 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "check_main.h"
@@ -149,7 +154,107 @@ START_TEST(states_in_several_threads)
 }
 END_TEST
 
+/* -- Allocators, stacks and ends of hosts -------------------------------- */
+
+static lua_Alloc under;
+static void *underdata;
+
+static void *over(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  (void)ud;
+  return under(underdata, ptr, osize, nsize);
+}
+
+/* The hook stays below another allocator after the profile has ended. */
+START_TEST(an_allocator_over_ours)
+{
+  static const char *const opts[] = { "f", "fb1", "e", "L" };
+  size_t i;
+  for (i = 0; i < sizeof(opts) / sizeof(opts[0]); i++) {
+    lua_State *L = open_state();
+    start(L, opts[i], "/dev/null");
+    under = lua_getallocf(L, &underdata);
+    lua_setallocf(L, over, NULL);
+    run(L, work);
+    run(L, "assert(mp.stop())");
+    run(L, work);
+    run(L, "collectgarbage()");
+    run(L, work);
+    lua_setallocf(L, under, underdata);
+  }
+}
+END_TEST
+
+static ucontext_t main_context, small_context;
+
+static void on_small_stack(void)
+{
+  lua_State *L = open_state();
+  start(L, "fb1", "/dev/null");
+  run(L, work);
+  run(L, "local t = {} for i = 1, 1000 do t[i] = tostring(i) end");
+  run(L, "assert(mp.stop())");
+  lua_close(L);
+}
+
+/* Nothing can be read above a coroutine's stack. */
+START_TEST(a_small_c_stack)
+{
+  size_t size = 256 * 1024;
+  char *m = mmap(NULL, size + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		 0);
+  ck_assert(m != MAP_FAILED);
+  ck_assert_int_eq(mprotect(m + 4096, size, PROT_READ | PROT_WRITE), 0);
+  getcontext(&small_context);
+  small_context.uc_stack.ss_sp = m + 4096;
+  small_context.uc_stack.ss_size = size;
+  small_context.uc_link = &main_context;
+  makecontext(&small_context, on_small_stack, 0);
+  ck_assert_int_eq(swapcontext(&main_context, &small_context), 0);
+  munmap(m, size + 8192);
+}
+END_TEST
+
+static void *endless(void *arg)
+{
+  lua_State *L = open_state();
+  start(L, arg, "/dev/null");
+  run(L, "local n = 0\n"
+	 "while true do\n"
+	 "  n = n + 1\n"
+	 "  local f = loadstring('return { '..n..' }', '=c'..n % 5000)\n"
+	 "  f()\n"
+	 "end");
+  return NULL;
+}
+
+/* The main thread ends the process while others run their states. */
+START_TEST(an_exit_while_threads_run)
+{
+  static const char *const opts[] = { "L", "fb1", "e" };
+  int i, k, status;
+  for (i = 0; i < 6; i++) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      signal(SIGTERM, SIG_DFL);  /* libcheck has it. */
+      for (k = 0; k < 2; k++) {
+	pthread_t t;
+	if (pthread_create(&t, NULL, endless, (void *)opts[i % 3]) != 0)
+	  _exit(99);
+      }
+      usleep(200000);
+      if (i >= 3) kill(getpid(), SIGTERM);
+      exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    if (i < 3 || WIFEXITED(status)) ck_assert_int_eq(status, 0);
+    else ck_assert_int_eq(WTERMSIG(status), SIGTERM);
+  }
+}
+END_TEST
+
 CHECK_MAIN("host", states_one_after_another,
 	   a_state_that_stops_before_it_is_closed,
 	   the_second_state_gets_its_heap_views_and_later_the_timer,
-	   states_in_several_threads)
+	   states_in_several_threads, an_allocator_over_ours, a_small_c_stack,
+	   an_exit_while_threads_run)

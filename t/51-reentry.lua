@@ -1,0 +1,174 @@
+-- What a program does to the profiler while it is being profiled: finalizers
+-- that call it from within, other profilers, forks, memory that is refused.
+-- Nothing crashes, and what is reported is true.
+
+local tap = require("tap")
+
+local function run(name, program, opts, env)
+  local r = tap.luajit((opts or "").." "..tap.program(program), env)
+  tap.is(r.status, 0, name..": exit status", r.err)
+  return r
+end
+
+-- -- Finalizers that call us from within -------------------------------------
+
+-- A finalizer that makes its like anew each time.
+local forever = [[
+local function each(f)
+  local function fin()
+    f()
+    local u = newproxy(true)
+    getmetatable(u).__gc = fin
+  end
+  fin()
+end
+]]
+
+local r = run("stop inside of a snapshot", forever..[[
+local core = require("jit.mp.core")
+assert(core.start({ period = 1, text = "h" }, "/dev/null"))
+local inside, refused, keep = false, nil, {}
+each(function()
+  if not inside then return end
+  local ok, msg = core.stop()
+  refused = refused or (not ok and msg)
+  for i = 1, 1000 do keep[i] = { i } end
+end)
+for i = 1, 400 do
+  inside = true
+  core.snapshot()
+  inside = false
+end
+print(refused)
+assert(core.stop())
+]])
+tap.like(r.out, "cannot be stopped by a finalizer", "and it is said")
+
+r = run("snapshot inside of a snapshot", forever..[[
+local core = require("jit.mp.core")
+assert(core.start({ period = 4096, text = "h" }, "/dev/null"))
+local inside = false
+each(function() if inside then core.snapshot() end end)
+for i = 1, 400 do
+  inside = true
+  core.snapshot()
+  inside = false
+end
+local before = core.snapshot().heap
+local t = {}
+for i = 1, 1e5 do t[i] = { i } end
+local after = core.snapshot().heap
+print(after.samples > before.samples + 500,
+  after.alloc_bytes - before.alloc_bytes > 8e6 and
+  after.alloc_bytes - before.alloc_bytes < 2e7)
+]])
+tap.is(r.out, "true\ttrue\n", "sampling goes on, and the totals are right")
+
+for _, what in ipairs({ 'mp.start("b1", "/dev/null")', "mp.stop()",
+    'mp.stop() mp.start("b1", "/dev/null")', 'mp.report("f", "/dev/null")' }) do
+  run("in the collection of option L: "..what, ([[
+local mp = require("jit.mp")
+assert(mp.start("L", "/dev/null"))
+local u = newproxy(true)
+getmetatable(u).__gc = function() %s end
+u = nil
+mp.stop()
+collectgarbage() collectgarbage()
+local k = {}
+for i = 1, 1e5 do k[i %% 1000] = { i, tostring(i) } end
+mp.stop()
+]]):format(what))
+end
+
+-- -- Exact events stay exact -------------------------------------------------
+
+local probe = tap.luajit("-jm=fb1 -e 'local t = {}'")
+local exact = probe.out:find("\ncapture exact", 1, true)
+
+if exact then
+  r = run("snapshots under option e", [[
+local core = require("jit.mp.core")
+assert(require("jit.mp").start("em0", "-"))
+local s
+for i = 1, 50 do s = core.snapshot() end
+s = nil
+]])
+  tap.like(r.out, ", 0 bytes more\n", "they leave no remainder")
+  tap.unlike(r.out, "= %-%d", "nothing is negative")
+  if not os.getenv("ASAN_OPTIONS") and not tap.slow then
+    r = tap.sh(("ulimit -v 800000; %s -jm=e %s"):format(tap.command,
+      tap.program("pcall(string.rep, 'x', 900 * 1024 * 1024)")))
+    tap.like(r.out, ", 0 bytes more\n", "a refused block is not allocated")
+  end
+end
+
+-- -- Forks, other profilers, strange hosts -----------------------------------
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+for n = 1, 6 do
+  run("a fork under option e, "..n, ([[
+local ffi = require("ffi")
+ffi.cdef "int fork(void); int waitpid(int, int *, int);"
+local t = {}
+for i = 1, %d do t[i] = i end
+local pid = ffi.C.fork()
+if pid == 0 then
+  local k = {}
+  for i = 1, 20 do k[i] = { i } end
+  os.exit(0)
+end
+ffi.C.waitpid(pid, nil, 0)
+]]):format(n), "-joff -jm=e,"..dir.."/f.%p.txt")
+end
+local reports = tap.sh("cat "..dir.."/f.*").out
+local _, n = reports:gsub("ALLOCATIONS\n@", "")
+tap.ok(n >= 6, "parents and children have reports", n)
+tap.unlike(reports, "%d%d%d%d%d%d%d%d%d%d", "no count is absurd")
+os.execute("rm -r "..dir)
+
+r = run("another profiler takes the timer", [[
+local function busy(t)
+  t = os.clock() + t
+  while os.clock() < t do end
+end
+busy(0.3)
+local p = require("jit.profile")
+p.start("f", function() end)
+busy(0.1)
+p.stop()
+busy(1)
+]], "-jm=f")
+tap.like(r.out, "CPU time is that until the last sample", "it is said")
+local seconds, unit = r.out:match("([%d.]+) (m?s) CPU")
+seconds = tonumber(seconds) and tonumber(seconds) * (unit == "ms" and 0.001 or 1)
+tap.ok(seconds and seconds < 0.9, "CPU time that nobody sampled is not shown",
+  r.out)
+
+run("globals must be declared", [[
+arg = nil
+setmetatable(_G, { __index = function(_, k) error("undeclared "..k) end })
+local mp = require("jit.mp")
+assert(mp.start("f", "/dev/null"))
+assert(mp.stop())
+]])
+
+-- The limit of a leak counts at the end only.
+if exact then
+  r = run("a report in between", [[
+local mp = require("jit.mp")
+assert(mp.start("L1k", "/dev/null"))
+local k = {}
+for i = 1, 200 do
+  for j = 1, 1000 do k[#k+1] = { j } end
+  if i % 20 == 0 then collectgarbage() end
+end
+mp.report("L", "/dev/null")
+k = nil
+collectgarbage()
+assert(mp.stop())
+]])
+end
+
+tap.done()
