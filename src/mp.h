@@ -65,20 +65,23 @@ typedef struct mp_cached {
 } mp_cached;
 
 typedef struct mp_ctx {
-  /* -- The path of every allocation -- */
+  /* -- The path of every allocation: one line of the cache -- */
   lua_Alloc allocf;		/* The allocator that was there before. */
   void *allocd;			/* Its data. */
   int64_t left;			/* Bytes until the next sample, */
-  int64_t held;			/* without these (mp_alloc.c). */
-  uint64_t drawn;		/* Bytes until there, from the start. */
+				/* without those in `held`. */
   uint64_t allocs, frees;	/* A realloc is one of each. */
-  uint64_t reallocs;
-  uint64_t realloc_bytes, realloc_freed;  /* Sizes, after and before. */
   size_t peak;			/* Highest total of the Lua heap so far. */
   uint8_t white;		/* The collector's white, when last seen. */
-  uint64_t cycles;		/* Collections seen to begin their sweep. */
-  mp_vm vm;			/* How to look into the VM. */
+  mp_vm vm;			/* How to look into the VM; vm.g first. */
   mp_live live;			/* Sampled objects still alive. */
+
+  /* -- Totals -- */
+  int64_t held;			/* See `left`, and mp_alloc.c. */
+  uint64_t drawn;		/* Bytes until there, from the start. */
+  uint64_t reallocs;
+  uint64_t realloc_bytes, realloc_freed;  /* Sizes, after and before. */
+  uint64_t cycles;		/* Collections seen to begin their sweep. */
 
   /* -- Samples -- */
   mp_period period;		/* When the next one is due. */

@@ -395,10 +395,17 @@ static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
   }
   if (ptr == NULL) return NULL;
   if ((osize >= MP_VM_LARGE && mp_vm_watched(ptr)) ||
-      mp_live_may(&c->live, ptr) || !c->vm.proved || heap_changed(c, osize))
+      mp_live_may(&c->live, ptr) || heap_changed(c, osize))
     return free_slowly(c, ptr, osize);
   c->frees++;
   return c->allocf(c->allocd, ptr, osize, 0);
+}
+
+/* The same where the VM cannot be looked into. */
+static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  if (nsize != 0 || ptr == NULL) return hook_sampling(ud, ptr, osize, nsize);
+  return free_slowly(ud, ptr, osize);
 }
 
 /* The hook where every allocation is a sample, its stack is at hand, and an
@@ -533,7 +540,8 @@ void mp_alloc_start(mp_ctx *c, lua_State *L)
   draw(c);
   c->inuse0 = mp_alloc_inuse(c);
   c->allocf = lua_getallocf(L, &c->allocd);
-  lua_setallocf(L, c->direct ? hook_exact : hook_sampling, c);
+  lua_setallocf(L, c->direct ? hook_exact : c->vm.proved ? hook_sampling :
+		hook_blind, c);
   c->started = true;
 }
 
@@ -542,7 +550,8 @@ void mp_alloc_stop(mp_ctx *c, lua_State *L)
   void *ud;
   lua_Alloc f = lua_getallocf(L, &ud);
   /* Somebody put an allocator over ours: it must stay where it is. */
-  if ((f != hook_exact && f != hook_sampling) || ud != c) return;
+  if (f != hook_exact && f != hook_sampling && f != hook_blind) return;
+  if (ud != c) return;
   lua_setallocf(L, c->allocf, c->allocd);
   c->started = false;
 }

@@ -14,6 +14,7 @@
 
 #include "lauxlib.h"
 
+#define LINE		((size_t)64)	/* Of the processor's cache. */
 #define CACHE_SAMPLING	(1u << 12)	/* Rows cached by key of a stack. */
 #define CACHE_EXACT	(1u << 16)
 
@@ -242,6 +243,7 @@ static const char *ctx_open(mp_ctx *c, lua_State *L, int nouts, char *buf,
 /* The parts that need neither memory nor the environment. */
 static void ctx_init(mp_ctx *c)
 {
+  memset(c, 0, sizeof(*c));
   c->screen.fd = -1;
   mp_stacks_init(&c->stacks);
   mp_stacks_init(&c->zones);
@@ -265,7 +267,7 @@ static mp_ctx *ctx_new(lua_State *L)
   uint64_t period = opt_count(L, "period", 0);
   uint64_t interval = opt_count(L, "interval", 10);
   uint64_t limit = opt_count(L, "leak_limit", UINT64_MAX);
-  mp_ctx *c = calloc(1, sizeof(*c));
+  mp_ctx *c = aligned_alloc(LINE, (sizeof(*c) + LINE - 1) & ~(LINE - 1));
   if (c == NULL) return NULL;
   ctx_init(c);
   c->exact = period == 1;

@@ -30,9 +30,9 @@ typedef struct mp_vmsite {
 } mp_vmsite;
 
 typedef struct mp_vm {
+  char *g;			/* LuaJIT's global_State. */
   bool proved;			/* The layout below may be used. */
   const char *why;		/* If not: why not. Static string. */
-  char *g;			/* LuaJIT's global_State. */
   const char *mainl;		/* The main thread. */
   const void *dead;		/* Running thread that was freed, or NULL. */
   uint32_t curl;		/* Offset of cur_L in the global state. */
