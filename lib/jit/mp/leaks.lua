@@ -66,15 +66,18 @@ end
 
 -- -- Evidence ----------------------------------------------------------------
 
--- Whether what is held was born all along, from the first of it on.
+-- Whether what is held was born all along, from the first of it to the last
+-- that a collection has come to.
 local function born_all_along(g)
-  local old, first = g.bytes - g.new
-  for i = 9, 1, -1 do
-    if g.tenths[i] > old * 0.01 then first = i end
+  local old, first, last = g.bytes - g.new
+  for i = 1, 9 do
+    if g.tenths[i] > old * 0.01 then
+      first, last = first or i, i
+    end
   end
-  if not first or first > 7 then return false end
-  local middle, early = (first + 10) / 2, 0
-  for i = first, 9 do
+  if not first or last - first < 2 then return false end
+  local middle, early = (first + last + 1) / 2, 0
+  for i = first, last do
     -- A tenth that the middle cuts counts for either side.
     early = early + g.tenths[i] * math.max(0, math.min(1, middle - i))
   end
@@ -142,7 +145,7 @@ local function keeps_growing(g)
 end
 
 local function verdict(g)
-  if g.bytes - g.new < g.bytes * 0.1 then return "new" end
+  if g.new > g.bytes * 0.5 then return "new" end
   return born_all_along(g) and keeps_growing(g) and "grows" or "flat"
 end
 
