@@ -93,6 +93,7 @@ void mp_screen_draw(mp_screen *s, const char *text, size_t len)
   for (row = 1; row <= view_rows(s); row++) {
     const char *nl = memchr(text, '\n', (size_t)(end - text));
     const char *stop = nl ? nl : end;
+    if (stop - text > s->columns) stop = text + s->columns;
     putf(s, "\033[%d;%dH\033[2K", row, 1);
     if (row == view_rows(s))
       put(s, "\033[2m--\033[0m", 10);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -19,14 +20,15 @@
 
 #ifdef MP_LAYOUT
 
-/* Copies memory that may not be there: the kernel looks for us. */
+/* Copies memory that may not be there: the kernel looks for us. It is asked
+** without write(), which AddressSanitizer would take for a mistake. */
 __attribute__((noinline))
 static bool peek(void *to, const void *from, size_t n)
 {
   int fd[2], saved = errno;
   bool ok = pipe(fd) == 0;
   if (ok) {
-    ok = write(fd[1], from, n) == (ssize_t)n &&
+    ok = syscall(SYS_write, fd[1], from, n) == (long)n &&
 	 read(fd[0], to, n) == (ssize_t)n;
     close(fd[0]);
     close(fd[1]);
@@ -211,15 +213,15 @@ static void find_traces(mp_vm *vm, lua_State *L, uint32_t n)
     char **traces = AT(char **, vm->g, ofs);
     uint32_t nfree = AT(uint32_t, vm->g, ofs + 8);
     uint32_t size = AT(uint32_t, vm->g, ofs + 12);
-    char head[TR_MINSIZE];
+    _Alignas(8) char head[TR_MINSIZE];
     const char *T;
     if (traces == NULL || ((uintptr_t)traces & 7) || (uintptr_t)traces >> 47 ||
 	size <= n || size > 65536 || nfree > size)
       continue;
     if (!peek(&T, traces + n, sizeof(T)) || !peek(head, T, sizeof(head)))
       continue;
-    if (obj_gct(T) == GCT_TRACE && AT(uint16_t, T, TR_NUMBER) == n &&
-	trace_has(T, trace_ret(L, T))) {
+    if (obj_gct(head) == GCT_TRACE && AT(uint16_t, head, TR_NUMBER) == n &&
+	trace_has(head, trace_ret(L, head))) {
       vm->traces = ofs;
       return;
     }
