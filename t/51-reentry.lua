@@ -59,7 +59,7 @@ local t = {}
 for i = 1, 1e5 do t[i] = { i } end
 local after = core.snapshot().heap
 print(after.samples > before.samples + 500,
-  after.alloc_bytes - before.alloc_bytes > 8e6 and
+  after.alloc_bytes - before.alloc_bytes > 4e6 and
   after.alloc_bytes - before.alloc_bytes < 2e7)
 ]])
 tap.is(r.out, "true\ttrue\n", "sampling goes on, and the totals are right")
