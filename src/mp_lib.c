@@ -286,6 +286,14 @@ static mp_ctx *ctx_new(lua_State *L)
   return c;
 }
 
+/* A finalizer that ran meanwhile may have started a profile. */
+static const char *started_within(lua_State *L, int *err)
+{
+  if (ctx_get(L) == NULL) return NULL;
+  *err = EALREADY;
+  return "the profiler is already running";
+}
+
 /* start(options [, out...]) */
 static int core_start(lua_State *L)
 {
@@ -305,8 +313,12 @@ static int core_start(lua_State *L)
     return fail(L, "not enough memory", ENOMEM);
   mp_vm_prove(&c->vm, L, core_start);
   msg = ctx_open(c, L, nouts, buf, sizeof(buf), &err);
+  if (msg == NULL) msg = started_within(L, &err);
   if (msg == NULL) {
     make_anchor(c, L);
+    msg = started_within(L, &err);
+  }
+  if (msg == NULL) {
     err = mp_timer_start(c, L);
     if (err != 0) msg = "the profiling timer is in use by another profiler "
 			"(jit.p or jit.profile, or a C library's): stop it first";
@@ -394,9 +406,9 @@ static int core_snapshot(lua_State *L)
   if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
   busy = c->busy;
   frozen = c->frozen;  /* By a snapshot that a finalizer came into. */
+  c->busy = true;
   lua_pushcfunction(L, make_snapshot);
   lua_pushlightuserdata(L, c);
-  c->busy = true;
   if (!frozen) mp_alloc_freeze(c);
   err = lua_pcall(L, 1, 1, 0);
   if (!frozen) mp_alloc_thaw(c);

@@ -153,7 +153,8 @@ START_TEST(memory_for_each_object_is_bounded)
   for (i = 1; i <= n; i++)
     wrong += mp_live_put(&l, at(0x7f0000000000 + 48ull * i), i) != 0;
   ck_assert_uint_eq(l.count, n);
-  ck_assert_uint_le(mp_live_memory(&l), 16ull * n);
+  /* It grows by large pages of 2 MiB. */
+  ck_assert_uint_le(mp_live_memory(&l), 16ull * n + (2u << 20));
   for (i = 1; i <= n; i++)
     wrong += mp_live_take(&l, at(0x7f0000000000 + 48ull * i)) != i;
   ck_assert_uint_eq(wrong, 0);
