@@ -221,6 +221,17 @@ static mp_type vm_type(const mp_vm *vm, const char *p, size_t size)
   return MP_TYPE_UNKNOWN;
 }
 
+/* Whether these words are a vector's of the parser: start, number of elements,
+** which have 8, 12 or 16 bytes. */
+__attribute__((no_sanitize_address))
+static bool is_vector(const char *start, const char *p, size_t size)
+{
+  uint32_t n = AT(uint32_t, start, 8);
+  return AT(const char *, start, 0) == p && n != 0 &&
+	 (size == (size_t)n * 8 || size == (size_t)n * 12 ||
+	  size == (size_t)n * 16);
+}
+
 /* The C function that asked for it may have the buffer on its stack. */
 __attribute__((noinline, no_sanitize_address))
 static mp_type stack_type(const char *p, size_t size)
@@ -230,8 +241,9 @@ static mp_type stack_type(const char *p, size_t size)
   int page = (int)(-(uintptr_t)here & 4095);  /* To the end of this one. */
   /* The stack may be a small one, and end before. */
   if (page < n && !mp_vm_readable(here + page)) n = page;
-  for (i = 16; i < n; i += 8)
-    if (is_buffer(here + i, p, size)) return MP_BUFFER;
+  for (i = 16; i + 16 <= n; i += 8)  /* Two words are looked at. */
+    if (is_buffer(here + i, p, size) || is_vector(here + i, p, size))
+      return MP_BUFFER;
   return MP_TYPE_UNKNOWN;
 }
 
