@@ -193,16 +193,22 @@ int mp_report(mp_ctx *c, const char *options, mp_output *out, char *buf,
 
 int mp_report_final(mp_ctx *c, char *buf, size_t n)
 {
-  int i, err = 0, e;
+  char msg[512];
+  int i, err = 0;
   if (c->done || c->pid != getpid()) return 0;
   c->done = true;
   c->wall1 = mp_timer_wall();
   c->cpu1 = mp_timer_cpu();
   mp_screen_close(&c->screen);
   for (i = 0; i < c->nouts; i++) {
-    e = mp_report(c, c->options, &c->outs[i], buf, n);
-    if (e != 0 && i + 1 < c->nouts) fprintf(stderr, "luajit-mp: %s\n", buf);
-    if (e != 0) err = e;
+    int e = mp_report(c, c->options, &c->outs[i], msg, sizeof(msg));
+    if (e == 0) continue;
+    if (err != 0) {
+      fprintf(stderr, "luajit-mp: %s\n", msg);
+    } else {
+      snprintf(buf, n, "%s", msg);
+      err = e;
+    }
   }
   return err;
 }
