@@ -39,6 +39,13 @@ typedef struct mp_sample {
   uint32_t freed:1;		/* Freed while it waited for its stack. */
 } mp_sample;			/* size is 0 in a free record. */
 
+/* What a reallocation replaced. */
+typedef struct mp_moved {
+  bool counted;			/* It was one, and is an event. */
+  uint32_t origin;		/* Row that had allocated the block before. */
+  size_t size;			/* Its size before. */
+} mp_moved;
+
 /* Where the report goes. */
 typedef struct mp_output {
   char *path;			/* Absolute, %p and %t kept; NULL: stdout. */
@@ -86,7 +93,6 @@ typedef struct mp_ctx {
   /* -- Samples -- */
   mp_period period;		/* When the next one is due. */
   bool exact;			/* Every allocation is a sample. */
-  bool records;			/* More is asked for than an object's row. */
   bool wants_events, wants_leaks, wants_screen;
   bool collected;		/* What could be collected was. */
   size_t inuse0;		/* Bytes in the Lua heap at the start. */
@@ -102,12 +108,8 @@ typedef struct mp_ctx {
   int raised;			/* Timer signals that were our own. */
   uint32_t now;			/* Milliseconds since the start, nearly. */
   mp_types types;		/* What kind of object is asked for where. */
-  bool moved;			/* The block in question was reallocated: */
-  uint32_t moved_origin;	/* what had allocated it before, and */
-  size_t moved_size;		/* its size before. */
-  bool last_moved;		/* The same of the last allocation. */
-  uint32_t last_origin;
-  size_t last_size;
+  mp_moved last;		/* The last allocation, as an event, */
+  mp_moved asked;		/* and that of the block types asks about. */
 
   /* -- What they are counted in -- */
   mp_stacks stacks;		/* Stacks of both samplers. */
@@ -215,6 +217,9 @@ double mp_timer_wall(void);	/* Seconds of a clock that never jumps. */
 
 /* -- mp_point.c: the course of the run -- */
 
+/* The run begins here and now, in this process. */
+void mp_point_begin(mp_ctx *c);
+
 /* Takes a point, if one is due or if it must be. */
 void mp_point_take(mp_ctx *c, bool must);
 
@@ -258,7 +263,8 @@ void mp_report_close(mp_ctx *c);
 int mp_report(mp_ctx *c, const char *options, mp_output *out, char *buf,
 	      size_t n);
 
-/* Makes the final reports, once. */
+/* Makes the final reports, once. The same for the first that fails; what the
+** others say goes to standard error. */
 int mp_report_final(mp_ctx *c, char *buf, size_t n);
 
 /* Draws the report on the screen. */
@@ -267,7 +273,7 @@ void mp_report_draw(mp_ctx *c, mp_screen *s);
 /* -- mp_screen.c: the live view -- */
 
 int mp_screen_open(mp_screen *s);  /* 0 or errno: there is no terminal. */
-void mp_screen_tick(mp_ctx *c, double wall);
+void mp_screen_tick(mp_ctx *c);  /* Draws, once in a while. */
 void mp_screen_draw(mp_screen *s, const char *text, size_t len);
 void mp_screen_close(mp_screen *s);
 

@@ -33,14 +33,11 @@ static uint32_t sample_new(mp_ctx *c)
     c->freesample = c->samples[id].next;
     return id;
   }
-  if (c->nsamples + 1 >= c->capsamples) {
-    uint32_t cap = c->capsamples ? c->capsamples * 2 : 256;
-    mp_sample *s = mp_grow((void **)&c->samples, cap * sizeof(*s));
-    if (s == NULL) return 0;
-    c->samples = s;
-    c->capsamples = cap;
-  }
-  return ++c->nsamples;
+  id = c->nsamples + 1;
+  if (!mp_mem_room((void **)&c->samples, id, &c->capsamples,
+		   sizeof(*c->samples)))
+    return 0;
+  return c->nsamples = id;
 }
 
 static void sample_free(mp_ctx *c, uint32_t id)
@@ -119,8 +116,9 @@ static void set_type(mp_ctx *c, void *block, uint32_t id, size_t size,
   to = mp_counts_row(&c->counts, r->stack, r->zone, r->state, (uint8_t)type);
   if (to == 0) return;
   mp_counts_move(&c->counts, from, to, objects, size);
-  if (c->moved && !mp_events_move(&c->events, from, to, c->moved_origin, size,
-				  c->moved_size))
+  if (c->asked.counted && !mp_events_move(&c->events, from, to,
+					  c->asked.origin, size,
+					  c->asked.size))
     drop(c);
   if (c->direct) mp_live_put(&c->live, block, to);
   else c->samples[id].row = to;
@@ -141,9 +139,7 @@ static void ask(mp_ctx *c, mp_site *site, void *p, size_t size, uint32_t id)
 {
   if (c->types.unknown.block != NULL || !mp_type_wanted(site, size)) return;
   mp_type_ask(&c->types, site, p, size, id);
-  c->moved = c->last_moved;
-  c->moved_origin = c->last_origin;
-  c->moved_size = c->last_size;
+  c->asked = c->last;
 }
 
 /* -- Frees --------------------------------------------------------------- */
@@ -237,13 +233,22 @@ static inline void *free_exactly(mp_ctx *c, void *ptr, size_t osize)
 
 /* -- Allocations --------------------------------------------------------- */
 
+/* A block of `osize` bytes became one of `nsize`. */
+static void count_realloc(mp_ctx *c, size_t osize, size_t nsize)
+{
+  c->frees++;
+  c->reallocs++;
+  c->realloc_bytes += nsize;
+  c->realloc_freed += osize;
+}
+
 /* Makes the allocation itself. at: its row, for a reallocation's event. */
 static void *call(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
 		  uint32_t at)
 {
   uint32_t origin;
   void *p;
-  c->last_moved = false;
+  c->last.counted = false;
   if (ptr != NULL && ptr == mp_dump_region) {
     p = c->allocf(c->allocd, NULL, 0, nsize);
     if (p == NULL) return NULL;
@@ -256,14 +261,9 @@ static void *call(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
   if (ptr == c->types.unknown.block) look(c, true);
   p = c->allocf(c->allocd, ptr, osize, nsize);
   if (p == NULL) return NULL;
-  c->frees++;
-  c->reallocs++;
-  c->realloc_bytes += nsize;
-  c->realloc_freed += osize;
+  count_realloc(c, osize, nsize);
   origin = forget_block(c, ptr, osize);
-  c->last_moved = c->wants_events;
-  c->last_origin = origin;
-  c->last_size = osize;
+  c->last = (mp_moved){ c->wants_events, origin, osize };
   if (c->wants_events && !c->frozen)
     count_event(c, MP_REALLOC, at, origin, nsize, osize);
   return p;
@@ -338,21 +338,29 @@ static void *sample_weighted(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
   return p;
 }
 
-/* A reallocation that is no sample, mostly of a block that was none. */
+/* The allocation under way is no sample. */
+static void *unsampled(mp_ctx *c, void *ptr, size_t osize, size_t nsize)
+{
+  void *p = call(c, ptr, osize, nsize, 0);
+  if (p == NULL) c->left += (int64_t)nsize;
+  else c->allocs++;
+  return p;
+}
+
+/* The same for a reallocation, mostly of a block that was no sample. */
 static __attribute__((noinline)) void *move_block(mp_ctx *c, void *ptr,
 						  size_t osize, size_t nsize)
 {
   void *p;
-  if (mp_live_may(&c->live, ptr) || !c->vm.proved || heap_changed(c, 0)) {
-    p = call(c, ptr, osize, nsize, 0);
-  } else if ((p = c->allocf(c->allocd, ptr, osize, nsize)) != NULL) {
-    c->frees++;
-    c->reallocs++;
-    c->realloc_bytes += nsize;
-    c->realloc_freed += osize;
+  if (mp_live_may(&c->live, ptr) || !c->vm.proved || heap_changed(c, 0))
+    return unsampled(c, ptr, osize, nsize);
+  p = c->allocf(c->allocd, ptr, osize, nsize);
+  if (p == NULL) {
+    c->left += (int64_t)nsize;
+    return NULL;
   }
-  if (p == NULL) c->left += (int64_t)nsize;
-  else c->allocs++;
+  c->allocs++;
+  count_realloc(c, osize, nsize);
   return p;
 }
 
@@ -373,9 +381,7 @@ static __attribute__((noinline)) void *alloc_slowly(mp_ctx *c, void *ptr,
     p = sample_weighted(c, ptr, osize, nsize,
 			mp_type_site(&c->types, ret, frame));
   } else {
-    p = call(c, ptr, osize, nsize, 0);
-    if (p == NULL) c->left += (int64_t)nsize;
-    else c->allocs++;
+    p = unsampled(c, ptr, osize, nsize);
   }
   hold(c);
   return p;
@@ -527,14 +533,15 @@ void mp_alloc_restart(mp_ctx *c)
   c->allocs = c->frees = c->cycles = c->heap_samples = 0;
   c->reallocs = c->realloc_bytes = c->realloc_freed = 0;
   mp_events_free(&c->events);
-  c->moved = false;
+  c->asked.counted = false;
   c->peak = 0;
   c->inuse0 = mp_alloc_inuse(c);
 }
 
 void mp_alloc_start(mp_ctx *c, lua_State *L)
 {
-  c->direct = c->exact && c->vm.proved && !c->records;
+  /* For events and leaks an object is more than its row. */
+  c->direct = c->exact && c->vm.proved && !c->wants_events && !c->wants_leaks;
   if (c->vm.proved) c->white = mp_vm_white(&c->vm);
   mp_type_init(&c->types, &c->vm);
   draw(c);

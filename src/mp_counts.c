@@ -13,19 +13,6 @@ void mp_counts_init(mp_counts *c)
   memset(c, 0, sizeof(*c));
 }
 
-static bool room(mp_counts *c)
-{
-  uint32_t cap = c->caprows ? c->caprows * 2 : 64;
-  mp_row *rows;
-  if (c->nrows + 1 < c->caprows) return true;
-  if (cap <= c->caprows) return false;
-  rows = mp_grow((void **)&c->rows, cap * sizeof(*rows));
-  if (rows == NULL) return false;
-  c->rows = rows;
-  c->caprows = cap;
-  return true;
-}
-
 uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
 		       uint8_t state, uint8_t type)
 {
@@ -40,7 +27,8 @@ uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
       return id;
   }
   id = c->nrows + 1;
-  if (!room(c) || !mp_map_put(&c->map, h, id)) return 0;
+  if (!mp_mem_room((void **)&c->rows, id, &c->caprows, sizeof(*r)) ||
+      !mp_map_put(&c->map, h, id)) return 0;
   r = &c->rows[id];
   memset(r, 0, sizeof(*r));
   r->stack = stack;

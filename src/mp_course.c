@@ -67,28 +67,11 @@ static void thin(mp_course *c)
 
 static bool room_before(mp_course *c, uint32_t rows)
 {
-  uint32_t cap = c->capbefore ? c->capbefore : 64;
-  mp_before *p;
-  if (rows < c->capbefore) return true;
-  while (cap <= rows) cap *= 2;
-  p = mp_realloc(c->before, cap * sizeof(*p));
-  if (p == NULL) return false;
-  memset(p + c->capbefore, 0, (cap - c->capbefore) * sizeof(*p));
-  c->before = p;
-  c->capbefore = cap;
-  return true;
-}
-
-static bool room_changes(mp_course *c, uint32_t more)
-{
-  uint32_t cap = c->capchanges ? c->capchanges : 256;
-  mp_change *p;
-  if (c->nchanges + more <= c->capchanges) return true;
-  while (cap < c->nchanges + more) cap *= 2;
-  p = mp_grow((void **)&c->changes, cap * sizeof(*p));
-  if (p == NULL) return false;
-  c->changes = p;
-  c->capchanges = cap;
+  uint32_t cap = c->capbefore;
+  if (!mp_mem_room((void **)&c->before, rows, &c->capbefore,
+		   sizeof(*c->before)))
+    return false;
+  memset(c->before + cap, 0, (c->capbefore - cap) * sizeof(*c->before));
   return true;
 }
 
@@ -139,7 +122,9 @@ void mp_course_add(mp_course *c, const mp_point *p, const mp_counts *counts)
   while (c->npoints > 1 &&
 	 (c->npoints == MP_COURSE_MAX || c->nchanges + n > most))
     thin(c);
-  if (!room_changes(c, n)) return;
+  if (!mp_mem_room((void **)&c->changes, c->nchanges + n, &c->capchanges,
+		   sizeof(*c->changes)))
+    return;
   add_changes(c, counts);
   c->points[c->npoints++] = *p;
 }

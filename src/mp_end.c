@@ -166,15 +166,12 @@ static void after_fork(void)
       c->done = true;
       continue;
     }
-    c->pid = getpid();
     for (i = 0; i < c->nouts; i++) mp_output_forked(&c->outs[i]);
     mp_counts_restart(&c->counts);
     mp_course_free(&c->course);
     mp_alloc_restart(c);
     c->cpu_samples = 0;
-    c->cpu0 = mp_timer_cpu();
-    c->wall0 = mp_timer_wall();
-    c->started_at = (double)time(NULL);
+    mp_point_begin(c);
     mp_timer_forked(c);
   }
 }

@@ -13,19 +13,6 @@ void mp_events_init(mp_events *e)
   memset(e, 0, sizeof(*e));
 }
 
-static bool room(mp_events *e)
-{
-  uint32_t cap = e->cap ? e->cap * 2 : 64;
-  mp_event *list;
-  if (e->count < e->cap) return true;
-  if (cap <= e->cap) return false;
-  list = mp_grow((void **)&e->list, cap * sizeof(*list));
-  if (list == NULL) return false;
-  e->list = list;
-  e->cap = cap;
-  return true;
-}
-
 /* The event of these keys, made if new. NULL: no memory. */
 static mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
 			   uint32_t origin)
@@ -37,7 +24,8 @@ static mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
     ev = &e->list[i - 1];
     if (ev->at == at && ev->origin == origin && ev->kind == kind) return ev;
   }
-  if (!room(e) || !mp_map_put(&e->map, h, e->count + 1)) return NULL;
+  if (!mp_mem_room((void **)&e->list, e->count, &e->cap, sizeof(*ev)) ||
+      !mp_map_put(&e->map, h, e->count + 1)) return NULL;
   ev = &e->list[e->count++];
   *ev = (mp_event){ 0, 0, 0, at, origin, kind };
   return ev;

@@ -252,15 +252,6 @@ static void ctx_init(mp_ctx *c)
   mp_events_init(&c->events);
 }
 
-static void ctx_clock(mp_ctx *c)
-{
-  c->pid = getpid();
-  c->thread = pthread_self();
-  c->cpu0 = mp_timer_cpu();
-  c->wall0 = mp_timer_wall();
-  c->started_at = (double)time(NULL);
-}
-
 /* A new context with the options of the table that is the first argument. */
 static mp_ctx *ctx_new(lua_State *L)
 {
@@ -276,7 +267,6 @@ static mp_ctx *ctx_new(lua_State *L)
   c->wants_events = opt_bool(L, "events");
   c->wants_leaks = opt_bool(L, "leaks");
   c->wants_screen = opt_bool(L, "live");
-  c->records = c->wants_events || c->wants_leaks;
   mp_period_init(&c->period, period, (uint64_t)time(NULL) * 2654435761u ^
 		 (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)c);
   lua_getfield(L, 1, "text");
@@ -329,7 +319,7 @@ static int core_start(lua_State *L)
     return fail(L, lua_tostring(L, -1), err);
   }
   *guard = c;
-  ctx_clock(c);
+  mp_point_begin(c);
   mp_end_enlist(c);
   mp_alloc_start(c, L);
   mp_point_take(c, true);

@@ -5,6 +5,7 @@
 #define MP_MEM_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* Allocations that still succeed; negative: all of them. For tests. */
@@ -30,19 +31,13 @@ static inline void *mp_realloc(void *p, size_t n)
   return mp_mem_fails() ? NULL : realloc(p, n);
 }
 
-/* What another thread may read when the process ends moves only inside of
-** this (mp_capture_mutex); NULL: there is no other thread. */
-extern void (*mp_mem_mutex)(bool lock);
+/* Sees to it that an array of *cap elements of that size has one with that
+** index; it doubles. False: no memory, and nothing has changed. */
+bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size);
 
-static inline void *mp_grow(void **array, size_t n)
-{
-  void *p;
-  if (mp_mem_mutex) mp_mem_mutex(true);
-  p = mp_realloc(*array, n);
-  if (p != NULL) *array = p;
-  if (mp_mem_mutex) mp_mem_mutex(false);
-  return p;
-}
+/* Arrays that another thread may read when the process ends move only inside
+** of this (mp_capture_mutex); NULL: there is no other thread. */
+extern void (*mp_mem_mutex)(bool lock);
 
 static inline void mp_free(void *p) { free(p); }
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "mp.h"
@@ -25,6 +26,15 @@ static size_t resident(void)
   buf[n] = '\0';
   strtoul(buf, &end, 10);  /* The first number is the size in pages. */
   return strtoul(end, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void mp_point_begin(mp_ctx *c)
+{
+  c->pid = getpid();
+  c->thread = pthread_self();
+  c->cpu0 = mp_timer_cpu();
+  c->wall0 = mp_timer_wall();
+  c->started_at = (double)time(NULL);
 }
 
 void mp_point_take(mp_ctx *c, bool must)

@@ -114,10 +114,13 @@ void mp_screen_close(mp_screen *s)
   s->divided = 0;
 }
 
-void mp_screen_tick(mp_ctx *c, double wall)
+void mp_screen_tick(mp_ctx *c)
 {
   mp_screen *s = &c->screen;
-  if (s->fd < 0 || wall < s->due || !is_terminal(s) || !get_size(s)) return;
+  double wall;
+  if (s->fd < 0) return;
+  wall = mp_timer_wall() - c->wall0;
+  if (wall < s->due || !is_terminal(s) || !get_size(s)) return;
   s->due = wall + PERIOD;
   mp_report_draw(c, s);
 }

@@ -78,20 +78,6 @@ static bool same_frame(const mp_frame *a, const mp_frame *b)
 	 same_string(a->source, a->sourcelen, b->source, b->sourcelen);
 }
 
-/* Makes room for one more element after the last, *n. */
-static bool room(void **array, uint32_t n, uint32_t *cap, size_t size)
-{
-  uint32_t newcap = *cap ? *cap * 2 : 64;
-  void *p;
-  if (n + 1 < *cap) return true;
-  if (newcap <= *cap) return false;
-  p = mp_grow(array, newcap * size);
-  if (p == NULL) return false;
-  *array = p;
-  *cap = newcap;
-  return true;
-}
-
 /* A frame that has the same source, or NULL. */
 static const mp_frame *same_source(const mp_stacks *s, uint64_t h,
 				   const mp_frame *f)
@@ -137,7 +123,7 @@ uint32_t mp_stacks_frame(mp_stacks *s, const mp_frame *f)
   for (; (id = mp_map_get(&s->framemap, h)) != 0; h = mp_mix(h, 1))
     if (same_frame(&s->frames[id], f)) return id;
   id = s->nframes + 1;
-  if (!room((void **)&s->frames, s->nframes, &s->capframes, sizeof(*f)) ||
+  if (!mp_mem_room((void **)&s->frames, id, &s->capframes, sizeof(*f)) ||
       !mp_map_reserve(&s->framemap) || !own_strings(s, &own, id))
     return MP_NONE;
   mp_map_put(&s->framemap, h, id);
@@ -156,7 +142,7 @@ uint32_t mp_stacks_push(mp_stacks *s, uint32_t parent, uint32_t frame)
     if (s->nodes[id].parent == parent && s->nodes[id].frame == frame)
       return id;
   id = s->nnodes + 1;
-  if (!room((void **)&s->nodes, s->nnodes, &s->capnodes, sizeof(*s->nodes)) ||
+  if (!mp_mem_room((void **)&s->nodes, id, &s->capnodes, sizeof(*s->nodes)) ||
       !mp_map_put(&s->nodemap, h, id))
     return MP_NONE;
   s->nodes[id].parent = parent;

@@ -47,7 +47,7 @@ static void on_safepoint(void *data, lua_State *L, int samples, int vmstate)
   }
   mp_alloc_safepoint(c, L, vmstate);
   mp_point_take(c, false);
-  mp_screen_tick(c, mp_timer_wall() - c->wall0);
+  mp_screen_tick(c);
   if (mp_end_signalled()) mp_end_by_signal(true);
   mp_end_take_signals();
 }
