@@ -258,7 +258,11 @@ static mp_ctx *ctx_new(lua_State *L)
   uint64_t period = opt_count(L, "period", 0);
   uint64_t interval = opt_count(L, "interval", 10);
   uint64_t limit = opt_count(L, "leak_limit", UINT64_MAX);
-  mp_ctx *c = aligned_alloc(LINE, (sizeof(*c) + LINE - 1) & ~(LINE - 1));
+  const char *options;
+  mp_ctx *c;
+  lua_getfield(L, 1, "text");
+  options = luaL_optstring(L, -1, "f");  /* All that may raise comes first. */
+  c = aligned_alloc(LINE, (sizeof(*c) + LINE - 1) & ~(LINE - 1));
   if (c == NULL) return NULL;
   ctx_init(c);
   c->exact = period == 1;
@@ -269,8 +273,7 @@ static mp_ctx *ctx_new(lua_State *L)
   c->wants_screen = opt_bool(L, "live");
   mp_period_init(&c->period, period, (uint64_t)time(NULL) * 2654435761u ^
 		 (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)c);
-  lua_getfield(L, 1, "text");
-  c->options = strdup(luaL_optstring(L, -1, "f"));
+  c->options = strdup(options);
   lua_pop(L, 1);
   set_command(c, L);
   return c;

@@ -72,7 +72,7 @@ static void push_info(lua_State *L, mp_ctx *c)
 static void push_cpu(lua_State *L, mp_ctx *c)
 {
   lua_newtable(L);
-  set_bool(L, "enabled", c->timer || c->cpu_samples > 0);
+  set_bool(L, "enabled", c->timed);
   set_number(L, "samples", (double)c->cpu_samples);
   set_number(L, "interval", c->interval);
 }
