@@ -2,6 +2,7 @@
 -- readers want, and adds up to the profile, to the last sample.
 
 local tap = require("tap")
+local export = require("jit.mp.export")
 local json = require("jit.mp.json")
 local pprof = require("jit.mp.pprof")
 local speedscope = require("jit.mp.speedscope")
@@ -316,7 +317,7 @@ end
 -- -- Whole numbers ----------------------------------------------------------
 
 local function test_rounder()
-  local whole, sum, exact, good = json.rounder(1), 0, 0, true
+  local whole, sum, exact, good = export.rounder(1), 0, 0, true
   for i = 1, 1000 do
     local x = i % 7 == 0 and 0 or i / 13
     local n = whole(x)
@@ -326,7 +327,7 @@ local function test_rounder()
   end
   tap.ok(good, "each is next to what it stands for; nothing stays nothing")
   tap.is(sum, round(exact), "and the sum is the rounded sum")
-  whole = json.rounder(1)
+  whole = export.rounder(1)
   tap.is(whole(3) + whole(4), 7, "whole numbers stay")
 end
 

@@ -5,6 +5,7 @@
 -- reader should find in them:
 --   luajit profiles.lua DIRECTORY
 
+local export = require("jit.mp.export")
 local json = require("jit.mp.json")
 local profile = require("jit.mp.profile")
 
@@ -276,7 +277,7 @@ end
 -- What pprof should show as the functions' own numbers: "number name" lines.
 -- The numbers of rows are made whole as pprof.lua does it.
 local function flats(p, field, factor)
-  local names, whole = pprof_names(p), json.rounder(factor)
+  local names, whole = pprof_names(p), export.rounder(factor)
   local by, out = {}, {}
   for _, r in ipairs(p.rows) do
     local name = names[p.frame[r.stack]] or "(no stack)"

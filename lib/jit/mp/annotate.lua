@@ -53,11 +53,8 @@ end
 
 -- The lines of a file, or nil and why not.
 local function read_lines(p, file)
-  if file:match("^[%[(]") or file == "stdin" then
-    return nil, "cannot annotate: not a file"
-  end
-  local path = file
-  if not file:match("^/") and p.info.cwd then path = p.info.cwd.."/"..file end
+  local path = p:source_path(file)
+  if not path then return nil, "cannot annotate: not a file" end
   local fp, msg = io.open(path)
   if not fp then return nil, "cannot annotate: "..msg end
   local lines = {}

@@ -8,7 +8,7 @@
 ----------------------------------------------------------------------------
 
 local empty = require("jit.mp.empty")
-local json = require("jit.mp.json")
+local export = require("jit.mp.export")
 
 -- What was sampled, in order: { row, samples }. The timeline has the order;
 -- what came after its last point, or all where there is none, is in the order
@@ -35,7 +35,7 @@ end
 -- Counts the samples of each node, and of each line in it. Returns the nodes
 -- of all samples as text, and their number.
 local function count(p, tree, hits, ticks)
-  local whole, total, out = json.rounder(1), 0, {}
+  local whole, total, out = export.rounder(1), 0, {}
   for _, run in ipairs(runs(p)) do
     local row, n = run[1], whole(run[2])
     if n > 0 then
@@ -67,7 +67,7 @@ end
 -- Adds all nodes to a list of texts; few strings are made, for there can be
 -- very many nodes.
 local function add_nodes(tree, hits, ticks, out)
-  local call_frame, k, next = json.call_framer(), #out, tree.next
+  local call_frame, k, next = export.call_framer(), #out, tree.next
   for node = 1, tree.n do
     out[k+1] = node == 1 and '{"id":' or ',\n{"id":'
     out[k+2] = node
@@ -90,13 +90,13 @@ end
 
 -- Whole microseconds for each of n samples, which add up to a number of them.
 local function deltas(microseconds, n)
-  local whole, out = json.rounder(microseconds / n), {}
+  local whole, out = export.rounder(microseconds / n), {}
   for i = 1, n do out[i] = whole(1) end
   return table.concat(out, ",")
 end
 
 return function(p)
-  local tree, hits, ticks = json.tree(p), {}, {}
+  local tree, hits, ticks = export.tree(p), {}, {}
   local samples, n = count(p, tree, hits, ticks)
   if n == 0 then return nil, empty(p, "cpu") end
   local time = math.floor(p.info.cpu * 1e6 + 0.5)

@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local empty = require("jit.mp.empty")
+local export = require("jit.mp.export")
 local json = require("jit.mp.json")
 
 -- Of the views chosen the first of these.
@@ -17,7 +18,7 @@ end
 -- Adds the tree, as nested nodes, to a list of texts; few strings are made, for
 -- there can be very many nodes. Stacks may be deep: no recursion.
 local function add_nodes(tree, sizes, out)
-  local call_frame, up, next = json.call_framer(), tree.up, tree.next
+  local call_frame, up, next = export.call_framer(), tree.up, tree.next
   local k = #out
   local function open(node)
     out[k+1] = '{"callFrame":'
@@ -67,9 +68,9 @@ end
 
 return function(p, o)
   local view = choose(o)
-  local value, total = json.values(p, view)
+  local value, total = export.values(p, view)
   if total <= 0 then return nil, empty(p, view) end
-  local tree, sizes, whole = json.tree(p), {}, json.rounder(1)
+  local tree, sizes, whole = export.tree(p), {}, export.rounder(1)
   for _, row in ipairs(p.rows) do
     local n = whole(value(row))
     if n ~= 0 then

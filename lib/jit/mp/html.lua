@@ -12,6 +12,7 @@
 ----------------------------------------------------------------------------
 
 local empty = require("jit.mp.empty")
+local json = require("jit.mp.json")
 local numbers = require("jit.mp.numbers")
 local profile = require("jit.mp.profile")
 
@@ -46,20 +47,6 @@ end
 
 -- -- JSON -------------------------------------------------------------------
 
--- Length of the UTF-8 sequence at that place, nil if there is none: not the
--- overlong ones, surrogates, and what is beyond U+10FFFF.
-local function sequence(s, i)
-  local a, b = s:byte(i, i + 1)
-  if a < 0xc2 or a > 0xf4 or not b then return nil end
-  local n = a < 0xe0 and 2 or a < 0xf0 and 3 or 4
-  if not s:find("^"..("[\128-\191]"):rep(n - 1), i + 1) then return nil end
-  if a == 0xe0 and b < 0xa0 or a == 0xed and b > 0x9f or
-     a == 0xf0 and b < 0x90 or a == 0xf4 and b > 0x8f then
-    return nil
-  end
-  return n
-end
-
 -- Separators of lines to JavaScript.
 local separators = {
   ["\226\128\168"] = "\\u2028", ["\226\128\169"] = "\\u2029"
@@ -74,7 +61,7 @@ end
 local function not_ascii(run)
   local out, i = {}, 1
   while i <= #run do
-    local n = sequence(run, i)
+    local n = json.sequence(run, i)
     local c = run:sub(i, i + (n or 1) - 1)
     if not n then
       c = ("\\\\x%02X"):format(c:byte())
@@ -366,11 +353,8 @@ end
 
 -- The text of a source file, or nil and why not.
 local function read_source(p, file)
-  if file:match("^[%[(]") or file:match("^/dev/") or file == "stdin" then
-    return nil, "not a file"
-  end
-  local path = file
-  if not file:match("^/") and p.info.cwd then path = p.info.cwd.."/"..file end
+  local path = p:source_path(file)
+  if not path or path:match("^/dev/") then return nil, "not a file" end
   local fp, msg = io.open(path, "rb")
   if not fp then return nil, msg end
   local text, why = fp:read(MAX_SOURCE + 1)

@@ -12,6 +12,7 @@
 
 local empty = require("jit.mp.empty")
 local gzip = require("jit.mp.gzip")
+local export = require("jit.mp.export")
 local json = require("jit.mp.json")
 local profile = require("jit.mp.profile")
 
@@ -123,7 +124,7 @@ end
 -- Numbers of locations: locate(frame) is that of a frame, as bytes. A
 -- location is a line of a function; both are written when first needed.
 local function locator(p, intern, out)
-  local list, of = json.functions(p)
+  local list, of = export.functions(p)
   local names = unique_names(list)
   local function_ids, location_ids, cache = {}, {}, {}
   local functions, locations = 0, 0
@@ -201,8 +202,8 @@ local function nanoseconds(p) return floor(p.info.cpu * 1e9 + 0.5) end
 local function columns(p, types)
   local list, totals = {}, {}
   for i, t in ipairs(types) do
-    local value, total = json.values(p, t.view, t.objects)
-    local whole = json.rounder(t.time and total > 0 and
+    local value, total = export.values(p, t.view, t.objects)
+    local whole = export.rounder(t.time and total > 0 and
       nanoseconds(p) / total or 1)
     totals[t.view] = total
     list[i] = function(row) return whole(value(row)) end

@@ -130,6 +130,17 @@ function Profile:source_line(row)
   if f and f.kind == "Lua" and f.source then return f.source, f.line end
 end
 
+-- Where a source may be read; nil: it is no file. Without a directory that is
+-- known a relative name stays.
+function Profile:source_path(source)
+  if not source or source:match("^[%[(]") or source == "stdin" then
+    return nil
+  elseif source:match("^/") or not self.info.cwd then
+    return source
+  end
+  return self.info.cwd.."/"..source
+end
+
 function Profile:state_name(row)
   return state_names[row.state] or row.state
 end

@@ -3,6 +3,7 @@
 ----------------------------------------------------------------------------
 
 local empty = require("jit.mp.empty")
+local export = require("jit.mp.export")
 local json = require("jit.mp.json")
 local profile = require("jit.mp.profile")
 
@@ -28,7 +29,7 @@ end
 
 -- A function from a stack to its frames' numbers, the root first.
 local function stack_lists(p, number)
-  local _, of = json.functions(p)
+  local _, of = export.functions(p)
   local cache, t = {}, {}
   return function(stack)
     local text = cache[stack]
@@ -57,10 +58,10 @@ end
 -- Lines of the same functions are one stack. Sorted, so that stacks with the
 -- same callers are neighbours: there is no order of time in a sum.
 local function sampled(p, view, objects, list_of)
-  local value, total = json.values(p, view, objects)
+  local value, total = export.values(p, view, objects)
   if total <= 0 then return nil end
   local name, factor, divisor = unit(p, view, objects, total)
-  local whole = json.rounder(factor)
+  local whole = export.rounder(factor)
   local sums, lists, weights, sum = {}, {}, {}, 0
   for _, row in ipairs(p.rows) do
     local n = whole(value(row))
