@@ -258,6 +258,9 @@ void mp_snapshot(lua_State *L, mp_ctx *c);
 const char *mp_report_open(mp_ctx *c, lua_State *L, char *buf, size_t n);
 void mp_report_close(mp_ctx *c);
 
+/* The function options of jit.mp.core. */
+int mp_report_options(lua_State *L);
+
 /* Makes the report and writes it. Returns 0, or an errno value (or -1), with
 ** a message in buf. */
 int mp_report(mp_ctx *c, const char *options, mp_output *out, char *buf,

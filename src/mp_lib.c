@@ -413,6 +413,7 @@ __attribute__((visibility("default")))
 int luaopen_jit_mp_core(lua_State *L)
 {
   static const luaL_Reg functions[] = {
+    { "options", mp_report_options },
     { "start", core_start },
     { "stop", core_stop },
     { "report", core_report },

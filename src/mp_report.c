@@ -1,11 +1,11 @@
 /*
-** Reports are made in a Lua state of their own.
+** Reports are made in a Lua state of their own, and so are options read.
 **
-** It is opened when the profile starts and has loaded all the views by then.
-** So nothing that the program does can stop the report: another directory
-** or root, changed libraries, a full heap, a trace or a C call that is still
-** running when the process is told to end. And a report leaves no trace in
-** the profiled heap.
+** The one for reports is opened when the profile starts and has loaded all the
+** views by then. So nothing that the program does can stop the report: another
+** directory or root, changed libraries, a full heap, a trace or a C call that
+** is still running when the process is told to end. And the profiled heap,
+** whose size and collections are measured, holds next to nothing of ours.
 */
 #include "config.h"
 
@@ -27,18 +27,20 @@ static char render_key;
 /* Copies package.<field> of the program, from which it loaded us. */
 static void copy_path(lua_State *R, lua_State *L, const char *field)
 {
-  lua_getglobal(L, "package");
+  int top = lua_gettop(L);
+  lua_pushliteral(L, "package");
+  lua_rawget(L, LUA_GLOBALSINDEX);
   if (lua_istable(L, -1)) {
-    lua_getfield(L, -1, field);
+    lua_pushstring(L, field);
+    lua_rawget(L, -2);
     if (lua_type(L, -1) == LUA_TSTRING) {
       lua_getglobal(R, "package");
       lua_pushstring(R, lua_tostring(L, -1));
       lua_setfield(R, -2, field);
       lua_pop(R, 1);
     }
-    lua_pop(L, 1);
   }
-  lua_pop(L, 1);
+  lua_settop(L, top);
 }
 
 static char *jit_field(lua_State *R, const char *field)
@@ -65,20 +67,43 @@ static void prepare(lua_State *R, const mp_ctx *c)
   lua_call(R, 2, 0);
 }
 
+/* A state of our own, without the JIT compiler. NULL: no memory. */
+static lua_State *new_state(void)
+{
+  lua_State *R = luaL_newstate();
+  if (R != NULL)
+    luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  return R;
+}
+
+/* Pushes a module, found where the program L found us. */
+static void load(lua_State *R, lua_State *L, const char *module)
+{
+  luaL_openlibs(R);
+  copy_path(R, L, "path");
+  copy_path(R, L, "cpath");
+  lua_getglobal(R, "require");
+  lua_pushstring(R, module);
+  lua_call(R, 1, 1);
+}
+
+/* The message of an error in that. */
+static const char *not_loaded(lua_State *R, char *buf, size_t n)
+{
+  const char *msg = lua_tostring(R, -1);
+  snprintf(buf, n, "cannot load the reports: %s", msg ? msg : "no memory");
+  return buf;
+}
+
 static int open_state(lua_State *R)
 {
   mp_ctx *c = lua_touserdata(R, 1);
   lua_State *L = lua_touserdata(R, 2);
-  luaL_openlibs(R);
-  copy_path(R, L, "path");
-  copy_path(R, L, "cpath");
+  lua_pushlightuserdata(R, &render_key);
+  load(R, L, "jit.mp.render");
   c->luajit = jit_field(R, "version");
   c->os = jit_field(R, "os");
   c->arch = jit_field(R, "arch");
-  lua_pushlightuserdata(R, &render_key);
-  lua_getglobal(R, "require");
-  lua_pushliteral(R, "jit.mp.render");
-  lua_call(R, 1, 1);
   prepare(R, c);
   lua_rawset(R, LUA_REGISTRYINDEX);
   return 0;
@@ -86,16 +111,95 @@ static int open_state(lua_State *R)
 
 const char *mp_report_open(mp_ctx *c, lua_State *L, char *buf, size_t n)
 {
-  lua_State *R = luaL_newstate();
+  lua_State *R = new_state();
   if (R == NULL) return "not enough memory";
   c->report = R;
-  luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   lua_pushcfunction(R, open_state);
   lua_pushlightuserdata(R, c);
   lua_pushlightuserdata(R, L);
-  if (lua_pcall(R, 2, 0, 0) == 0) return NULL;
-  snprintf(buf, n, "cannot load the reports: %s", lua_tostring(R, -1));
-  return buf;
+  return lua_pcall(R, 2, 0, 0) == 0 ? NULL : not_loaded(R, buf, n);
+}
+
+/* -- Options ------------------------------------------------------------- */
+
+/* Calls jit.mp.setup with the arguments of L. */
+static int call_setup(lua_State *R)
+{
+  lua_State *L = lua_touserdata(R, 1);
+  int i, n = lua_gettop(L);
+  load(R, L, "jit.mp.setup");
+  luaL_checkstack(R, n, "too many outputs");
+  for (i = 1; i <= n; i++) {
+    size_t len;
+    const char *s = lua_tolstring(L, i, &len);
+    if (s != NULL) lua_pushlstring(R, s, len);
+    else lua_pushliteral(R, "");
+  }
+  lua_call(R, n, 2);
+  return 2;
+}
+
+static void copy_scalar(lua_State *L, lua_State *R, int i)
+{
+  size_t len;
+  const char *s;
+  switch (lua_type(R, i)) {
+  case LUA_TNUMBER: lua_pushnumber(L, lua_tonumber(R, i)); break;
+  case LUA_TBOOLEAN: lua_pushboolean(L, lua_toboolean(R, i)); break;
+  case LUA_TSTRING:
+    s = lua_tolstring(R, i, &len);
+    lua_pushlstring(L, s, len);
+    break;
+  default: lua_pushnil(L); break;
+  }
+}
+
+/* Copies the table or the nil, and the message, that R has on its stack. */
+static int copy_options(lua_State *L)
+{
+  lua_State *R = lua_touserdata(L, 1);
+  if (!lua_istable(R, -2)) {
+    copy_scalar(L, R, -2);
+    copy_scalar(L, R, -1);
+    return 2;
+  }
+  lua_newtable(L);
+  for (lua_pushnil(R); lua_next(R, -3) != 0; lua_pop(R, 1)) {
+    copy_scalar(L, R, -2);
+    copy_scalar(L, R, -1);
+    lua_rawset(L, -3);
+  }
+  lua_pushnil(L);
+  return 2;
+}
+
+/* Pushes nil, a message and an error number. */
+static int fail(lua_State *L, const char *msg, int err)
+{
+  lua_pushnil(L);
+  lua_pushstring(L, msg);
+  lua_pushinteger(L, err);
+  return 3;
+}
+
+int mp_report_options(lua_State *L)
+{
+  lua_State *R = new_state();
+  char buf[256];
+  int err;
+  if (R == NULL) return fail(L, "not enough memory", ENOMEM);
+  lua_pushcfunction(R, call_setup);
+  lua_pushlightuserdata(R, L);
+  if (lua_pcall(R, 1, 2, 0) != 0) {
+    not_loaded(R, buf, sizeof(buf));
+    lua_close(R);
+    return fail(L, buf, EIO);
+  }
+  lua_pushcfunction(L, copy_options);
+  lua_pushlightuserdata(L, R);
+  err = lua_pcall(L, 1, 2, 0);
+  lua_close(R);
+  return err ? lua_error(L) : 2;
 }
 
 void mp_report_close(mp_ctx *c)

@@ -118,6 +118,31 @@ tap.like(r.err, "cannot write '/dev/full': No space", "a full disk: said")
 r = tap.luajit("-jm=f -e 'io.stdout:close() local f = {}' >&-")
 tap.is(r.status, 0, "no standard output: the exit status stays")
 
+-- What the collector counts is the program's, but for a few functions.
+local count = tap.program([[
+collectgarbage() collectgarbage()
+io.write(collectgarbage("count"), "\n")
+]])
+local plain = tonumber(tap.luajit(count).out:match("^%S+"))
+local profiled =
+  tonumber(tap.luajit("-jm=f,/dev/null "..count).out:match("^%S+"))
+tap.ok(profiled > plain and profiled - plain < 12,
+  "the profiler keeps less than 12 KB in the program's heap",
+  profiled - plain)
+
+-- core.options: what a start would do.
+local o
+o, msg, errno = core.options("fb64kL1k", "a.pb.gz", "b%p.txt")
+tap.is(table.concat(o, " "), "a.cpu.pb.gz a.heap.pb.gz b%p.txt", "the files")
+tap.is(o.period, 65536, "the period")
+tap.is(o.leak_limit, 1024, "the limit")
+tap.is(core.options("f")[1], os.getenv("LUAJIT_PROFILEFILE"), "the default")
+tap.like(core.options("fH").help, "b<n>", "the help")
+o, msg, errno = core.options("fq")
+tap.is(o, nil, "wrong options")
+tap.like(msg, "unknown option 'q' at position 2", "are named")
+tap.is(errno, nil, "and are no failure of the environment")
+
 -- Zones, with jit.zone as it is.
 r = tap.luajit("-jm=zhorm0b1 "..tap.program([[
 local zone = require("jit.zone")

@@ -5,12 +5,11 @@
 
 local function start(opts, ...)
   local mp = require("jit.mp")
-  local helps = opts and mp.helps(opts) -- Nothing of ours runs after the start.
   local valid, ok, msg = pcall(mp.start, opts, ...)
   -- Where in this file an error was raised is of no use to the user.
   if not valid then error((tostring(ok):gsub("^.-(jit%.mp: )", "%1")), 0) end
   if not ok then error("jit.mp: "..msg, 0) end
-  if helps then os.exit(0, true) end
+  if msg == "help" then os.exit(0, true) end
 end
 
 local function stop()

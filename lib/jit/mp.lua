@@ -44,69 +44,56 @@
 ----------------------------------------------------------------------------
 
 local core = require("jit.mp.core")
-local formats = require("jit.mp.formats")
-local options = require("jit.mp.options")
 
 -- Checks the arguments; raises errors on behalf of the caller's caller.
--- Returns the options and the list of the outputs' names.
+-- Returns what core.options does.
 local function check(opts, ...)
   if opts ~= nil and type(opts) ~= "string" then
     error("jit.mp: the options must be a string, not a "..type(opts), 3)
   end
-  local o, msg = options.parse(opts or "f")
-  if not o then error("jit.mp: "..msg, 3) end
-  local names = {}
   for i = 1, select("#", ...) do
     local out = select(i, ...)
     if out ~= nil and type(out) ~= "string" then
       error("jit.mp: the output must be a file name, not a "..type(out), 3)
     end
-    if out == "" then out = nil end
-    for _, name in ipairs(out and formats.files(out, o) or {}) do
-      names[#names+1] = name
-    end
   end
-  if #names == 0 then names[1] = os.getenv("LUAJIT_PROFILEFILE") end
-  return o, names
+  local o, msg, errno = core.options(opts or "f", ...)
+  if not o and not errno then error("jit.mp: "..msg, 3) end
+  return o, msg, errno
 end
 
 -- Prints the options instead of profiling.
-local function help(out)
+local function help(text, out)
   local file, msg, errno = io.stdout
   if out and out ~= "-" then
     file, msg, errno = io.open(out, "w")
     if not file then return nil, msg, errno end
   end
-  file:write(options.help())
+  file:write(text)
   if file ~= io.stdout then file:close() end
-  return true
+  return true, "help"
 end
 
 local function start(opts, ...)
-  local o, names = check(opts, ...)
-  if o.help then return help(names[1]) end
-  return core.start(o, unpack(names))
+  local o, msg, errno = check(opts, ...)
+  if not o then return nil, msg, errno end
+  if o.help then return help(o.help, o[1]) end
+  return core.start(o, unpack(o))
 end
 
 local function report(opts, ...)
-  local o, names = check(opts, ...)
-  if o.help then return help(names[1]) end
-  return core.report(o.text, unpack(names))
+  local o, msg, errno = check(opts, ...)
+  if not o then return nil, msg, errno end
+  if o.help then return help(o.help, o[1]) end
+  return core.report(o.text, unpack(o))
 end
 
 local function stop()
   return core.stop()
 end
 
--- Whether these options only ask for help.
-local function helps(opts)
-  local o = options.parse(opts)
-  return o ~= nil and o.help or false
-end
-
 return {
   start = start,
   report = report,
-  stop = stop,
-  helps = helps
+  stop = stop
 }
