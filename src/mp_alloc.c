@@ -86,20 +86,23 @@ static void drop(mp_ctx *c)
   c->dropped++;
 }
 
+/* The object's cell in `live` held `old`, or could not be made. False: the
+** object is lost. */
+static __attribute__((noinline)) bool collide(mp_ctx *c, uint32_t old,
+					      uint32_t id, size_t size)
+{
+  if (old == MP_LIVE_NOMEM) forget_sample(c, id, size);
+  /* Two objects in one cell: the older one's size is not known. */
+  else if (!c->direct) forget_sample(c, old, 0);
+  drop(c);
+  return old != MP_LIVE_NOMEM;
+}
+
 /* Makes the sampled object known by its address. False: it is lost. */
-static bool remember(mp_ctx *c, void *p, uint32_t id, size_t size)
+static inline bool remember(mp_ctx *c, void *p, uint32_t id, size_t size)
 {
   uint32_t old = mp_live_put(&c->live, p, id);
-  if (old == 0) return true;
-  if (old == MP_LIVE_NOMEM) {
-    forget_sample(c, id, size);
-    drop(c);
-    return false;
-  }
-  /* Two objects in one cell: the older one's size is not known. */
-  if (!c->direct) forget_sample(c, old, 0);
-  drop(c);
-  return true;
+  return old == 0 || collide(c, old, id, size);
 }
 
 /* -- Types --------------------------------------------------------------- */
@@ -135,9 +138,10 @@ static void look(mp_ctx *c, bool gone)
 }
 
 /* Asks for the type of a block that was just allocated. */
-static void ask(mp_ctx *c, mp_site *site, void *p, size_t size, uint32_t id)
+static inline void ask(mp_ctx *c, mp_site *site, void *p, size_t size,
+		       uint32_t id)
 {
-  if (c->types.unknown.block != NULL || !mp_type_wanted(site, size)) return;
+  if (!mp_type_wanted(site, size) || c->types.unknown.block != NULL) return;
   mp_type_ask(&c->types, site, p, size, id);
   c->asked = c->last;
 }
@@ -172,6 +176,7 @@ static void watch_heap(mp_ctx *c, size_t osize)
   if (mp_vm_white(&c->vm) != c->white) {
     c->white = mp_vm_white(&c->vm);
     c->cycles++;
+    mp_walk_collected(c->vm.walk);
     mp_point_take(c, false);
   }
 }
@@ -221,7 +226,8 @@ static __attribute__((noinline)) void *free_slowly(mp_ctx *c, void *ptr,
 }
 
 /* The same where ids are rows. */
-static inline void *free_exactly(mp_ctx *c, void *ptr, size_t osize)
+static __attribute__((noinline)) void *free_exactly(mp_ctx *c, void *ptr,
+						    size_t osize)
 {
   uint32_t row;
   if (!freeing(c, ptr, osize)) return NULL;
@@ -414,24 +420,20 @@ static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
   return free_slowly(ud, ptr, osize);
 }
 
-/* The hook where every allocation is a sample, its stack is at hand, and an
-** object need not be known by more than its row. */
-static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
+static __attribute__((noinline)) void *alloc_exactly(mp_ctx *c, void *ptr,
+						     size_t osize,
+						     size_t nsize,
+						     const void *ret,
+						     const char *frame)
 {
-  mp_ctx *c = ud;
   mp_site *site;
   uint32_t row;
   void *p;
-  if (nsize == 0) return ptr ? free_exactly(c, ptr, osize) : NULL;
-  if (c->frozen) {
-    p = call(c, ptr, osize, nsize, 0);
-    if (p != NULL) c->left -= (int64_t)nsize;
-    return p;
-  }
   if (c->types.unknown.block != NULL) look(c, false);
-  site = mp_type_site(&c->types, RET, FRAME);
+  site = mp_type_site(&c->types, ret, frame);
   row = mp_capture_running(c, site ? site->type : 0);
-  p = call(c, ptr, osize, nsize, row);
+  if (ptr == NULL) p = c->allocf(c->allocd, NULL, 0, nsize);
+  else p = call(c, ptr, osize, nsize, row);
   if (p == NULL) return NULL;
   c->left -= (int64_t)nsize;
   c->allocs++;
@@ -443,6 +445,26 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
     if (remember(c, p, row, nsize)) ask(c, site, p, nsize, row);
   }
   return p;
+}
+
+/* The same for what is the profiler's own. */
+static __attribute__((noinline)) void *alloc_frozen(mp_ctx *c, void *ptr,
+						    size_t osize,
+						    size_t nsize)
+{
+  void *p = call(c, ptr, osize, nsize, 0);
+  if (p != NULL) c->left -= (int64_t)nsize;
+  return p;
+}
+
+/* The hook where every allocation is a sample, its stack is at hand, and an
+** object need not be known by more than its row. */
+static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  mp_ctx *c = ud;
+  if (nsize == 0) return ptr ? free_exactly(c, ptr, osize) : NULL;
+  if (c->frozen) return alloc_frozen(c, ptr, osize, nsize);
+  return alloc_exactly(c, ptr, osize, nsize, RET, FRAME);
 }
 
 /* -- The profiler's own memory ------------------------------------------- */

@@ -312,7 +312,7 @@ static void learn_sites(mp_ctx *c, const mp_vmframe *vf, int n,
     id = mp_mix(id, callee->name ? callee->namelen : UINT64_MAX);
     for (k = 0; callee->name != NULL && k < callee->namelen; k++)
       id = mp_mix(id, (uint8_t)callee->name[k]);
-    mp_vm_site(&c->vm, vf[i + 1].pc, id);
+    mp_walk_site(c->vm.walk, vf[i + 1].pc, id);
   }
 }
 
@@ -375,12 +375,11 @@ static uint32_t dumped_stack(mp_ctx *c, lua_State *L)
 
 /* jit.zone keeps its stack in the array part of its own module table. It is
 ** read through a coroutine of ours, which neither allocates nor raises. */
-static uint32_t zone_now(mp_ctx *c)
+static __attribute__((noinline)) uint32_t zone_read(mp_ctx *c)
 {
   lua_State *Z = c->anchor;
   uint32_t zone = 0;
   int i, n;
-  if (mp_vm_noarray(&c->vm, c->zonetable)) return 0;
   if (lua_type(Z, 1) != LUA_TTABLE || (n = (int)lua_objlen(Z, 1)) == 0)
     return 0;
   if (n > MP_DEPTH) n = MP_DEPTH;
@@ -410,6 +409,13 @@ static uint32_t zone_now(mp_ctx *c)
   return zone;
 }
 
+static inline uint32_t zone_now(mp_ctx *c)
+{
+  if (c->vm.proved && c->zonetable != NULL && mp_vm_noarray(c->zonetable))
+    return 0;
+  return zone_read(c);
+}
+
 /* -- Rows ---------------------------------------------------------------- */
 
 static uint32_t row_of(mp_ctx *c, uint32_t stack, uint32_t zone, int state,
@@ -434,22 +440,32 @@ static uint32_t on_top(mp_ctx *c, uint32_t stack, const char *name)
   return id == MP_NONE ? MP_NONE : mp_stacks_push(&c->stacks, stack, id);
 }
 
-static uint32_t capture(mp_ctx *c, mp_where *w, int state, uint8_t type,
-			const char *top)
+/* Row of a stack that is not in the cache. */
+static __attribute__((noinline)) uint32_t new_row(mp_ctx *c, mp_where *w,
+						  uint32_t zone, int state,
+						  uint8_t type,
+						  const char *top)
 {
-  uint32_t zone = zone_now(c), row, stack;
+  uint32_t stack;
+  mp_capture_lock(c);
+  stack = on_top(c, verified_stack(c, w), top);
+  mp_capture_unlock(c);
+  return row_of(c, stack, zone, state, type);
+}
+
+static inline uint32_t capture(mp_ctx *c, mp_where *w, int state,
+			       uint8_t type, const char *top)
+{
+  uint32_t zone = zone_now(c);
   uint64_t key = mp_mix(w->key + c->generation, (uint64_t)zone << 24 |
 			(uint64_t)(top != NULL) << 16 | (uint64_t)type << 8 |
 			(uint8_t)state);
   mp_cached *hit = &c->cache[key & c->cachemask];
-  if (hit->key == key && hit->row != 0) return hit->row;
-  mp_capture_lock(c);
-  stack = on_top(c, verified_stack(c, w), top);
-  mp_capture_unlock(c);
-  row = row_of(c, stack, zone, state, type);
-  hit->key = key;
-  hit->row = row;
-  return row;
+  if (hit->key != key || hit->row == 0) {
+    hit->row = new_row(c, w, zone, state, type, top);
+    hit->key = key;
+  }
+  return hit->row;
 }
 
 uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state)
@@ -495,6 +511,6 @@ uint32_t mp_capture_freeing(mp_ctx *c)
 void mp_capture_forget(mp_ctx *c)
 {
   c->generation++;
-  mp_vm_forget(&c->vm);
+  mp_walk_forget(c->vm.walk);
   mp_map_clear(&c->frames);
 }

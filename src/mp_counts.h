@@ -66,7 +66,7 @@ static inline void mp_counts_alloc(mp_counts *c, uint32_t row, double objects,
 				   size_t size)
 {
   mp_row *r = mp_counts_touch(c, row);
-  double bytes = objects * (double)size;
+  double bytes = objects * (double)(int64_t)size;
   r->alloc_objects += objects;
   r->alloc_bytes += bytes;
   r->inuse_objects += objects;
@@ -78,7 +78,7 @@ static inline void mp_counts_freed(mp_counts *c, uint32_t row, double objects,
 {
   mp_row *r = mp_counts_touch(c, row);
   r->inuse_objects -= objects;
-  r->inuse_bytes -= objects * (double)size;
+  r->inuse_bytes -= objects * (double)(int64_t)size;
 }
 
 /* What was counted as allocated in one row belongs into another one. */

@@ -11,6 +11,7 @@
 #ifndef MP_LAYOUT_H
 #define MP_LAYOUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #if defined(__x86_64__) && !defined(__ILP32__)
@@ -118,6 +119,35 @@ enum {				/* Kinds of frame links. */
 static inline uint8_t obj_gct(const void *o)
 {
   return AT(uint8_t, o, OBJ_GCT);
+}
+
+/* A function in a frame: the prototype of a Lua function, or NULL. */
+static inline const char *func_proto(const char *fn)
+{
+  return AT(uint8_t, fn, FUNC_FFID) ? NULL :
+	 AT(const char *, fn, FUNC_PC) - PT_BC;
+}
+
+/* Equal for equal functions; closures of one prototype are equal. */
+static inline uint64_t func_id(const char *fn)
+{
+  uint8_t ffid = AT(uint8_t, fn, FUNC_FFID);
+  if (ffid == 0) return AT(uint64_t, fn, FUNC_PC);
+  return AT(uint64_t, fn, FUNC_C) ^ (uint64_t)ffid << 56;
+}
+
+static inline bool is_lua(slot v)
+{
+  return TAG(v) == TAGFUNC && AT(uint8_t, PTR(v), FUNC_FFID) == 0;
+}
+
+/* The slot of the link of the frame below. */
+static inline slot *frame_prev(slot *frame)
+{
+  uint64_t link = *frame;
+  if (LINK_ISLUA(link))  /* The call instruction tells where its base is. */
+    return frame - (2 + AT(uint8_t, link, -4 + 1));
+  return (slot *)((char *)frame - LINK_DELTA(link));
 }
 
 #endif

@@ -39,7 +39,7 @@ static void ctx_free(mp_ctx *c)
   mp_map_free(&c->frames);
   free(c->samples);
   free(c->cache);
-  free(c->vm.sites);
+  free(c->vm.walk);
   free(c->options);
   free(c->luajit);
   free(c->os);
@@ -223,11 +223,11 @@ static const char *ctx_open(mp_ctx *c, lua_State *L, int nouts, char *buf,
   *err = ENOMEM;
   c->cache = calloc(slots, sizeof(*c->cache));
   c->cachemask = slots - 1;
-  c->vm.sites = calloc(MP_VM_SITES, sizeof(*c->vm.sites));
+  c->vm.walk = calloc(1, sizeof(*c->vm.walk));
   c->cwd = getcwd(NULL, 0);
   if (c->cwd == NULL) c->cwd = strdup("/");
   if (!mp_live_init(&c->live, c->exact) || c->options == NULL ||
-      c->cache == NULL || c->vm.sites == NULL || c->cwd == NULL ||
+      c->cache == NULL || c->vm.walk == NULL || c->cwd == NULL ||
       !mp_capture_open(c))
     return "not enough memory";
   msg = open_outputs(c, L, nouts, buf, n, err);

@@ -138,12 +138,10 @@ static void set_last(mp_live *l, uint64_t page, mp_leaf *leaf)
 }
 
 /* The leaf of a page, made if there is none. NULL: no memory. */
-static mp_leaf *leaf_get(mp_live *l, uint64_t page)
+static __attribute__((noinline)) mp_leaf *leaf_get(mp_live *l, uint64_t page)
 {
-  mp_leaf *leaf = last_leaf(l, page);
-  mp_leafslot *slot;
-  if (leaf != NULL) return leaf;
-  slot = find_slot(l, page);
+  mp_leafslot *slot = find_slot(l, page);
+  mp_leaf *leaf;
   if (slot->leaf == NULL) {
     if (l->npages >= l->mask / 2) {
       if (!set_slots(l, (l->mask + 1) * 2)) return NULL;
@@ -210,9 +208,11 @@ void mp_live_watch(mp_live *l, const void *addr)
 
 uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)
 {
-  mp_leaf *leaf = leaf_get(l, page_of(l, addr));
+  uint64_t page = page_of(l, addr);
+  mp_leaf *leaf = last_leaf(l, page);
   uint32_t *cell, old;
-  if (leaf == NULL) return MP_LIVE_NOMEM;
+  if (leaf == NULL && (leaf = leaf_get(l, page)) == NULL)
+    return MP_LIVE_NOMEM;
   cell = cell_of(l, leaf, addr);
   old = *cell;
   *cell = id;
@@ -224,16 +224,20 @@ uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)
   return old;
 }
 
+/* The leaf of a page, or NULL: there is none. */
+static __attribute__((noinline)) mp_leaf *leaf_find(mp_live *l, uint64_t page)
+{
+  mp_leaf *leaf = find_slot(l, page)->leaf;
+  if (leaf != NULL) set_last(l, page, leaf);
+  return leaf;
+}
+
 uint32_t mp_live_find(mp_live *l, const void *addr)
 {
   uint64_t page = page_of(l, addr);
   mp_leaf *leaf = last_leaf(l, page);
   uint32_t *cell, id;
-  if (leaf == NULL) {
-    leaf = find_slot(l, page)->leaf;
-    if (leaf == NULL) return 0;
-    set_last(l, page, leaf);
-  }
+  if (leaf == NULL && (leaf = leaf_find(l, page)) == NULL) return 0;
   cell = cell_of(l, leaf, addr);
   id = *cell;
   if (id == 0) return 0;

@@ -43,11 +43,6 @@ bool mp_vm_readable(const void *p)
   return peek(&c, p, 1);
 }
 
-bool mp_vm_noarray(const mp_vm *vm, const void *table)
-{
-  return vm->proved && table != NULL && AT(uint32_t, table, TAB_ASIZE) == 0;
-}
-
 /* -- The running thread and the VM state --------------------------------- */
 
 static int32_t vm_state(const mp_vm *vm)
@@ -69,7 +64,7 @@ bool mp_vm_ontrace(const mp_vm *vm)
 
 bool mp_vm_collecting(const mp_vm *vm) { return vm_state(vm) == VM_GC; }
 
-static lua_State *running_thread(mp_vm *vm)
+static inline lua_State *running_thread(mp_vm *vm)
 {
   char *L = AT(char *, vm->g, vm->curl), *cf;
   if (L == NULL || ((uintptr_t)L & 7) || obj_gct(L) != GCT_THREAD ||
@@ -104,39 +99,10 @@ static const char *top_cframe(lua_State *L, bool compiling)
 
 /* -- Frames -------------------------------------------------------------- */
 
-/* A function in a frame: the prototype of a Lua function, or NULL. */
-static const char *func_proto(const char *fn)
-{
-  return AT(uint8_t, fn, FUNC_FFID) ? NULL :
-	 AT(const char *, fn, FUNC_PC) - PT_BC;
-}
-
-/* Equal for equal functions; closures of one prototype are equal. */
-static uint64_t func_id(const char *fn)
-{
-  uint8_t ffid = AT(uint8_t, fn, FUNC_FFID);
-  if (ffid == 0) return AT(uint64_t, fn, FUNC_PC);
-  return AT(uint64_t, fn, FUNC_C) ^ (uint64_t)ffid << 56;
-}
-
-static bool is_lua(slot v)
-{
-  return TAG(v) == TAGFUNC && AT(uint8_t, PTR(v), FUNC_FFID) == 0;
-}
-
 static bool proto_has(const char *pt, uint64_t pc)
 {
   uint64_t ofs = pc - (uint64_t)(uintptr_t)(pt + PT_BC) - 4;
   return ofs < (uint64_t)AT(uint32_t, pt, PT_SIZEBC) * 4 && (ofs & 3) == 0;
-}
-
-/* The slot of the link of the frame below. */
-static slot *frame_prev(slot *frame)
-{
-  uint64_t link = *frame;
-  if (LINK_ISLUA(link))  /* The call instruction tells where its base is. */
-    return frame - (2 + AT(uint8_t, link, -4 + 1));
-  return (slot *)((char *)frame - LINK_DELTA(link));
 }
 
 static bool func_valid(slot v)
@@ -148,9 +114,7 @@ static bool func_valid(slot v)
   return obj_gct(func_proto(fn)) == GCT_PROTO;
 }
 
-/* PC of a Lua function that was left by something else than a Lua call: it is
-** saved in the C frame that was running it. f: the frame of the top. */
-static uint64_t cframe_pc(lua_State *L, slot *f, slot *nextframe)
+uint64_t mp_vm_cframe_pc(lua_State *L, slot *f, slot *nextframe)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
   slot *stack = AT(slot *, L, L_STACK);
@@ -180,7 +144,7 @@ static uint64_t frame_pc(lua_State *L, slot *next)
   if (next == NULL) return top_pc(CF_RAW(AT(void *, L, L_CFRAME)));
   if (LINK_ISLUA(*next)) return *next;
   if (LINK_ISCONT(*next)) return next[-2];
-  return cframe_pc(L, AT(slot *, L, L_BASE) - 1, next);
+  return mp_vm_cframe_pc(L, AT(slot *, L, L_BASE) - 1, next);
 }
 
 /* -- Where a thread is --------------------------------------------------- */
@@ -250,22 +214,31 @@ static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
   return _URC_NO_REASON;
 }
 
-/* The trace whose machine code called the C function that we are in, and the
-** address it will return to. While the collector runs, the trace's number is
-** not at hand. */
-static const char *running_trace(mp_vm *vm, lua_State *L, int32_t n,
-				 uint64_t *ret)
+/* The same by looking for the trace array, or at all the frames. */
+static __attribute__((noinline)) const char *search_trace(mp_vm *vm,
+							  lua_State *L,
+							  int32_t n,
+							  uint64_t *ret)
 {
   unwound u = { vm, NULL, 0 };
   if (n > 0 && vm->traces == 0) find_traces(vm, L, (uint32_t)n);
   if (vm->traces == 0) return NULL;
-  if (n > 0) {
-    const char *T = trace_get(vm, (uint32_t)n);
-    if (T != NULL && trace_has(T, *ret = trace_ret(L, T))) return T;
-  }
   _Unwind_Backtrace(unwind_step, &u);
   *ret = u.ret;
   return u.trace;
+}
+
+/* The trace whose machine code called the C function that we are in, and the
+** address it will return to. While the collector runs, the trace's number is
+** not at hand. */
+static inline const char *running_trace(mp_vm *vm, lua_State *L, int32_t n,
+					uint64_t *ret)
+{
+  if (n > 0 && vm->traces != 0) {
+    const char *T = trace_get(vm, (uint32_t)n);
+    if (T != NULL && trace_has(T, *ret = trace_ret(L, T))) return T;
+  }
+  return search_trace(vm, L, n, ret);
 }
 
 static const char *trace_snap(const char *T, uint32_t i)
@@ -302,7 +275,8 @@ static uint64_t snap_pc(const char *T, const char *snap, uint32_t *baseofs)
 /* A trace is being left: its number and the exit's are two neighbouring
 ** words behind the trace array; the snapshot of that exit holds the PC that
 ** the VM has just saved. Objects that the compiler sank are allocated now. */
-static bool exit_snap(const mp_vm *vm, mp_where *w, uint64_t pc)
+static __attribute__((noinline))
+bool exit_snap(const mp_vm *vm, mp_where *w, uint64_t pc)
 {
   uint32_t ofs;
   if (vm->traces == 0) return false;
@@ -322,7 +296,8 @@ static bool exit_snap(const mp_vm *vm, mp_where *w, uint64_t pc)
   return false;
 }
 
-static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
+static inline __attribute__((always_inline))
+bool where(mp_vm *vm, lua_State *L, mp_where *w)
 {
   slot *jbase = AT(slot *, vm->g, vm->curl + 8);
   int32_t st = vm_state(vm);
@@ -344,68 +319,19 @@ static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
   return w->base > AT(slot *, L, L_STACK) + 2;
 }
 
-static mp_vmsite *site_slot(const mp_vm *vm, uint64_t pc)
-{
-  return &vm->sites[pc >> 2 & (MP_VM_SITES - 1)];
-}
-
-void mp_vm_site(mp_vm *vm, uint64_t pc, uint64_t id)
-{
-  *site_slot(vm, pc) = (mp_vmsite){ pc, id };
-}
-
-void mp_vm_forget(mp_vm *vm)
-{
-  memset(vm->sites, 0, MP_VM_SITES * sizeof(*vm->sites));
-}
-
-/* One more word of a key: a polynomial, cheap because it waits for nothing
-** but the multiplication before. */
-static uint64_t key_word(uint64_t h, uint64_t w)
-{
-  return (h + w) * UINT64_C(0xd1342543de82ef95);
-}
-
-/* The frame whose link is no PC. Returns the frame below it. */
-static slot *key_other(const mp_where *w, slot *f, uint64_t *h)
-{
-  slot *below = (slot *)((char *)f - LINK_DELTA(*f));
-  if (LINK_ISCONT(*f))
-    *h = key_word(*h, f[-2]);
-  else if (LINK_ISC(*f) && below > AT(slot *, w->L, L_STACK) + 1 &&
-	   is_lua(below[-1]))
-    *h = key_word(*h, cframe_pc(w->L, w->base - 1, f));
-  return below;
-}
-
-/* A function is known by the link of the frame above it, if that is a PC; so
-** only the top function and those that called through C are looked at. */
+/* The key of all that a stack depends on. */
 static inline uint64_t key_of(const mp_vm *vm, const mp_where *w)
 {
-  slot *bot = AT(slot *, w->L, L_STACK) + 1, *f = w->base - 1;
-  uint64_t h = key_word(w->pc + w->lost, (uint64_t)(uintptr_t)w->trace);
-  bool look = true;
-  int n;
-  for (n = 0; f > bot && n < MP_DEPTH; n++) {
-    uint64_t link = *f;
-    if (look && TAG(f[-1]) == TAGFUNC) h = key_word(h, func_id(PTR(f[-1])));
-    if (LINK_ISLUA(link)) {
-      const mp_vmsite *s = site_slot(vm, link);
-      f -= 2 + AT(uint8_t, link, -4 + 1);
-      h = key_word(h, s->pc == link ? s->id : link);
-      look = false;
-    } else {
-      h = key_word(h, link);
-      f = key_other(w, f, &h);
-      look = true;
-    }
-  }
-  return mp_mix(h, f > bot);
+  slot *top = w->base - 1;
+  uint64_t key = mp_walk_key(vm->walk, w->L, top);
+  if (TAG(top[-1]) == TAGFUNC) key = mp_mix(key, func_id(PTR(top[-1])));
+  return mp_mix(key, (w->pc + w->lost) ^ (uint64_t)(uintptr_t)w->trace << 16);
 }
 
 bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w)
 {
   if (!where(vm, L, w)) return false;
+  mp_walk_collected(vm->walk);  /* Without a hook nobody tells. */
   w->key = key_of(vm, w);
   return true;
 }
@@ -917,13 +843,6 @@ bool mp_vm_ontrace(const mp_vm *vm) { (void)vm; return false; }
 
 bool mp_vm_collecting(const mp_vm *vm) { (void)vm; return false; }
 
-void mp_vm_site(mp_vm *vm, uint64_t pc, uint64_t id)
-{
-  (void)vm; (void)pc; (void)id;
-}
-
-void mp_vm_forget(mp_vm *vm) { (void)vm; }
-
 int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *f, bool *more)
 {
   (void)vm; (void)w; (void)f; (void)more;
@@ -931,12 +850,6 @@ int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *f, bool *more)
 }
 
 bool mp_vm_readable(const void *p) { (void)p; return false; }
-
-bool mp_vm_noarray(const mp_vm *vm, const void *table)
-{
-  (void)vm; (void)table;
-  return false;
-}
 
 const char *mp_vm_dump(const mp_vm *vm, const mp_where *w, const char *fmt,
 		       int depth, size_t *len)

@@ -2,12 +2,11 @@
 ** What LuaJIT does not tell through its API: the running thread, the VM
 ** state, and the frames of a stack, inside compiled code too.
 **
-** mp_vm.c and mp_type.c are the only files that know LuaJIT's internal layout
-** (mp_layout.h). The layout is
-** proved on the running VM by mp_vm_prove before any of it is used; each
-** frame is verified again before it is followed. Where the proof fails
-** nothing here may be used, and the allocation sampler has to wait for the
-** VM's own safepoints (see mp_alloc.c).
+** mp_vm.c, mp_walk.c and mp_type.c are the only files that know LuaJIT's
+** internal layout (mp_layout.h). The layout is proved on the running VM by
+** mp_vm_prove before any of it is used; each frame is verified again before
+** it is followed. Where the proof fails nothing here may be used, and the
+** allocation sampler has to wait for the VM's own safepoints (see mp_alloc.c).
 */
 #ifndef MP_VM_H
 #define MP_VM_H
@@ -16,18 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mp_walk.h"
+
 #include "lua.h"
-
-#define MP_DEPTH 100		/* Frames kept of a stack, from the top. */
-
-/* A call, as far as it matters for what a report shows: calls that differ in
-** neither the line nor the callee's name have one id. */
-#define MP_VM_SITES 1024	/* A power of two. */
-
-typedef struct mp_vmsite {
-  uint64_t pc;			/* Return address: a PC, or 0. */
-  uint64_t id;
-} mp_vmsite;
 
 typedef struct mp_vm {
   char *g;			/* LuaJIT's global_State. */
@@ -38,7 +28,7 @@ typedef struct mp_vm {
   uint32_t curl;		/* Offset of cur_L in the global state. */
   uint32_t vmstate;		/* Offset of vmstate. */
   uint32_t traces;		/* Offset of the trace array; 0: not met yet. */
-  mp_vmsite *sites;		/* MP_VM_SITES calls, by PC; the owner's. */
+  mp_walk *walk;		/* The owner's: see mp_walk.h. */
 } mp_vm;
 
 /* One frame as it was verified, enough to recognise it and to name it. */
@@ -81,13 +71,6 @@ bool mp_vm_ontrace(const mp_vm *vm);
 /* Whether the collector is at work, not the program. */
 bool mp_vm_collecting(const mp_vm *vm);
 
-/* Makes known that the call that returns to pc has that id. Recursion through
-** several calls on one line then has as many keys as it has depths. */
-void mp_vm_site(mp_vm *vm, uint64_t pc, uint64_t id);
-
-/* Prototypes were freed: no PC means what it meant. */
-void mp_vm_forget(mp_vm *vm);
-
 /* Verifies the frames, top first, into f[MP_DEPTH]; *more tells whether there
 ** are others below. Returns their number, or -1: the stack cannot be read. */
 int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *f, bool *more);
@@ -95,8 +78,10 @@ int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *f, bool *more);
 /* Whether there is memory at p: asks the kernel. */
 bool mp_vm_readable(const void *p);
 
-/* Whether a table is known to have an empty array part. */
-bool mp_vm_noarray(const mp_vm *vm, const void *table);
+/* PC of the Lua function below the frame `next`, if it was left by something
+** else than a Lua call: it is saved in the C frame that was running it. f:
+** the frame of the top. */
+uint64_t mp_vm_cframe_pc(lua_State *L, uint64_t *f, uint64_t *next);
 
 /* luaJIT_profile_dumpstack over the frames that mp_vm_frames verified, on a
 ** trace too. The caller holds the dump lock (mp_capture.c). */
@@ -131,13 +116,20 @@ static inline char mp_vm_phase(const mp_vm *vm)
   return state <= 5 ? "pmmssf"[state] : '?';
 }
 
+/* Whether a table has an empty array part. */
+static inline bool mp_vm_noarray(const void *table)
+{
+  return *(const uint32_t *)((const char *)table + 48) == 0;
+}
+
 /* Threads, prototypes and traces are at least that large. */
 #define MP_VM_LARGE	96
 
 /* Whether such a block may be one of these: by an object's type. */
 static inline bool mp_vm_watched(const void *block)
 {
-  return 0x2c0u >> (((const uint8_t *)block)[9] & 31) & 1;
+  uint8_t type = ((const uint8_t *)block)[9];
+  return type < 16 && (0x2c0u >> type & 1);
 }
 
 /* The thread at `block` is being freed: do not look at it again. */

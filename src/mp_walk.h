@@ -1,0 +1,59 @@
+/*
+** A stack's key: equal for equal stacks, made of its raw words.
+**
+** From one allocation to the next little of a stack changes. So the frames
+** met last are kept, lowest first, each with the key of all that is from it
+** downward: those whose words are still what they were need not be walked
+** again.
+*/
+#ifndef MP_WALK_H
+#define MP_WALK_H
+
+#include <stdint.h>
+
+#include "lua.h"
+
+#define MP_DEPTH 100		/* Frames kept of a stack, from the top. */
+#define MP_WALK_SITES 1024	/* A power of two. */
+
+/* A call, as far as it matters for what a report shows: calls that differ in
+** neither the line nor the callee's name have one id. */
+typedef struct mp_callsite {
+  uint64_t pc;			/* Return address: a PC, or 0. */
+  uint64_t id;
+} mp_callsite;
+
+/* A frame that was met, by the words that make it what it is. */
+typedef struct mp_level {
+  uint64_t *frame;		/* Where its link is. */
+  uint64_t link;		/* What the link was. */
+  uint64_t *below;		/* Where the function below it is, if the link */
+  uint64_t func;		/* does not tell it; and what that was. */
+  uint64_t cont;		/* The word below a continuation's function. */
+  uint64_t key;			/* Of this frame and all under it. */
+} mp_level;
+
+typedef struct mp_walk {
+  lua_State *L;			/* The thread that was walked last, */
+  uint64_t *stack;		/* and where its stack was. */
+  int n;			/* Frames met. */
+  mp_level levels[MP_DEPTH];	/* The lowest first. */
+  uint64_t *fresh[MP_DEPTH];	/* Frames of a walk under way, top first. */
+  mp_callsite sites[MP_WALK_SITES];  /* By PC. */
+} mp_walk;
+
+/* Key of the frames from the one whose link is at `top` downward, MP_DEPTH of
+** them at most. */
+uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top);
+
+/* Functions were collected: others may lie where they were. */
+static inline void mp_walk_collected(mp_walk *k) { k->n = 0; }
+
+/* Makes known that the call that returns to pc has that id. Recursion through
+** several calls on one line then has as many keys as it has depths. */
+void mp_walk_site(mp_walk *k, uint64_t pc, uint64_t id);
+
+/* Prototypes were freed: no PC means what it meant. */
+void mp_walk_forget(mp_walk *k);
+
+#endif
