@@ -71,7 +71,7 @@ static bool set_slots(mp_live *l, uint32_t n)
 bool mp_live_init(mp_live *l, bool dense)
 {
   memset(l, 0, sizeof(*l));
-  if (dense) memset(l->filter, 255, sizeof(l->filter));
+  if (dense) memset(l->hashes, 255, sizeof(l->hashes));
   l->bits = dense ? PAGE_DENSE : PAGE_SPARSE;
   return set_slots(l, SLOTS_MIN);
 }
@@ -187,21 +187,21 @@ static void leaf_drop(mp_live *l, uint64_t page, mp_leaf *leaf)
 /* In a dense table it always says "maybe", and is left alone. */
 static bool filters(const mp_live *l) { return l->bits != PAGE_DENSE; }
 
-static void filter_add(mp_live *l, uint32_t h)
+static void filter_add(mp_live *l, const void *addr)
 {
-  l->filter[h >> 3] |= (uint8_t)(1u << (h & 7));
-  if (l->hashes[h] < 255) l->hashes[h]++;
+  uint8_t *n = &l->hashes[mp_live_hash(addr)];
+  if (*n < 255) ++*n;
 }
 
-static void filter_remove(mp_live *l, uint32_t h)
+static void filter_remove(mp_live *l, const void *addr)
 {
-  if (l->hashes[h] < 255 && --l->hashes[h] == 0)
-    l->filter[h >> 3] &= (uint8_t)~(1u << (h & 7));
+  uint8_t *n = &l->hashes[mp_live_hash(addr)];
+  if (*n < 255) --*n;
 }
 
 void mp_live_watch(mp_live *l, const void *addr)
 {
-  if (filters(l)) filter_add(l, mp_live_hash(addr));  /* Never removed. */
+  if (filters(l)) filter_add(l, addr);  /* Never removed. */
 }
 
 /* -- Objects ------------------------------------------------------------- */
@@ -219,7 +219,7 @@ uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)
   if (old == 0) {
     leaf->count++;
     l->count++;
-    if (filters(l)) filter_add(l, mp_live_hash(addr));
+    if (filters(l)) filter_add(l, addr);
   }
   return old;
 }
@@ -242,7 +242,7 @@ uint32_t mp_live_find(mp_live *l, const void *addr)
   id = *cell;
   if (id == 0) return 0;
   *cell = 0;
-  if (filters(l)) filter_remove(l, mp_live_hash(addr));
+  if (filters(l)) filter_remove(l, addr);
   l->count--;
   if (--leaf->count == 0) leaf_drop(l, page, leaf);
   return id;

@@ -2,9 +2,9 @@
 ** Address -> number of a sampled object that is still alive.
 **
 ** Every free of the profiled program asks mp_live_take, so the answer "not
-** sampled" must cost next to nothing: a filter of 64 Kbit, small enough to
-** stay in the first cache, gives it in nearly every case. A bit is set while
-** any sampled object has that hash, by a count that only samples touch.
+** sampled" must cost next to nothing: a filter gives it in nearly every case,
+** which counts the sampled objects by some bits of their address. What lies
+** close together in the heap lies close together there.
 **
 ** When every object is sampled the cells must lie as close together as the
 ** objects do. So the table is grouped by page: a hash table from page number
@@ -37,7 +37,6 @@ typedef struct mp_leafslot {
 } mp_leafslot;
 
 typedef struct mp_live {
-  uint8_t filter[MP_LIVE_HASHES / 8];  /* A bit for each hash in use. */
   uint8_t hashes[MP_LIVE_HASHES];  /* Objects with it; 255: for ever. */
   mp_leafslot last[MP_LIVE_LAST];  /* Pages looked for last, by number. */
   mp_leafslot *slots;		/* The hash table. */
@@ -50,18 +49,16 @@ typedef struct mp_live {
   size_t nslabs, slabbytes;
 } mp_live;
 
-/* The top 16 bits of a product: objects are 16 bytes apart or more. */
+/* Objects are 16 bytes apart or more. */
 static inline uint32_t mp_live_hash(const void *addr)
 {
-  uint64_t cell = (uint64_t)(uintptr_t)addr >> 4;
-  return (uint32_t)((cell * UINT64_C(0x9e3779b97f4a7c15)) >> 48);
+  return (uint32_t)((uintptr_t)addr >> 4) & (MP_LIVE_HASHES - 1);
 }
 
 /* Whether the object at addr may be in the table. */
 static inline bool mp_live_may(const mp_live *l, const void *addr)
 {
-  uint32_t h = mp_live_hash(addr);
-  return l->filter[h >> 3] >> (h & 7) & 1;
+  return l->hashes[mp_live_hash(addr)] != 0;
 }
 
 /* mp_live_take where the filter does not say "not sampled" at once. */
