@@ -246,6 +246,11 @@ void mp_end_by_signal(bool safepoint);	/* Reports, then dies of it. */
 void mp_end_fail(void);		/* The process is to exit with status 3. */
 void mp_ctx_note(mp_ctx *c, const char *text);
 
+/* -- mp_lib.c: the module -- */
+
+/* What a function returns that failed: nil, a message, an errno value. */
+int mp_fail(lua_State *L, const char *msg, int err);
+
 /* -- mp_snapshot.c -- */
 
 /* Pushes the profile as one table. Raises Lua errors: out of memory. */

@@ -93,7 +93,7 @@ static int guard_gc(lua_State *L)
 
 /* -- Start --------------------------------------------------------------- */
 
-static int fail(lua_State *L, const char *msg, int err)
+int mp_fail(lua_State *L, const char *msg, int err)
 {
   lua_pushnil(L);
   lua_pushstring(L, msg);
@@ -298,12 +298,12 @@ static int core_start(lua_State *L)
   for (i = 0; i < nouts; i++) luaL_optstring(L, i + 2, NULL);
   if ((c = ctx_get(L)) != NULL) {
     if (c->pid == getpid())
-      return fail(L, "the profiler is already running", EALREADY);
+      return mp_fail(L, "the profiler is already running", EALREADY);
     ctx_end(c, L, buf, sizeof(buf));  /* It is the parent's. */
   }
   guard = make_guard(L);
   if ((c = ctx_new(L)) == NULL)
-    return fail(L, "not enough memory", ENOMEM);
+    return mp_fail(L, "not enough memory", ENOMEM);
   mp_vm_prove(&c->vm, L, core_start);
   msg = ctx_open(c, L, nouts, buf, sizeof(buf), &err);
   if (msg == NULL) msg = started_within(L, &err);
@@ -319,7 +319,7 @@ static int core_start(lua_State *L)
   if (msg != NULL) {
     lua_pushstring(L, msg);
     ctx_free(c);
-    return fail(L, lua_tostring(L, -1), err);
+    return mp_fail(L, lua_tostring(L, -1), err);
   }
   *guard = c;
   mp_point_begin(c);
@@ -345,9 +345,9 @@ static int core_stop(lua_State *L)
   mp_ctx *c = running(L), **guard;
   char msg[512];
   int err;
-  if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
+  if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   if (c->busy)
-    return fail(L, "the profiler cannot be stopped by a finalizer that runs "
+    return mp_fail(L, "the profiler cannot be stopped by a finalizer that runs "
 		   "inside of it", EBUSY);
   mp_leaks_collect(c, L);  /* Finalizers may call us: still the guard's. */
   lua_pushlightuserdata(L, &guard_key);
@@ -355,7 +355,7 @@ static int core_stop(lua_State *L)
   guard = lua_touserdata(L, -1);
   *guard = NULL;
   err = ctx_end(c, L, msg, sizeof(msg));
-  if (err != 0) return fail(L, msg, err);
+  if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, 1);
   return 1;
 }
@@ -367,7 +367,7 @@ static int core_report(lua_State *L)
   mp_ctx *c = running(L);
   char msg[512];
   int err, i = 2;
-  if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
+  if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   do {
     const char *name = luaL_optstring(L, i, NULL);
     mp_output out;
@@ -378,7 +378,7 @@ static int core_report(lua_State *L)
       snprintf(msg, sizeof(msg), "cannot open '%s' for the report: %s", name,
 	       strerror(err));
     mp_output_close(&out);
-    if (err != 0) return fail(L, msg, err);
+    if (err != 0) return mp_fail(L, msg, err);
   } while (++i <= lua_gettop(L));
   lua_pushboolean(L, 1);
   return 1;
@@ -396,7 +396,7 @@ static int core_snapshot(lua_State *L)
   mp_ctx *c = running(L);
   bool busy, frozen;
   int err;
-  if (c == NULL) return fail(L, "the profiler is not running", ESRCH);
+  if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   busy = c->busy;
   frozen = c->frozen;  /* By a snapshot that a finalizer came into. */
   c->busy = true;

@@ -173,27 +173,18 @@ static int copy_options(lua_State *L)
   return 2;
 }
 
-/* Pushes nil, a message and an error number. */
-static int fail(lua_State *L, const char *msg, int err)
-{
-  lua_pushnil(L);
-  lua_pushstring(L, msg);
-  lua_pushinteger(L, err);
-  return 3;
-}
-
 int mp_report_options(lua_State *L)
 {
   lua_State *R = new_state();
   char buf[256];
   int err;
-  if (R == NULL) return fail(L, "not enough memory", ENOMEM);
+  if (R == NULL) return mp_fail(L, "not enough memory", ENOMEM);
   lua_pushcfunction(R, call_setup);
   lua_pushlightuserdata(R, L);
   if (lua_pcall(R, 1, 2, 0) != 0) {
     not_loaded(R, buf, sizeof(buf));
     lua_close(R);
-    return fail(L, buf, EIO);
+    return mp_fail(L, buf, EIO);
   }
   lua_pushcfunction(L, copy_options);
   lua_pushlightuserdata(L, R);

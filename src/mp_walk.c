@@ -48,9 +48,9 @@ static int unchanged(const mp_walk *k, lua_State *L, slot *bottom, slot *top)
   for (i = 0; i < k->n; i++) {
     const mp_level *l = &k->levels[i];
     if (l->frame > top || *l->frame != l->link) break;
-    if (l->below != NULL &&
-	(*l->below != l->func || (l->cont != 0 && l->frame[-2] != l->cont)))
-      break;
+    if (LINK_ISLUA(l->link)) continue;
+    if (*l->below != l->func) break;
+    if (LINK_ISCONT(l->link) && l->frame[-2] != l->cont) break;
   }
   return i;
 }
@@ -61,6 +61,8 @@ static uint64_t describe(mp_level *l, lua_State *L, slot *bottom, slot *top)
   slot *below = frame_prev(l->frame);
   uint64_t h = key_word(0, l->link);
   if (LINK_ISCONT(l->link)) h = key_word(h, l->cont = l->frame[-2]);
+  l->below = l->frame;  /* If there is no function, there is nothing more. */
+  l->func = l->link;
   if (below <= bottom || TAG(below[-1]) != TAGFUNC) return h;
   l->below = below - 1;
   l->func = below[-1];

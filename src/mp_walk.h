@@ -26,10 +26,10 @@ typedef struct mp_callsite {
 /* A frame that was met, by the words that make it what it is. */
 typedef struct mp_level {
   uint64_t *frame;		/* Where its link is. */
-  uint64_t link;		/* What the link was. */
-  uint64_t *below;		/* Where the function below it is, if the link */
-  uint64_t func;		/* does not tell it; and what that was. */
-  uint64_t cont;		/* The word below a continuation's function. */
+  uint64_t link;		/* What the link was. If that is no PC: */
+  uint64_t *below;		/* where the function below it is, */
+  uint64_t func;		/* what that was, */
+  uint64_t cont;		/* and the PC of a continuation. */
   uint64_t key;			/* Of this frame and all under it. */
 } mp_level;
 
