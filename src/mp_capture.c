@@ -511,6 +511,6 @@ uint32_t mp_capture_freeing(mp_ctx *c)
 void mp_capture_forget(mp_ctx *c)
 {
   c->generation++;
-  mp_walk_forget(c->vm.walk);
+  mp_vm_forget(&c->vm);
   mp_map_clear(&c->frames);
 }

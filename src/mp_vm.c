@@ -64,7 +64,7 @@ bool mp_vm_ontrace(const mp_vm *vm)
 
 bool mp_vm_collecting(const mp_vm *vm) { return vm_state(vm) == VM_GC; }
 
-static inline lua_State *running_thread(mp_vm *vm)
+static lua_State *running_thread(mp_vm *vm)
 {
   char *L = AT(char *, vm->g, vm->curl), *cf;
   if (L == NULL || ((uintptr_t)L & 7) || obj_gct(L) != GCT_THREAD ||
@@ -160,11 +160,11 @@ static bool trace_has(const char *T, uint64_t pc)
   return pc - AT(uint64_t, T, TR_MCODE) <= AT(uint32_t, T, TR_SZMCODE);
 }
 
-/* The address that a C function called by the trace will return to. */
-static uint64_t trace_ret(lua_State *L, const char *T)
+/* Where the address is that a C function called by the trace returns to. */
+static const uint64_t *trace_ret(lua_State *L, const char *T)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
-  return AT(uint64_t, cf, -16 - (int)AT(uint16_t, T, TR_SPADJUST) - 8);
+  return &AT(const uint64_t, cf, -16 - (int)AT(uint16_t, T, TR_SPADJUST) - 8);
 }
 
 /* Looks for the trace array behind the global state: pointer, first free
@@ -185,7 +185,7 @@ static void find_traces(mp_vm *vm, lua_State *L, uint32_t n)
     if (!peek(&T, traces + n, sizeof(T)) || !peek(head, T, sizeof(head)))
       continue;
     if (obj_gct(head) == GCT_TRACE && AT(uint16_t, head, TR_NUMBER) == n &&
-	trace_has(head, trace_ret(L, head))) {
+	trace_has(head, *trace_ret(L, head))) {
       vm->traces = ofs;
       return;
     }
@@ -214,31 +214,52 @@ static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
   return _URC_NO_REASON;
 }
 
-/* The same by looking for the trace array, or at all the frames. */
-static __attribute__((noinline)) const char *search_trace(mp_vm *vm,
-							  lua_State *L,
-							  int32_t n,
-							  uint64_t *ret)
+/* The trace whose machine code called the C function that we are in, and the
+** address it will return to. While the collector runs, the trace's number is
+** not at hand. */
+static const char *running_trace(mp_vm *vm, lua_State *L, int32_t n,
+				 uint64_t *ret)
 {
   unwound u = { vm, NULL, 0 };
   if (n > 0 && vm->traces == 0) find_traces(vm, L, (uint32_t)n);
   if (vm->traces == 0) return NULL;
+  if (n > 0) {
+    const char *T = trace_get(vm, (uint32_t)n);
+    if (T != NULL && trace_has(T, *ret = *trace_ret(L, T))) {
+      vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, n,
+				trace_ret(L, T) };
+      return T;
+    }
+  }
   _Unwind_Backtrace(unwind_step, &u);
   *ret = u.ret;
   return u.trace;
 }
 
-/* The trace whose machine code called the C function that we are in, and the
-** address it will return to. While the collector runs, the trace's number is
-** not at hand. */
-static inline const char *running_trace(mp_vm *vm, lua_State *L, int32_t n,
-					uint64_t *ret)
+/* Whether the trace that was met last is running still, or again, and in the
+** same C frame. */
+static inline bool same_trace(const mp_vm *vm, mp_where *w)
 {
-  if (n > 0 && vm->traces != 0) {
-    const char *T = trace_get(vm, (uint32_t)n);
-    if (T != NULL && trace_has(T, *ret = trace_ret(L, T))) return T;
-  }
-  return search_trace(vm, L, n, ret);
+  const mp_met_trace *m = &vm->met;
+  slot *jbase = AT(slot *, vm->g, vm->curl + 8);
+  if (m->L == NULL || AT(lua_State *, vm->g, vm->curl) != m->L ||
+      jbase == NULL || vm_state(vm) != m->number ||
+      trace_get(vm, (uint32_t)m->number) != m->trace ||
+      AT(void *, m->L, L_CFRAME) != m->cframe || !trace_has(m->trace, *m->ret))
+    return false;
+  w->L = m->L;
+  w->trace = m->trace;
+  w->snap = NULL;
+  w->base = jbase;
+  w->pc = *m->ret;
+  w->lost = w->compiling = false;
+  return jbase > AT(slot *, m->L, L_STACK) + 2;
+}
+
+void mp_vm_forget(mp_vm *vm)
+{
+  vm->met.L = NULL;
+  mp_walk_forget(vm->walk);
 }
 
 static const char *trace_snap(const char *T, uint32_t i)
@@ -296,8 +317,7 @@ bool exit_snap(const mp_vm *vm, mp_where *w, uint64_t pc)
   return false;
 }
 
-static inline __attribute__((always_inline))
-bool where(mp_vm *vm, lua_State *L, mp_where *w)
+static bool where(mp_vm *vm, lua_State *L, mp_where *w)
 {
   slot *jbase = AT(slot *, vm->g, vm->curl + 8);
   int32_t st = vm_state(vm);
@@ -338,10 +358,13 @@ bool mp_vm_where(mp_vm *vm, lua_State *L, mp_where *w)
 
 bool mp_vm_running(mp_vm *vm, mp_where *w, int *state)
 {
-  lua_State *L = running_thread(vm);
-  *state = state_letter(vm);
-  w->L = L;
-  if (L == NULL || !where(vm, L, w)) return false;
+  *state = 'N';
+  if (!same_trace(vm, w)) {
+    lua_State *L = running_thread(vm);
+    *state = state_letter(vm);
+    w->L = L;
+    if (L == NULL || !where(vm, L, w)) return false;
+  }
   w->key = key_of(vm, w);
   return true;
 }
@@ -838,6 +861,8 @@ bool mp_vm_running(mp_vm *vm, mp_where *w, int *state)
   (void)vm; (void)w; (void)state;
   return false;
 }
+
+void mp_vm_forget(mp_vm *vm) { mp_walk_forget(vm->walk); }
 
 bool mp_vm_ontrace(const mp_vm *vm) { (void)vm; return false; }
 

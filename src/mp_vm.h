@@ -19,6 +19,15 @@
 
 #include "lua.h"
 
+/* The trace that was running when it was looked for the last time. */
+typedef struct mp_met_trace {
+  lua_State *L;			/* In this thread; NULL: none. */
+  const void *cframe;		/* That thread's C frame, as it is stored. */
+  const char *trace;		/* GCtrace, */
+  int32_t number;		/* and its number. */
+  const uint64_t *ret;		/* Where a function it calls returns to. */
+} mp_met_trace;
+
 typedef struct mp_vm {
   char *g;			/* LuaJIT's global_State. */
   bool proved;			/* The layout below may be used. */
@@ -28,6 +37,7 @@ typedef struct mp_vm {
   uint32_t curl;		/* Offset of cur_L in the global state. */
   uint32_t vmstate;		/* Offset of vmstate. */
   uint32_t traces;		/* Offset of the trace array; 0: not met yet. */
+  mp_met_trace met;
   mp_walk *walk;		/* The owner's: see mp_walk.h. */
 } mp_vm;
 
@@ -74,6 +84,9 @@ bool mp_vm_collecting(const mp_vm *vm);
 /* Verifies the frames, top first, into f[MP_DEPTH]; *more tells whether there
 ** are others below. Returns their number, or -1: the stack cannot be read. */
 int mp_vm_frames(const mp_vm *vm, mp_where *w, mp_vmframe *f, bool *more);
+
+/* Prototypes or traces were freed: forget what was known by their addresses. */
+void mp_vm_forget(mp_vm *vm);
 
 /* Whether there is memory at p: asks the kernel. */
 bool mp_vm_readable(const void *p);
@@ -136,6 +149,7 @@ static inline bool mp_vm_watched(const void *block)
 static inline void mp_vm_freeing(mp_vm *vm, const void *block)
 {
   if (block == *(void **)(vm->g + vm->curl)) vm->dead = block;
+  if (block == vm->met.L) vm->met.L = NULL;
 }
 
 #endif

@@ -67,6 +67,30 @@ for i = 1, 4000 do
 end
 ]]
 
+-- New traces get the numbers and the places of old ones.
+programs.flushed = [[
+local keep = {}
+local function one(i) local t = { i } return t end
+local function two(i)
+  local x = i * 2
+  local t = { x, i }
+  return t
+end
+local function three(i)
+  local a, b = i + 1, i - 1
+  if a > b then a = b end
+  local t = { a, b, i }
+  return t
+end
+local fs = { one, two, three }
+for round = 1, 60 do
+  jit.flush()
+  local f, g = fs[round % 3 + 1], fs[(round + round % 2) % 3 + 1]
+  for i = 1, 100 do keep[i % 9 + 1] = f(i) end
+  for i = 1, 100 do keep[i % 9 + 1] = g(i) end
+end
+]]
+
 programs.metamethods = [[
 local mt = {}
 local function new(v)
