@@ -177,7 +177,8 @@ end
 -- Strings that come up again are kept: else it depends on the collector how
 -- often they are made.
 programs.callbacks = [[
-local keep = { [10] = { "a!", "b!", "c!", "d!", "a! b! c! d!" } }
+local keep = { [10] = { "a", "b", "c", "d", "a!", "b!", "c!", "d!",
+  "a! b! c! d!", "one", "two", "three" } }
 local function compare(a, b)
   keep[1] = { a, b }
   return a < b
