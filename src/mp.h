@@ -263,7 +263,7 @@ void mp_snapshot(lua_State *L, mp_ctx *c);
 const char *mp_report_open(mp_ctx *c, lua_State *L, char *buf, size_t n);
 void mp_report_close(mp_ctx *c);
 
-/* The function options of jit.mp.core. */
+/* The function options of jit.mp.core. Raises Lua errors: out of memory. */
 int mp_report_options(lua_State *L);
 
 /* Makes the report and writes it. Returns 0, or an errno value (or -1), with

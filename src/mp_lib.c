@@ -390,37 +390,57 @@ static int make_snapshot(lua_State *L)
   return 1;
 }
 
+/* Calls the upvalue with all that is on the stack: what it allocates is ours,
+** and the profile cannot be stopped meanwhile. c: the running one, or NULL.
+** Returns how many results it left. */
+static int call_frozen(mp_ctx *c, lua_State *L)
+{
+  bool frozen = c == NULL || c->frozen;  /* By one that a finalizer came into. */
+  bool busy = c != NULL && c->busy;
+  int err;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  if (c != NULL) c->busy = true;
+  if (!frozen) mp_alloc_freeze(c);
+  err = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  if (!frozen) mp_alloc_thaw(c);
+  if (c != NULL) c->busy = busy;
+  return err != 0 ? lua_error(L) : lua_gettop(L);
+}
+
 /* snapshot() */
 static int core_snapshot(lua_State *L)
 {
   mp_ctx *c = running(L);
-  bool busy, frozen;
-  int err;
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
-  busy = c->busy;
-  frozen = c->frozen;  /* By a snapshot that a finalizer came into. */
-  c->busy = true;
-  lua_pushcfunction(L, make_snapshot);
+  lua_settop(L, 0);
   lua_pushlightuserdata(L, c);
-  if (!frozen) mp_alloc_freeze(c);
-  err = lua_pcall(L, 1, 1, 0);
-  if (!frozen) mp_alloc_thaw(c);
-  c->busy = busy;
-  return err ? lua_error(L) : 1;
+  return call_frozen(c, L);
+}
+
+/* options(options [, out...]) */
+static int core_options(lua_State *L)
+{
+  luaL_checkstring(L, 1);
+  return call_frozen(running(L), L);
 }
 
 __attribute__((visibility("default")))
 int luaopen_jit_mp_core(lua_State *L)
 {
   static const luaL_Reg functions[] = {
-    { "options", mp_report_options },
     { "start", core_start },
     { "stop", core_stop },
     { "report", core_report },
-    { "snapshot", core_snapshot },
     { NULL, NULL }
   };
   lua_newtable(L);
   luaL_register(L, NULL, functions);
+  lua_pushcfunction(L, mp_report_options);
+  lua_pushcclosure(L, core_options, 1);
+  lua_setfield(L, -2, "options");
+  lua_pushcfunction(L, make_snapshot);
+  lua_pushcclosure(L, core_snapshot, 1);
+  lua_setfield(L, -2, "snapshot");
   return 1;
 }

@@ -54,6 +54,15 @@ tap.is(mp.start("fb1", out), true, "start again")
 tap.is(mp.stop(), true, "and stop")
 tap.unlike(tap.read(out), "busy", "starts afresh")
 
+-- A report is made of the profile, not part of it.
+tap.is(mp.start("fb1", "/dev/null"), true, "start with b1")
+local function allocated() return core.snapshot().heap.alloc_objects end
+mp.report("lh", early)
+local before = allocated()
+mp.report("flhm0", early)
+tap.is(allocated(), before, "a report counts no allocation of its own")
+mp.stop()
+
 -- Snapshots add up, to the byte, with every allocation counted.
 tap.is(mp.start("fb1", "/dev/null"), true, "start with b1")
 kept = busy()
