@@ -97,6 +97,7 @@ static void push_heap(lua_State *L, mp_ctx *c)
   set_number(L, "period", c->exact ? 1 : c->period.mean);
   set_bool(L, "adaptive", c->period.adaptive);
   set_number(L, "inuse", inuse);
+  set_number(L, "inuse_samples", (double)c->live.count);
   set_number(L, "inuse_start", (double)c->inuse0);
   set_number(L, "peak", (double)c->peak);
   if (c->vm.proved) set_number(L, "gc_cycles", (double)c->cycles);

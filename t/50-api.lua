@@ -33,6 +33,7 @@ tap.like(tap.read(early), "50%-api%.lua:9", "it has the line")
 local s = core.snapshot()
 tap.is(type(s), "table", "snapshot while running")
 tap.is(s.heap.period, 1, "b1 in the snapshot")
+local sampled = s.heap.inuse_samples
 local objects, inuse = 0, 0
 for _, row in ipairs(s.rows) do
   objects = objects + row.alloc_objects
@@ -40,6 +41,8 @@ for _, row in ipairs(s.rows) do
 end
 tap.ok(objects >= 20000 and objects < 25000, "objects of the loop", objects)
 tap.ok(inuse < objects, "some of them were freed", inuse)
+-- The collector works while a snapshot is made in its VM.
+tap.ok(sampled >= inuse and sampled < objects, "samples in use", sampled)
 tap.is(tap.read(out), nil, "the file is not there until the end")
 tap.is(mp.stop(), true, "stop")
 local text = tap.read(out)

@@ -308,7 +308,7 @@ local optional = {
   info = { script = "string", luajit = "string", os = "string",
     arch = "string", options = "string", cwd = "string", pid = "number",
     started = "number", capture_why = "string", runs = "number" },
-  cpu = {}, heap = { gc_cycles = "number" }
+  cpu = {}, heap = { inuse_samples = "number", gc_cycles = "number" }
 }
 
 local function check_fields(s)

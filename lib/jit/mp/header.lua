@@ -11,20 +11,26 @@ local function percent(share)
   return s.." %"
 end
 
+local function samples(n)
+  return ("%d sample%s"):format(n, n == 1 and "" or "s")
+end
+
 local function cpu_part(p)
   local s = numbers.seconds(p.info.cpu).." CPU"
   if not p.cpu.enabled then return s end
   local rate = p.info.cpu > 0 and p.cpu.samples / p.info.cpu or 0
-  return s..(", %d samples (%.0f/s)"):format(p.cpu.samples, rate)
+  return s..(", %s (%.0f/s)"):format(samples(p.cpu.samples), rate)
 end
 
 local function heap_part(p, kib)
   local h = p.heap
-  local how = h.period <= 1 and "every allocation" or
-    ("%d samples"):format(h.samples)
-  return ("%s allocated, %s   in use %s, peak %s"):format(
-    numbers.bytes(h.alloc_bytes, kib), how, numbers.bytes(h.inuse, kib),
-    numbers.bytes(h.peak, kib))
+  local counted = h.period <= 1
+  local alloc = counted and "every allocation" or samples(h.samples)
+  local inuse = counted and "" or h.inuse_samples and
+    ", "..samples(h.inuse_samples) or ""
+  return ("%s allocated, %s   in use %s%s, peak %s"):format(
+    numbers.bytes(h.alloc_bytes, kib), alloc, numbers.bytes(h.inuse, kib),
+    inuse, numbers.bytes(h.peak, kib))
 end
 
 local function capture_part(p)

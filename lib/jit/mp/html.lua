@@ -270,8 +270,9 @@ local function facts(p, kib)
     ("%d samples (%.0f/s)"):format(p.cpu.samples, rate) or "not sampled")
   add("Allocated", numbers.bytes(h.alloc_bytes, kib), h.period <= 1 and
     "every allocation" or ("%d samples"):format(h.samples))
-  add("In use", numbers.bytes(h.inuse, kib),
-    "peak "..numbers.bytes(h.peak, kib))
+  local few = h.period > 1 and h.inuse_samples
+  add("In use", numbers.bytes(h.inuse, kib), (few and
+    ("%d samples, "):format(few) or "").."peak "..numbers.bytes(h.peak, kib))
   local n, share = h.gc_cycles, p:state_share("G")
   add("GC", n and ("%d cycle%s"):format(n, n == 1 and "" or "s") or
     "cycles not known", share and ("%.0f %% of CPU"):format(share * 100))

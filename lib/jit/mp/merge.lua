@@ -57,7 +57,7 @@ end
 local heap_sums = {
   "alloc_objects", "alloc_bytes", "free_objects", "free_bytes",
   "realloc_objects", "realloc_bytes", "realloc_freed", "samples", "dropped",
-  "inuse", "inuse_start", "peak", "gc_cycles"
+  "inuse", "inuse_samples", "inuse_start", "peak", "gc_cycles"
 }
 
 -- A value that all have, or nil.
