@@ -5,29 +5,19 @@
 local numbers = require("jit.mp.numbers")
 local profile = require("jit.mp.profile")
 
--- 99.96 % is not 100 %.
-local function percent(share)
-  local s = ("%.1f"):format(math.floor(share * 1000) / 10):gsub("%.0$", "")
-  return s.." %"
-end
-
-local function samples(n)
-  return ("%d sample%s"):format(n, n == 1 and "" or "s")
-end
-
 local function cpu_part(p)
   local s = numbers.seconds(p.info.cpu).." CPU"
   if not p.cpu.enabled then return s end
   local rate = p.info.cpu > 0 and p.cpu.samples / p.info.cpu or 0
-  return s..(", %s (%.0f/s)"):format(samples(p.cpu.samples), rate)
+  return s..(", %s (%.0f/s)"):format(numbers.samples(p.cpu.samples), rate)
 end
 
 local function heap_part(p, kib)
   local h = p.heap
   local counted = h.period <= 1
-  local alloc = counted and "every allocation" or samples(h.samples)
-  local inuse = counted and "" or h.inuse_samples and
-    ", "..samples(h.inuse_samples) or ""
+  local alloc = counted and "every allocation" or numbers.samples(h.samples)
+  local inuse = not counted and h.inuse_samples and
+    ", "..numbers.samples(h.inuse_samples) or ""
   return ("%s allocated, %s   in use %s%s, peak %s"):format(
     numbers.bytes(h.alloc_bytes, kib), alloc, numbers.bytes(h.inuse, kib),
     inuse, numbers.bytes(h.peak, kib))
@@ -37,7 +27,7 @@ local function capture_part(p)
   local s = "capture "..p.info.capture
   if p.info.capture_why then s = s.." ("..p.info.capture_why..")" end
   local share = p:line_share("alloc")
-  if share then s = s.."   with a line "..percent(share) end
+  if share then s = s.."   with a line "..numbers.percent(share) end
   return s
 end
 

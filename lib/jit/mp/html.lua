@@ -267,20 +267,19 @@ local function facts(p, kib)
   end
   local rate = p.info.cpu > 0 and p.cpu.samples / p.info.cpu or 0
   add("CPU", numbers.seconds(p.info.cpu), p.cpu.enabled and
-    ("%d samples (%.0f/s)"):format(p.cpu.samples, rate) or "not sampled")
+    ("%s (%.0f/s)"):format(numbers.samples(p.cpu.samples), rate) or
+    "not sampled")
   add("Allocated", numbers.bytes(h.alloc_bytes, kib), h.period <= 1 and
-    "every allocation" or ("%d samples"):format(h.samples))
+    "every allocation" or numbers.samples(h.samples))
   local few = h.period > 1 and h.inuse_samples
   add("In use", numbers.bytes(h.inuse, kib), (few and
-    ("%d samples, "):format(few) or "").."peak "..numbers.bytes(h.peak, kib))
+    numbers.samples(few)..", " or "").."peak "..numbers.bytes(h.peak, kib))
   local n, share = h.gc_cycles, p:state_share("G")
   add("GC", n and ("%d cycle%s"):format(n, n == 1 and "" or "s") or
     "cycles not known", share and ("%.0f %% of CPU"):format(share * 100))
   local lined = p:line_share("alloc")
-  -- 99.96 % is not 100 %.
-  local with = lined and ("with a line %s %%"):format(
-    (("%.1f"):format(floor(lined * 1000) / 10):gsub("%.0$", "")))
-  add("Capture", p.info.capture, with)
+  add("Capture", p.info.capture, lined and
+    "with a line "..numbers.percent(lined))
   if h.period <= 1 then
     add("Allocations", "exact")
   else

@@ -55,4 +55,17 @@ local function period(n)
   return ("%.3g MiB"):format(n / 1048576)
 end
 
-return { bytes = bytes, count = count, seconds = seconds, period = period }
+-- A share that is to be trusted: 99.96 % is not 100 %.
+local function percent(share)
+  local s = ("%.1f"):format(math.floor(share * 1000) / 10):gsub("%.0$", "")
+  return s.." %"
+end
+
+local function samples(n)
+  return ("%d sample%s"):format(n, n == 1 and "" or "s")
+end
+
+return {
+  bytes = bytes, count = count, seconds = seconds, period = period,
+  percent = percent, samples = samples
+}
