@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "mp_live.h"
+#include "data/live.h"
 
 #define ROUNDS	5
 #define OBJECT	48u		/* Bytes of an object. */

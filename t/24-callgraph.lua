@@ -4,10 +4,10 @@
 -- meant, MP_GOLDEN=new writes them anew.
 
 local tap = require("tap")
-local callgraph = require("jit.mp.callgraph")
-local cumulative = require("jit.mp.cumulative")
+local callgraph = require("jit.mp.text.callgraph")
+local cumulative = require("jit.mp.model.cumulative")
 local options = require("jit.mp.options")
-local profile = require("jit.mp.profile")
+local profile = require("jit.mp.model.profile")
 
 -- -- Profiles by hand --------------------------------------------------------
 

@@ -3,9 +3,9 @@
 -- and does is for a browser to tell: browser/test.mjs.
 
 local tap = require("tap")
-local html = require("jit.mp.html")
+local html = require("jit.mp.page.html")
 local options = require("jit.mp.options")
-local profile = require("jit.mp.profile")
+local profile = require("jit.mp.model.profile")
 
 -- -- A profile --------------------------------------------------------------
 
@@ -230,7 +230,7 @@ tap.is(d.strings[d.functions.module[got.frames.func[1] + 1] + 1],
 
 -- -- The header -------------------------------------------------------------
 
-local header = require("jit.mp.header")(p)
+local header = require("jit.mp.text.header")(p)
 for _, fact in ipairs(got.info.facts) do
   for i = 2, 3 do
     if fact[i] ~= "" then
@@ -361,7 +361,7 @@ tap.is(e.profiles[1].info.facts[2][2], "11.8 MiB", "KiB, MiB and GiB")
 -- -- From another directory -------------------------------------------------
 
 local program = tap.program([[
-local html = require("jit.mp.html")
+local html = require("jit.mp.page.html")
 local ffi = require("ffi")
 ffi.cdef("int chdir(const char *);")
 assert(ffi.C.chdir("/") == 0)
@@ -370,7 +370,7 @@ local snapshot = { info = { cpu = 1, capture = "exact", notes = {} },
   heap = { alloc_bytes = 0, samples = 0, dropped = 0, period = 1, inuse = 0,
     peak = 0 }, frames = {}, stacks = { parent = {}, frame = {} },
   zones = { parent = {}, name = {} }, rows = {} }
-print(#html(require("jit.mp.profile").new(snapshot), {}) > 30000)
+print(#html(require("jit.mp.model.profile").new(snapshot), {}) > 30000)
 ]])
 local r = tap.luajit(program, { dir = tap.srcdir.."/lib",
   env = { LUA_PATH = "./?.lua;;" } })

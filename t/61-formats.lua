@@ -2,13 +2,13 @@
 -- readers want, and adds up to the profile, to the last sample.
 
 local tap = require("tap")
-local export = require("jit.mp.export")
-local json = require("jit.mp.json")
-local pprof = require("jit.mp.pprof")
-local speedscope = require("jit.mp.speedscope")
-local cpuprofile = require("jit.mp.cpuprofile")
-local heapprofile = require("jit.mp.heapprofile")
-local gzip = require("jit.mp.gzip")
+local export = require("jit.mp.format.export")
+local json = require("jit.mp.format.json")
+local pprof = require("jit.mp.format.pprof")
+local speedscope = require("jit.mp.format.speedscope")
+local cpuprofile = require("jit.mp.format.cpuprofile")
+local heapprofile = require("jit.mp.format.heapprofile")
+local gzip = require("jit.mp.format.gzip")
 local profiles = require("readers.profiles")
 
 local bit = require("bit")

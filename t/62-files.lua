@@ -4,11 +4,11 @@
 
 local tap = require("tap")
 local core = require("jit.mp.core")
-local file = require("jit.mp.file")
-local merge = require("jit.mp.merge")
+local file = require("jit.mp.format.file")
+local merge = require("jit.mp.model.merge")
 local mp = require("jit.mp")
 local options = require("jit.mp.options")
-local profile = require("jit.mp.profile")
+local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
 local slow = os.getenv("MP_TEST_SLOW")
 
@@ -113,7 +113,7 @@ local mutations = {
   function(t, i) return t:sub(1, i)..("9"):rep(random(30))..t:sub(i + 1) end,
 }
 -- With a right end, so that the lines themselves are what is looked at.
-local bit, crc32 = require("bit"), require("jit.mp.crc32")
+local bit, crc32 = require("bit"), require("jit.mp.format.crc32")
 local function with_end(text)
   local body = text:gsub("end\t%d+\t%x+\n$", "")
   local _, n = body:gsub("\n", "")

@@ -3,7 +3,7 @@
 -- the comparison of their profiles names what was repaired.
 
 local tap = require("tap")
-local file = require("jit.mp.file")
+local file = require("jit.mp.format.file")
 
 local cases = {
   {

@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include "check_main.h"
-#include "mp_counts.h"
-#include "mp_mem.h"
+#include "data/counts.h"
+#include "data/mem.h"
 
 START_TEST(a_row_for_each_key)
 {

@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include "check_main.h"
-#include "mp_course.h"
-#include "mp_mem.h"
+#include "data/course.h"
+#include "data/mem.h"
 
 static mp_point point_at(double wall)
 {

@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include "check_main.h"
-#include "mp_events.h"
-#include "mp_mem.h"
+#include "data/events.h"
+#include "data/mem.h"
 
 START_TEST(equal_events_are_counted_together)
 {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "check_main.h"
-#include "mp_live.h"
-#include "mp_map.h"
-#include "mp_mem.h"
+#include "data/live.h"
+#include "data/map.h"
+#include "data/mem.h"
 
 static void *at(uint64_t addr) { return (void *)(uintptr_t)addr; }
 

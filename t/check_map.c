@@ -2,8 +2,8 @@
 #include "config.h"
 
 #include "check_main.h"
-#include "mp_map.h"
-#include "mp_mem.h"
+#include "data/map.h"
+#include "data/mem.h"
 
 #define N 20000
 

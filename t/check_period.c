@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check_main.h"
-#include "mp_period.h"
+#include "data/period.h"
 
 /* -- The draws ----------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "check_main.h"
-#include "mp_mem.h"
-#include "mp_stacks.h"
+#include "data/mem.h"
+#include "data/stacks.h"
 
 static mp_frame lua_frame(const char *name, const char *source, int line)
 {

@@ -7,8 +7,8 @@
 
 #include "check_main.h"
 
-#include "mp_vm.h"
-#include "mp_walk.h"
+#include "vm/vm.h"
+#include "vm/walk.h"
 
 #include "lauxlib.h"
 #include "lua.h"

@@ -1,10 +1,10 @@
 -- Made-up profiles, and their pages, for the browser test:
 --   luajit pages.lua DIRECTORY
 
-local html = require("jit.mp.html")
-local numbers = require("jit.mp.numbers")
+local html = require("jit.mp.page.html")
+local numbers = require("jit.mp.model.numbers")
 local options = require("jit.mp.options")
-local profile = require("jit.mp.profile")
+local profile = require("jit.mp.model.profile")
 
 local dir = assert(arg[1], "no directory for the pages")
 

@@ -5,9 +5,9 @@
 -- reader should find in them:
 --   luajit profiles.lua DIRECTORY
 
-local export = require("jit.mp.export")
-local json = require("jit.mp.json")
-local profile = require("jit.mp.profile")
+local export = require("jit.mp.format.export")
+local json = require("jit.mp.format.json")
+local profile = require("jit.mp.model.profile")
 
 local profiles = {}
 
@@ -301,15 +301,15 @@ local function write_all(dir, name, p, views)
   local base = dir.."/"..name
   for _, kind in ipairs({ "cpu", "heap", "all" }) do
     write(base.."."..kind..".pb.gz",
-      assert(require("jit.mp.pprof")(p, { pprof = kind })))
+      assert(require("jit.mp.format.pprof")(p, { pprof = kind })))
   end
   for _, format in ipairs({ "speedscope", "cpuprofile", "heapprofile" }) do
     local text = assert(require("jit.mp."..format)(p, { views = views }))
     write(base.."."..format..(format == "speedscope" and ".json" or ""), text)
   end
   write(base..".alloc.heapprofile",
-    assert(require("jit.mp.heapprofile")(p, { views = { "alloc" } })))
-  write(base..".objects.speedscope.json", assert(require("jit.mp.speedscope")(p,
+    assert(require("jit.mp.format.heapprofile")(p, { views = { "alloc" } })))
+  write(base..".objects.speedscope.json", assert(require("jit.mp.format.speedscope")(p,
     { views = { "alloc", "inuse" }, objects = true })))
   write(base..".expected.json", expected(p))
   local _, _, samples = sums(p, "cpu")

@@ -2,12 +2,12 @@
 -- A report: a profile and an option string make a text, or a file's contents.
 ----------------------------------------------------------------------------
 
-local formats = require("jit.mp.formats")
-local header = require("jit.mp.header")
+local formats = require("jit.mp.format.formats")
+local header = require("jit.mp.text.header")
 local options = require("jit.mp.options")
-local profile = require("jit.mp.profile")
+local profile = require("jit.mp.model.profile")
 
--- Renders a profile (jit.mp.profile) by parsed options.
+-- Renders a profile (jit.mp.model.profile) by parsed options.
 --   env.name   the output's name, whose suffix says the format
 --   env.width  columns of the terminal that the report goes to, if any
 -- Returns the text, or nil and a message; and the bytes that leak, where the

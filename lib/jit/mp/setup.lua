@@ -5,7 +5,7 @@
 -- nothing of it.
 ----------------------------------------------------------------------------
 
-local formats = require("jit.mp.formats")
+local formats = require("jit.mp.format.formats")
 local options = require("jit.mp.options")
 
 -- Takes an option string and the names of the outputs. Returns what the core

@@ -1,0 +1,285 @@
+----------------------------------------------------------------------------
+-- pprof's format: profile.proto in a gzip frame.
+----------------------------------------------------------------------------
+--
+-- o.pprof says which numbers a sample has: "cpu", "heap", or "all".
+--
+-- A message of protocol buffers is a sequence of fields: a tag (the field's
+-- number times 8, plus 0 for a number or 2 for bytes), and a number in base
+-- 128, low digits first, or a length and the bytes.
+--
+----------------------------------------------------------------------------
+
+local empty = require("jit.mp.model.empty")
+local gzip = require("jit.mp.format.gzip")
+local export = require("jit.mp.format.export")
+local json = require("jit.mp.format.json")
+local profile = require("jit.mp.model.profile")
+
+local char, concat, floor = string.char, table.concat, math.floor
+
+local cpu_types = {
+  { "samples", "count", view = "cpu" },
+  { "cpu", "nanoseconds", view = "cpu", time = true },
+}
+local heap_types = {
+  { "alloc_objects", "count", view = "alloc", objects = true },
+  { "alloc_space", "bytes", view = "alloc" },
+  { "inuse_objects", "count", view = "inuse", objects = true },
+  { "inuse_space", "bytes", view = "inuse" },
+}
+local types_of = { cpu = cpu_types, heap = heap_types, all = {} }
+for _, t in ipairs(cpu_types) do table.insert(types_of.all, t) end
+for _, t in ipairs(heap_types) do table.insert(types_of.all, t) end
+
+-- -- Fields -----------------------------------------------------------------
+
+-- A number from 0 to 2^63: doubles are exact enough to take it apart.
+local function varint(n)
+  if n < 128 then return char(n) end
+  local t = {}
+  while n >= 128 do
+    local low = n % 128
+    t[#t+1] = char(low + 128)
+    n = (n - low) / 128
+  end
+  t[#t+1] = char(n)
+  return concat(t)
+end
+
+-- A field with a number. 0 is what a reader takes a missing one for.
+local function num(field, n)
+  return n == 0 and "" or char(field * 8)..varint(n)
+end
+
+local function bytes(field, s)
+  return char(field * 8 + 2)..varint(#s)..s
+end
+
+-- The string table: intern(s) is a string's number, and list the strings.
+local function string_table()
+  local list, index = { "" }, { [""] = 0 }
+  return function(s)
+    local i = index[s]
+    if not i then
+      i = #list
+      list[i+1] = json.utf8(s)
+      index[s] = i
+    end
+    return i
+  end, list
+end
+
+-- -- Functions --------------------------------------------------------------
+
+local function own_name(fn)
+  local f = fn.frame
+  local anonymous = f.kind == "Lua" and not f.name
+  return json.utf8(anonymous and "anonymous@"..fn.name or fn.name)
+end
+
+-- What tells a function from others of its name, in short and in full.
+local function places(fn)
+  local f = fn.frame
+  if not f.source then return f.kind, f.kind end
+  local line = fn.line and ":"..fn.line or ""
+  return json.utf8(profile.module_name(f)..line),
+    json.utf8(profile.module_name(f, true)..line)
+end
+
+-- Names that only one function has, for pprof takes functions of one name for
+-- one. The order does not depend on what was sampled first, so that two
+-- profiles of a program can be compared.
+local function unique_names(list)
+  local sorted, names, taken = {}, {}, {}
+  for i, fn in ipairs(list) do
+    sorted[i] = { fn = fn, name = own_name(fn), source = fn.source or "",
+      line = fn.line or 0 }
+  end
+  table.sort(sorted, function(a, b)
+    if a.name ~= b.name then return a.name < b.name end
+    if a.source ~= b.source then return a.source < b.source end
+    if a.line ~= b.line then return a.line < b.line end
+    return a.fn.index < b.fn.index
+  end)
+  for _, e in ipairs(sorted) do
+    local name, n = e.name, 1
+    if taken[name] then
+      local short, long = places(e.fn)
+      local f = e.fn.frame
+      local base = f.kind == "Lua" and not f.name and "anonymous" or e.name
+      name = base.."@"..short
+      if taken[name] then name = base.."@"..long end
+      while taken[name] do
+	n = n + 1
+	name = base.."@"..long.."#"..n
+      end
+    end
+    taken[name] = true
+    names[e.fn] = name
+  end
+  return names
+end
+
+-- Numbers of locations: locate(frame) is that of a frame, as bytes. A
+-- location is a line of a function; both are written when first needed.
+local function locator(p, intern, out)
+  local list, of = export.functions(p)
+  local names = unique_names(list)
+  local function_ids, location_ids, cache = {}, {}, {}
+  local functions, locations = 0, 0
+  local function function_id(fn)
+    local id = function_ids[fn]
+    if id then return id end
+    functions = functions + 1
+    function_ids[fn] = functions
+    out[#out+1] = bytes(5, num(1, functions)..num(2, intern(names[fn]))..
+      num(4, intern(fn.path or fn.source or ""))..num(5, fn.line or 0))
+    return functions
+  end
+  return function(i)
+    local text = cache[i]
+    if text then return text end
+    local fn, f = of[i], p.frames[i]
+    local line = f and f.kind == "Lua" and f.line or 0
+    local key = fn.index.."\0"..line
+    local id = location_ids[key]
+    if not id then
+      locations = locations + 1
+      id = locations
+      location_ids[key] = id
+      local at = bytes(4, num(1, function_id(fn))..num(2, line))
+      out[#out+1] = bytes(4, num(1, id)..num(2, 1)..at)
+    end
+    cache[i] = varint(id)
+    return cache[i]
+  end
+end
+
+-- -- Samples ----------------------------------------------------------------
+
+-- Field of a stack's locations, the top one first.
+local function stack_field(p, locate)
+  local cache, t = {}, {}
+  return function(stack)
+    local text = cache[stack]
+    if text then return text end
+    local s, n = stack, 0
+    repeat
+      n = n + 1
+      t[n] = locate(p.frame[s] or 0)
+      s = p.parent[s] or 0
+    until s == 0
+    text = bytes(1, concat(t, "", 1, n))
+    cache[stack] = text
+    return text
+  end
+end
+
+-- Labels of a row: what it is by other measures than its stack.
+local function labels_field(p, intern)
+  local cache = {}
+  local function label(key, value)
+    local k = key.."\0"..value
+    local text = cache[k]
+    if not text then
+      text = bytes(3, num(1, intern(key))..num(2, intern(value)))
+      cache[k] = text
+    end
+    return text
+  end
+  return function(row)
+    return (row.zone ~= 0 and label("zone", p:zone_name(row)) or "")..
+      label("vmstate", p:state_name(row))..
+      (row.type and label("type", row.type) or "")
+  end
+end
+
+-- Nanoseconds of CPU time, all in all.
+local function nanoseconds(p) return floor(p.info.cpu * 1e9 + 0.5) end
+
+-- Functions from a row to its numbers, and the sums: { [view] = total }.
+local function columns(p, types)
+  local list, totals = {}, {}
+  for i, t in ipairs(types) do
+    local value, total = export.values(p, t.view, t.objects)
+    local whole = export.rounder(t.time and total > 0 and
+      nanoseconds(p) / total or 1)
+    totals[t.view] = total
+    list[i] = function(row) return whole(value(row)) end
+  end
+  return list, totals
+end
+
+local function add_samples(p, list, intern, out)
+  local stack = stack_field(p, locator(p, intern, out))
+  local labels = labels_field(p, intern)
+  local numbers = {}
+  for _, row in ipairs(p.rows) do
+    local any = false
+    for i, value in ipairs(list) do
+      local n = value(row)
+      any = any or n ~= 0
+      numbers[i] = varint(n)
+    end
+    if any then
+      local where = stack(row.stack) -- Adds locations to the list.
+      out[#out+1] = bytes(2, where..bytes(2, concat(numbers))..labels(row))
+    end
+  end
+end
+
+-- -- The rest ---------------------------------------------------------------
+
+local function value_type(field, name, unit, intern)
+  return bytes(field, num(1, intern(name))..num(2, intern(unit)))
+end
+
+-- What is shown at first, and what a sample was taken of.
+local function defaults(p, kind, totals)
+  local heap = totals.inuse == 0 and "alloc_space" or "inuse_space"
+  if kind == "heap" or not (totals.cpu > 0) then
+    return heap, "space", "bytes", floor(p.heap.period + 0.5)
+  end
+  return "cpu", "cpu", "nanoseconds", floor(nanoseconds(p) / totals.cpu + 0.5)
+end
+
+local function add_about(p, kind, totals, intern, out)
+  local info = p.info
+  local default, of, unit, period = defaults(p, kind, totals)
+  out[#out+1] = num(9, floor(info.started * 1e9))
+  out[#out+1] = num(10, floor(info.wall * 1e9 + 0.5))
+  out[#out+1] = value_type(11, of, unit, intern)
+  out[#out+1] = num(12, period)
+  for _, s in ipairs({ "luajit-mp, options "..info.options, info.luajit,
+    "capture "..info.capture, unpack(info.notes) }) do
+    out[#out+1] = num(13, intern(s))
+  end
+  out[#out+1] = num(14, intern(default))
+end
+
+-- One mapping, said to be complete: pprof then looks for no symbols.
+local function add_mapping(p, intern, out)
+  out[#out+1] = bytes(3, num(1, 1)..
+    num(5, intern(p.info.script or "luajit"))..num(7, 1)..num(8, 1)..
+    num(9, 1)..num(10, 1))
+end
+
+return function(p, o)
+  local kind = o.pprof
+  local types = types_of[kind]
+  local list, totals = columns(p, types)
+  local any = false
+  for _, total in pairs(totals) do any = any or total > 0 end
+  if not any then return nil, empty(p, kind == "heap" and "alloc" or "cpu") end
+  local intern, strings = string_table()
+  local out = {}
+  for _, t in ipairs(types) do
+    out[#out+1] = value_type(1, t[1], t[2], intern)
+  end
+  add_mapping(p, intern, out)
+  add_samples(p, list, intern, out)
+  add_about(p, kind, totals, intern, out)
+  for _, s in ipairs(strings) do out[#out+1] = bytes(6, s) end
+  return gzip(concat(out), floor(p.info.started))
+end

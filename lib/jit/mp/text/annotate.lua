@@ -1,0 +1,137 @@
+----------------------------------------------------------------------------
+-- Annotated source: every view's share beside each line.
+----------------------------------------------------------------------------
+
+local grid = require("jit.mp.text.cells")
+local empty = require("jit.mp.model.empty")
+local profile = require("jit.mp.model.profile")
+
+local pad = grid.pad
+
+local CONTEXT = 3 -- Lines shown around what counts, unless all are.
+
+local titles = { cpu = "CPU", alloc = "alloc", inuse = "in use", peak = "peak" }
+
+-- Sums by file and line: { [file] = { [line] = sums } }, and totals.
+local function by_file(p, o)
+  local files = {}
+  local list, totals = p:sums(o.views, o.objects, function(row)
+    local file, line = p:source_line(row)
+    return file and file.."\0"..(line or 0) or ""
+  end)
+  for _, e in ipairs(list) do
+    local file, line = e.name:match("^(.*)%z(%d+)$")
+    if file then
+      files[file] = files[file] or {}
+      files[file][tonumber(line)] = e
+    end
+  end
+  return files, totals
+end
+
+-- Files with a line that is worth showing, the largest first.
+local function worth(files, totals, o)
+  local t = {}
+  for file, lines in pairs(files) do
+    local max
+    for line, e in pairs(lines) do
+      local s = grid.largest(e, totals)
+      if s > 0 and math.floor(s * 100 + 0.5) >= o.min then
+	max = math.max(max or 0, s)
+      else
+	lines[line] = nil
+      end
+    end
+    if max then t[#t+1] = { file = file, lines = lines, max = max } end
+  end
+  table.sort(t, function(a, b)
+    if a.max ~= b.max then return a.max > b.max end
+    return a.file < b.file
+  end)
+  return t
+end
+
+-- The lines of a file, or nil and why not.
+local function read_lines(p, file)
+  local path = p:source_path(file)
+  if not path then return nil, "cannot annotate: not a file" end
+  local fp, msg = io.open(path)
+  if not fp then return nil, "cannot annotate: "..msg end
+  local lines = {}
+  for line in fp:lines() do
+    if #lines == 0 and line:byte() == 27 then
+      fp:close()
+      return nil, "cannot annotate: a bytecode file"
+    end
+    lines[#lines+1] = line
+  end
+  fp:close()
+  return lines
+end
+
+-- Cell of a line in a view.
+local function cell(o, v, total)
+  if not v or v <= 0 or total <= 0 then return "" end
+  if o.raw then return ("%.0f"):format(v) end
+  return ("%.0f%%"):format(v * 100 / total)
+end
+
+-- Width of each view's column in a file.
+local function widths(o, lines, totals)
+  local w = {}
+  for i, view in ipairs(o.views) do
+    w[i] = #titles[view]
+    for _, e in pairs(lines) do w[i] = math.max(w[i], #cell(o, e[i], totals[i])) end
+  end
+  return w
+end
+
+-- Which lines are shown: all, or those near one that counts.
+local function shown(o, lines, n)
+  local show = {}
+  for line in pairs(lines) do
+    local from, to = line - CONTEXT, line + CONTEXT
+    for k = math.max(from, 1), math.min(to, n) do show[k] = true end
+  end
+  return function(k) return o.annotate == "A" or show[k] end
+end
+
+local function annotate_file(p, o, entry, totals, out)
+  local text, msg = read_lines(p, entry.file)
+  out[#out+1] = "\n====== "..profile.printable(entry.file).." ======\n"
+  if not text then
+    out[#out+1] = "["..msg.."]\n"
+    return
+  end
+  local w = widths(o, entry.lines, totals)
+  local head = {}
+  for i, view in ipairs(o.views) do head[i] = pad(titles[view], w[i]) end
+  out[#out+1] = " "..table.concat(head, "  ").." |\n"
+  local show, gap = shown(o, entry.lines, #text), true
+  for k, line in ipairs(text) do
+    if show(k) then
+      if gap and o.annotate == "a" then out[#out+1] = "@@ "..k.." @@\n" end
+      local e, cells = entry.lines[k], {}
+      for i in ipairs(o.views) do
+	cells[i] = pad(cell(o, e and e[i], totals[i]), w[i])
+      end
+      out[#out+1] = " "..table.concat(cells, "  ").." | "..line.."\n"
+    end
+    gap = not show(k)
+  end
+end
+
+return function(p, o)
+  local out = {}
+  local files, totals = by_file(p, o)
+  for i, view in ipairs(o.views) do
+    if totals[i] == 0 then out[#out+1] = empty(p, view).."\n" end
+  end
+  local list = worth(files, totals, o)
+  for _, entry in ipairs(list) do annotate_file(p, o, entry, totals, out) end
+  if #list == 0 and #out < #o.views then
+    out[#out+1] = ("no line reaches %d %%; option m sets the limit\n"):format(
+      o.min)
+  end
+  return table.concat(out)
+end

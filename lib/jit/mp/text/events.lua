@@ -1,0 +1,235 @@
+----------------------------------------------------------------------------
+-- Exact events: what was allocated, reallocated and freed where, and where
+-- the memory that was given back had come from. Below it the totals.
+----------------------------------------------------------------------------
+
+local numbers = require("jit.mp.model.numbers")
+local profile = require("jit.mp.model.profile")
+
+-- What the VM allocates for itself, at whatever line: by its own name.
+local own = {
+  trace = "(traces)", ["JIT recorder"] = "(JIT recorder)",
+  ["string table"] = "(string table)", ["thread stack"] = "(thread stacks)"
+}
+
+-- Name of the place that a frame is: "@file:line", a C function's symbol, or
+-- what the VM does.
+local function place_name(f)
+  if f.kind == "Lua" then
+    local source = f.source or "?"
+    return (source:match("^%[") and "" or "@")..profile.printable(source)..
+      ":"..(f.line or "?")
+  elseif f.kind == "C" then
+    return profile.printable((f.source and f.source..":" or "")..
+      (f.name or "(C function)"))
+  end
+  return profile.printable(f.name or "(not known)")
+end
+
+-- A function from a row's number to the name of its place. Builtins count for
+-- what called them.
+local function placer(p)
+  local cache = {}
+  local function name(row)
+    if own[row.type] then return own[row.type] end
+    local s = row.stack
+    while s ~= 0 and p.frames[p.frame[s]].kind == "builtin" do
+      s = p.parent[s]
+    end
+    return s ~= 0 and place_name(p.frames[p.frame[s]]) or "(not known)"
+  end
+  return function(i)
+    if not cache[i] then
+      cache[i] = i == 0 and "(not known)" or name(p.rows[i])
+    end
+    return cache[i]
+  end
+end
+
+-- A section: places, each with counts of events and bytes, and the places that
+-- the memory came from.
+local function new_section()
+  local s = { list = {}, by = {} }
+  function s.add(place, count, alloc, freed, origin)
+    local e = s.by[place]
+    if not e then
+      e = { place = place, count = 0, alloc = 0, freed = 0, origins = {} }
+      s.by[place] = e
+      s.list[#s.list+1] = e
+    end
+    e.count, e.alloc = e.count + count, e.alloc + alloc
+    e.freed = e.freed + freed
+    if origin then e.origins[origin] = (e.origins[origin] or 0) + freed end
+  end
+  return s
+end
+
+local function collect(p)
+  local place = placer(p)
+  local alloc, realloc, free = new_section(), new_section(), new_section()
+  for i, row in ipairs(p.rows) do
+    if row.alloc_objects > 0 then
+      alloc.add(place(i), row.alloc_objects, row.alloc_bytes, 0)
+    end
+  end
+  for _, e in ipairs(p.events) do
+    local origin = e.origin ~= 0 and place(e.origin) or nil
+    if e.kind == "realloc" then  -- The core counts it as an allocation, too.
+      local at = place(e.row)
+      alloc.add(at, -e.count, -e.alloc_bytes, 0)
+      realloc.add(at, e.count, e.alloc_bytes, e.free_bytes, origin)
+    else
+      free.add(place(e.row), e.count, 0, e.free_bytes, origin)
+    end
+  end
+  return alloc, realloc, free, place
+end
+
+local function sorted(list, by)
+  table.sort(list, function(a, b)
+    if a[by] ~= b[by] then return a[by] > b[by] end
+    return a.place < b.place
+  end)
+  return list
+end
+
+-- Bytes: exact, or for people.
+local function amount(o, n)
+  if o.kib then return (numbers.bytes(n, true):gsub(" ", "")) end
+  return ("%.0f bytes"):format(n)
+end
+
+local function origins(e)
+  local t = {}
+  for place, bytes in pairs(e.origins) do
+    t[#t+1] = { place = place, bytes = bytes }
+  end
+  return sorted(t, "bytes")
+end
+
+local function put_section(out, o, title, section)
+  out[#out+1] = title.."\n"
+  for _, e in ipairs(sorted(section.list, "count")) do
+    if e.count > 0 then
+      out[#out+1] = ("%s: %.0f events\t+%s\t-%s\n"):format(e.place, e.count,
+	amount(o, e.alloc), amount(o, e.freed))
+      local from = origins(e)
+      if #from > 0 then
+	out[#out+1] = "\tOverrides:\n"
+	for _, f in ipairs(from) do out[#out+1] = "\t\t"..f.place.."\n" end
+	out[#out+1] = "\n"
+      end
+    end
+  end
+  out[#out+1] = "\n"
+end
+
+-- Sums of the rows by place: what is held, and what was temporary.
+local function by_place(p, place)
+  local list, by = {}, {}
+  for i, row in ipairs(p.rows) do
+    local name = place(i)
+    local e = by[name]
+    if not e then
+      e = { place = name, holds = 0, allocs = 0, held = 0, temp = 0,
+	temp_bytes = 0, bytes = 0 }
+      by[name] = e
+      list[#list+1] = e
+    end
+    e.holds, e.held = e.holds + row.inuse_bytes, e.held + row.inuse_objects
+    e.allocs = e.allocs + row.alloc_objects
+    e.bytes = e.bytes + row.alloc_bytes
+    e.temp = e.temp + (row.temp_objects or 0)
+    e.temp_bytes = e.temp_bytes + (row.temp_bytes or 0)
+  end
+  return list
+end
+
+local function put_summary(out, o, list)
+  out[#out+1] = "HEAP SUMMARY:\n"
+  for _, e in ipairs(sorted(list, "holds")) do
+    if e.holds > 0 then
+      out[#out+1] = ("%s holds %s: %.0f allocs, %.0f frees\n"):format(e.place,
+	amount(o, e.holds), e.allocs, e.allocs - e.held)
+    end
+  end
+  out[#out+1] = "\n"
+end
+
+local function put_temporary(out, o, list)
+  out[#out+1] = "TEMPORARY (freed by the collection that came next)\n"
+  for _, e in ipairs(sorted(list, "temp_bytes")) do
+    if e.temp > 0 then
+      out[#out+1] = ("%s: %.0f objects\t%s\t%.0f %% of its bytes\n"):format(
+	e.place, e.temp, amount(o, e.temp_bytes), e.temp_bytes * 100 / e.bytes)
+    end
+  end
+  out[#out+1] = "\n"
+end
+
+local function put_types(out, o, p)
+  local list, by = {}, {}
+  for _, row in ipairs(p.rows) do
+    if row.alloc_objects > 0 then
+      local name = p:type_name(row)
+      local e = by[name]
+      if not e then
+	e = { place = name, objects = 0, bytes = 0 }
+	by[name] = e
+	list[#list+1] = e
+      end
+      e.objects = e.objects + row.alloc_objects
+      e.bytes = e.bytes + row.alloc_bytes
+    end
+  end
+  out[#out+1] = "Allocations of each type:\n"
+  for _, e in ipairs(sorted(list, "bytes")) do
+    out[#out+1] = ("  %-14s %10.0f  %s\n"):format(e.place, e.objects,
+      amount(o, e.bytes))
+  end
+end
+
+-- What was given back, to the byte, and how far the collector's own count is
+-- from what follows from that.
+local function put_totals(out, o, p)
+  local h, freed, frees = p.heap, 0, 0
+  for _, e in ipairs(p.events) do
+    if e.kind == "free" then
+      freed, frees = freed + e.free_bytes, frees + e.count
+    end
+  end
+  out[#out+1] = ([[
+TOTALS
+Number of allocations   = %-12.0f Total size = %s
+Number of reallocations = %-12.0f Total size = %s, from %s
+Number of frees         = %-12.0f Total size = %s
+Maximum memory used     = %s
+]]):format(h.alloc_objects - h.realloc_objects,
+    amount(o, h.alloc_bytes - h.realloc_bytes), h.realloc_objects,
+    amount(o, h.realloc_bytes), amount(o, h.realloc_freed), frees,
+    amount(o, freed), amount(o, h.peak))
+  put_types(out, o, p)
+  local expected = h.inuse_start + h.alloc_bytes - freed - h.realloc_freed
+  local rest = h.inuse - expected
+  out[#out+1] = ("In use: %s at the start + %s allocated - %s freed = %s; "..
+    "the collector counts %s, %s%s\n"):format(amount(o, h.inuse_start),
+    amount(o, h.alloc_bytes), amount(o, freed + h.realloc_freed),
+    amount(o, expected), amount(o, h.inuse),
+    amount(o, math.abs(rest)), rest < 0 and " less" or " more")
+end
+
+return function(p, o)
+  if not p.events then
+    return "no events: they are recorded with option e only\n"
+  end
+  local out = {}
+  local alloc, realloc, free, place = collect(p)
+  put_section(out, o, "ALLOCATIONS", alloc)
+  put_section(out, o, "REALLOCATIONS", realloc)
+  put_section(out, o, "DEALLOCATIONS", free)
+  local list = by_place(p, place)
+  put_summary(out, o, list)
+  put_temporary(out, o, list)
+  put_totals(out, o, p)
+  return table.concat(out)
+end

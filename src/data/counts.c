@@ -1,0 +1,84 @@
+/*
+** The counts. See data/counts.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "data/counts.h"
+#include "data/mem.h"
+
+void mp_counts_init(mp_counts *c)
+{
+  memset(c, 0, sizeof(*c));
+}
+
+uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
+		       uint8_t state, uint8_t type)
+{
+  uint64_t h = mp_mix(mp_mix(mp_mix(5, stack), zone),
+		      (uint64_t)type << 8 | state);
+  uint32_t id;
+  mp_row *r;
+  for (; (id = mp_map_get(&c->map, h)) != 0; h = mp_mix(h, 1)) {
+    r = &c->rows[id];
+    if (r->stack == stack && r->zone == zone && r->state == state &&
+	r->type == type)
+      return id;
+  }
+  id = c->nrows + 1;
+  if (!mp_mem_room((void **)&c->rows, id, &c->caprows, sizeof(*r)) ||
+      !mp_map_put(&c->map, h, id)) return 0;
+  r = &c->rows[id];
+  memset(r, 0, sizeof(*r));
+  r->stack = stack;
+  r->zone = zone;
+  r->state = state;
+  r->type = type;
+  r->epoch = c->epoch;  /* It had nothing at the last peak. */
+  c->nrows = id;
+  return id;
+}
+
+void mp_counts_move(mp_counts *c, uint32_t from, uint32_t to, double objects,
+		    size_t size)
+{
+  mp_row *r;
+  mp_counts_alloc(c, to, objects, size);
+  mp_counts_freed(c, from, objects, size);
+  r = &c->rows[from];
+  r->alloc_objects -= objects;
+  r->alloc_bytes -= objects * (double)size;
+}
+
+double mp_counts_peak_objects(const mp_counts *c, uint32_t row)
+{
+  const mp_row *r = &c->rows[row];
+  return r->epoch == c->epoch ? r->peak_objects : r->inuse_objects;
+}
+
+double mp_counts_peak_bytes(const mp_counts *c, uint32_t row)
+{
+  const mp_row *r = &c->rows[row];
+  return r->epoch == c->epoch ? r->peak_bytes : r->inuse_bytes;
+}
+
+void mp_counts_restart(mp_counts *c)
+{
+  uint32_t i;
+  for (i = 1; i <= c->nrows; i++) {
+    mp_row *r = &c->rows[i];
+    r->cpu = 0;
+    r->alloc_objects = r->inuse_objects;
+    r->alloc_bytes = r->inuse_bytes;
+    r->temp_objects = r->temp_bytes = 0;
+    mp_counts_touch(c, i);
+  }
+}
+
+void mp_counts_free(mp_counts *c)
+{
+  mp_free(c->rows);
+  mp_map_free(&c->map);
+  memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,101 @@
+/*
+** The counts: one row for each (stack, VM state, zone, type of object).
+**
+** CPU is in samples. Objects and bytes are estimates of the true numbers,
+** summed sample by sample, each with the weight of its own draw (data/period.h);
+** where every allocation is sampled they are exact (doubles hold integers to
+** 2^53). "In use" is what was allocated and has not been freed yet.
+**
+** The peak of a row is what it had in use when the whole heap was highest.
+** Moments like that come by the thousand while a heap grows, so none of them
+** is copied: it only begins a new epoch, and a row that changes for the first
+** time in an epoch notes what it had before.
+*/
+#ifndef MP_COUNTS_H
+#define MP_COUNTS_H
+
+#include <stdint.h>
+
+#include "data/map.h"
+
+typedef struct mp_row {
+  double alloc_objects;		/* Objects allocated, ever. */
+  double alloc_bytes;		/* Bytes allocated, ever. */
+  double inuse_objects;		/* Objects allocated and not freed. */
+  double inuse_bytes;		/* Bytes allocated and not freed. */
+  uint32_t epoch;		/* See peak_objects. */
+  uint32_t stack;		/* Stack id. */
+  uint32_t zone;		/* Zone stack id; 0: no zone. */
+  uint8_t state;		/* VM state: one of "NICGJ". */
+  uint8_t type;			/* Of the objects (vm/type.h); 0: not known. */
+  double cpu;			/* CPU samples. */
+  double peak_objects;		/* In use when `epoch` began, */
+  double peak_bytes;		/* if that is the epoch now. */
+  double temp_objects;		/* Freed by the collection that came next. */
+  double temp_bytes;
+} mp_row;
+
+typedef struct mp_counts {
+  mp_row *rows;			/* Row id -> row; [0] is unused. Moves. */
+  uint32_t nrows;		/* Highest row id. */
+  uint32_t caprows;		/* Allocated elements. */
+  uint32_t epoch;		/* Peaks of the heap so far. */
+  mp_map map;			/* Hash of what makes a row -> row id. */
+} mp_counts;
+
+/* Makes an empty table. Takes no memory yet. */
+void mp_counts_init(mp_counts *c);
+
+/* Id (from 1) of the row for these keys, made if new. 0: no memory. */
+uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
+		       uint8_t state, uint8_t type);
+
+/* So many objects of that size were allocated, or freed. */
+static inline mp_row *mp_counts_touch(mp_counts *c, uint32_t row)
+{
+  mp_row *r = &c->rows[row];
+  if (r->epoch != c->epoch) {
+    r->epoch = c->epoch;
+    r->peak_objects = r->inuse_objects;
+    r->peak_bytes = r->inuse_bytes;
+  }
+  return r;
+}
+
+static inline void mp_counts_alloc(mp_counts *c, uint32_t row, double objects,
+				   size_t size)
+{
+  mp_row *r = mp_counts_touch(c, row);
+  double bytes = objects * (double)(int64_t)size;
+  r->alloc_objects += objects;
+  r->alloc_bytes += bytes;
+  r->inuse_objects += objects;
+  r->inuse_bytes += bytes;
+}
+
+static inline void mp_counts_freed(mp_counts *c, uint32_t row, double objects,
+				   size_t size)
+{
+  mp_row *r = mp_counts_touch(c, row);
+  r->inuse_objects -= objects;
+  r->inuse_bytes -= objects * (double)(int64_t)size;
+}
+
+/* What was counted as allocated in one row belongs into another one. */
+void mp_counts_move(mp_counts *c, uint32_t from, uint32_t to, double objects,
+		    size_t size);
+
+/* The heap is as high as it never was: the peaks of all rows are now. */
+static inline void mp_counts_peak(mp_counts *c) { c->epoch++; }
+
+double mp_counts_peak_objects(const mp_counts *c, uint32_t row);
+double mp_counts_peak_bytes(const mp_counts *c, uint32_t row);
+
+/* Forgets CPU and what was freed: what is in use counts as just allocated.
+** For the child of a fork, whose profile begins there. */
+void mp_counts_restart(mp_counts *c);
+
+/* Gives all memory back. */
+void mp_counts_free(mp_counts *c);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+** The course of a run: how the heap went, and when each row counted what.
+**
+** A point is taken every few milliseconds. When there are MP_COURSE_MAX of
+** them, every second one goes and the spacing doubles: a course never grows,
+** and a long one has from half as many points to all. Each point tells what
+** the rows counted since the point before, as a list of changes that is
+** thinned with the points.
+*/
+#ifndef MP_COURSE_H
+#define MP_COURSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data/counts.h"
+
+#define MP_COURSE_MAX		512	/* Points, at most; even. */
+#define MP_COURSE_CHANGES	32768u	/* Changes, at most, */
+#define MP_COURSE_MIN		16	/* unless so few points need more. */
+#define MP_COURSE_SPACING	0.01	/* Seconds between points, at first. */
+
+typedef struct mp_point {
+  double wall, cpu;		/* Seconds since the start. */
+  uint64_t allocated;		/* Bytes, since the start. */
+  uint64_t cycles;		/* Collections begun, since the start. */
+  size_t inuse;			/* Bytes in the Lua heap. */
+  size_t rss;			/* Bytes of the process in memory; 0: unknown. */
+  char phase;			/* Of the collector: one of "pmsf" or '?'. */
+} mp_point;
+
+/* What one row counted from one point to the next. */
+typedef struct mp_change {
+  uint32_t point, row;
+  double cpu, alloc_objects, alloc_bytes;
+  double inuse_bytes;		/* At the point. */
+} mp_change;
+
+/* What a row had counted at the last point. */
+typedef struct mp_before {
+  double cpu, alloc_objects, alloc_bytes, inuse_bytes;
+  uint32_t last;		/* Its latest change while thinning, plus one. */
+} mp_before;
+
+typedef struct mp_course {
+  mp_point *points;		/* MP_COURSE_MAX of them, or NULL. */
+  uint32_t npoints;
+  double spacing, due;		/* Seconds; when the next point is due. */
+  mp_change *changes;		/* By point. */
+  uint32_t nchanges, capchanges;
+  mp_before *before;		/* By row id. */
+  uint32_t capbefore;
+} mp_course;
+
+/* Makes an empty course. Takes no memory yet. */
+void mp_course_init(mp_course *c);
+
+/* Whether a point is due at that time. */
+static inline bool mp_course_due(const mp_course *c, double wall)
+{
+  return wall >= c->due;
+}
+
+/* Adds a point, and what the rows counted since the last one. Without memory
+** nothing happens: the next point tells it. */
+void mp_course_add(mp_course *c, const mp_point *p, const mp_counts *counts);
+
+/* Gives all memory back; the course is empty and usable again. */
+void mp_course_free(mp_course *c);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+** Reallocations and frees. See data/events.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "data/events.h"
+#include "data/mem.h"
+
+void mp_events_init(mp_events *e)
+{
+  memset(e, 0, sizeof(*e));
+}
+
+/* The event of these keys, made if new. NULL: no memory. */
+static mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
+			   uint32_t origin)
+{
+  uint64_t h = mp_mix(mp_mix(mp_mix(7, at), origin), kind);
+  mp_event *ev;
+  uint32_t i;
+  for (; (i = mp_map_get(&e->map, h)) != 0; h = mp_mix(h, 1)) {
+    ev = &e->list[i - 1];
+    if (ev->at == at && ev->origin == origin && ev->kind == kind) return ev;
+  }
+  if (!mp_mem_room((void **)&e->list, e->count, &e->cap, sizeof(*ev)) ||
+      !mp_map_put(&e->map, h, e->count + 1)) return NULL;
+  ev = &e->list[e->count++];
+  *ev = (mp_event){ 0, 0, 0, at, origin, kind };
+  return ev;
+}
+
+bool mp_events_add(mp_events *e, mp_eventkind kind, uint32_t at,
+		   uint32_t origin, size_t alloc, size_t freed)
+{
+  mp_event *ev = event_get(e, kind, at, origin);
+  if (ev == NULL) return false;
+  ev->count++;
+  ev->alloc_bytes += alloc;
+  ev->free_bytes += freed;
+  return true;
+}
+
+bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
+		    size_t alloc, size_t freed)
+{
+  mp_event *ev;
+  ev = event_get(e, MP_REALLOC, from, origin);
+  if (ev == NULL || ev->count == 0) return true;  /* It was not counted. */
+  if (!mp_events_add(e, MP_REALLOC, to, origin, alloc, freed)) return false;
+  ev = event_get(e, MP_REALLOC, from, origin);  /* The list may have moved. */
+  ev->count--;
+  ev->alloc_bytes -= alloc;
+  ev->free_bytes -= freed;
+  return true;
+}
+
+void mp_events_free(mp_events *e)
+{
+  mp_free(e->list);
+  mp_map_free(&e->map);
+  mp_events_init(e);
+}

@@ -1,0 +1,48 @@
+/*
+** Reallocations and frees, one by one: where they happened, and where the
+** memory that they gave back had been allocated.
+**
+** Where is a row of the counts (data/counts.h); row 0 as the origin stands for
+** memory that the profile did not see allocated.
+*/
+#ifndef MP_EVENTS_H
+#define MP_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "data/map.h"
+
+typedef enum mp_eventkind { MP_REALLOC, MP_FREE } mp_eventkind;
+
+typedef struct mp_event {
+  uint64_t count;		/* How often. */
+  uint64_t alloc_bytes;		/* Bytes that were asked for. */
+  uint64_t free_bytes;		/* Bytes that were given back. */
+  uint32_t at;			/* Row where it happened. */
+  uint32_t origin;		/* Row that had allocated what was given back. */
+  mp_eventkind kind;
+} mp_event;
+
+typedef struct mp_events {
+  mp_event *list;		/* In order of first occurrence. */
+  uint32_t count, cap;
+  mp_map map;			/* Hash of kind and rows -> index + 1. */
+} mp_events;
+
+/* Makes an empty table. Takes no memory yet. */
+void mp_events_init(mp_events *e);
+
+/* Counts one event. False: no memory. */
+bool mp_events_add(mp_events *e, mp_eventkind kind, uint32_t at,
+		   uint32_t origin, size_t alloc, size_t freed);
+
+/* A reallocation that was counted in one row belongs into another one. */
+bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
+		    size_t alloc, size_t freed);
+
+/* Gives all memory back; the table is empty and usable again. */
+void mp_events_free(mp_events *e);
+
+#endif

@@ -1,0 +1,344 @@
+/*
+** The profile as plain Lua tables: the only way from the core to the views.
+** The fields are documented in jit.mp(3).
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "profile/ctx.h"
+
+static void set_number(lua_State *L, const char *key, double n)
+{
+  lua_pushnumber(L, n);
+  lua_setfield(L, -2, key);
+}
+
+static void set_string(lua_State *L, const char *key, const char *s)
+{
+  if (s == NULL) return;
+  lua_pushstring(L, s);
+  lua_setfield(L, -2, key);
+}
+
+static void set_bool(lua_State *L, const char *key, bool b)
+{
+  lua_pushboolean(L, b);
+  lua_setfield(L, -2, key);
+}
+
+/* CPU seconds that the samples stand for. */
+static double cpu_covered(mp_ctx *c)
+{
+  double now = c->done ? c->cpu1 : mp_timer_cpu();
+  if (!mp_timer_lost(c, now)) return now - c->cpu0;
+  mp_ctx_note(c, "CPU time is that until the last sample: after it another "
+		 "profiler took the timer, or C code did not return");
+  return c->cpu_samples > 0 ? c->cpu_seen - c->cpu0 : 0;
+}
+
+static void push_info(lua_State *L, mp_ctx *c)
+{
+  int i;
+  lua_newtable(L);
+  set_string(L, "script", c->script);
+  set_string(L, "luajit", c->luajit);
+  set_string(L, "os", c->os);
+  set_string(L, "arch", c->arch);
+  set_string(L, "options", c->options);
+  set_string(L, "cwd", c->cwd);
+  set_number(L, "pid", (double)c->pid);
+  set_number(L, "started", c->started_at);
+  set_number(L, "wall", (c->done ? c->wall1 : mp_timer_wall()) - c->wall0);
+  set_number(L, "cpu", cpu_covered(c));
+  set_string(L, "capture", c->vm.proved ? "exact" : "safepoint");
+  set_string(L, "capture_why", c->vm.why);
+  if (c->command != NULL) {
+    lua_newtable(L);
+    for (i = 0; c->command[i] != NULL; i++) {
+      lua_pushstring(L, c->command[i]);
+      lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "command");
+  }
+  lua_newtable(L);
+  for (i = 0; i < MP_NOTES && c->notes[i] != NULL; i++) {
+    lua_pushstring(L, c->notes[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "notes");
+}
+
+static void push_cpu(lua_State *L, mp_ctx *c)
+{
+  lua_newtable(L);
+  set_bool(L, "enabled", c->timed);
+  set_number(L, "samples", (double)c->cpu_samples);
+  set_number(L, "interval", c->interval);
+}
+
+static void push_heap(lua_State *L, mp_ctx *c)
+{
+  double inuse = (double)mp_alloc_inuse(c), waiting = 0;
+  double bytes = (double)mp_alloc_bytes(c);
+  uint32_t id;
+  for (id = c->waiting; id != 0; id = c->samples[id].next) waiting++;
+  lua_newtable(L);
+  set_bool(L, "enabled", true);
+  set_number(L, "alloc_objects", (double)mp_alloc_count(c));
+  set_number(L, "alloc_bytes", bytes);
+  set_number(L, "free_objects", (double)c->frees);
+  set_number(L, "free_bytes", bytes - (inuse - (double)c->inuse0));
+  set_number(L, "realloc_objects", (double)c->reallocs);
+  set_number(L, "realloc_bytes", (double)c->realloc_bytes);
+  set_number(L, "realloc_freed", (double)c->realloc_freed);
+  set_number(L, "samples", (double)c->heap_samples);
+  set_number(L, "dropped", (double)c->dropped + waiting);
+  set_number(L, "period", c->exact ? 1 : c->period.mean);
+  set_bool(L, "adaptive", c->period.adaptive);
+  set_number(L, "inuse", inuse);
+  set_number(L, "inuse_samples", (double)c->live.count);
+  set_number(L, "inuse_start", (double)c->inuse0);
+  set_number(L, "peak", (double)c->peak);
+  if (c->vm.proved) set_number(L, "gc_cycles", (double)c->cycles);
+}
+
+/* What there is when the snapshot begins. Made in the profiled VM, finalizers
+** may make more while it goes on: that is not in it. */
+typedef struct extent {
+  uint32_t frames, stacks, zones, rows, points, changes, events;
+} extent;
+
+static void push_frames(lua_State *L, const mp_stacks *s, uint32_t n)
+{
+  static const char *const kinds[] = {
+    [MP_LUA] = "Lua", [MP_C] = "C", [MP_BUILTIN] = "builtin",
+    [MP_PSEUDO] = "pseudo", [MP_OWN] = "C"
+  };
+  uint32_t i;
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    const mp_frame copy = s->frames[i], *f = &copy;  /* The array may move. */
+    lua_createtable(L, 0, 6);
+    set_string(L, "kind", kinds[f->kind]);
+    if (f->name != NULL) {
+      lua_pushlstring(L, f->name, f->namelen);
+      lua_setfield(L, -2, "name");
+    }
+    if (f->source != NULL) {
+      lua_pushlstring(L, f->source, f->sourcelen);
+      lua_setfield(L, -2, "source");
+    }
+    if (f->line > 0) set_number(L, "line", f->line);
+    if (f->linedefined >= 0) set_number(L, "linedefined", f->linedefined);
+    if (f->builtin != 0) set_number(L, "builtin", f->builtin);
+    lua_rawseti(L, -2, (int)i);
+  }
+}
+
+/* Arrays "parent" and, under the name given, what makes up a node. */
+static void push_stacks(lua_State *L, const mp_stacks *s, uint32_t n,
+			const char *field, bool names)
+{
+  uint32_t i;
+  lua_createtable(L, 0, 2);
+  lua_createtable(L, (int)n, 0);
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    const mp_node node = s->nodes[i];
+    const mp_frame copy = s->frames[node.frame], *f = &copy;
+    lua_pushnumber(L, node.parent);
+    lua_rawseti(L, -3, (int)i);
+    if (names) lua_pushlstring(L, f->name, f->namelen);
+    else lua_pushnumber(L, node.frame);
+    lua_rawseti(L, -2, (int)i);
+  }
+  lua_setfield(L, -3, field);
+  lua_setfield(L, -2, "parent");
+}
+
+/* Sums of fractions that cancel leave a residue far below one. */
+static double whole(double n) { return n < 1e-3 ? 0 : n; }
+
+static void push_rows(lua_State *L, const mp_counts *counts, uint32_t n,
+		      bool temporary)
+{
+  uint32_t i;
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    const mp_row copy = counts->rows[i], *r = &copy;
+    char state = (char)r->state;
+    lua_createtable(L, 0, temporary ? 13 : 11);
+    set_number(L, "stack", r->stack);
+    set_number(L, "zone", r->zone);
+    lua_pushlstring(L, &state, 1);
+    lua_setfield(L, -2, "state");
+    set_number(L, "cpu", r->cpu);
+    set_number(L, "alloc_objects", r->alloc_objects);
+    set_number(L, "alloc_bytes", r->alloc_bytes);
+    set_number(L, "inuse_objects", whole(r->inuse_objects));
+    set_number(L, "inuse_bytes", whole(r->inuse_bytes));
+    set_number(L, "peak_objects", whole(mp_counts_peak_objects(counts, i)));
+    set_number(L, "peak_bytes", whole(mp_counts_peak_bytes(counts, i)));
+    set_string(L, "type", mp_type_name(r->type));
+    if (temporary) {
+      set_number(L, "temp_objects", r->temp_objects);
+      set_number(L, "temp_bytes", r->temp_bytes);
+    }
+    lua_rawseti(L, -2, (int)i);
+  }
+}
+
+static void push_course(lua_State *L, const mp_course *c, uint32_t n)
+{
+  uint32_t i;
+  lua_createtable(L, (int)n, 0);
+  for (i = 0; i < n && i < c->npoints; i++) {
+    const mp_point copy = c->points[i], *p = &copy;
+    lua_createtable(L, 0, 7);
+    set_number(L, "wall", p->wall);
+    set_number(L, "cpu", p->cpu);
+    set_number(L, "allocated", (double)p->allocated);
+    set_number(L, "inuse", (double)p->inuse);
+    set_number(L, "cycles", (double)p->cycles);
+    set_number(L, "rss", (double)p->rss);
+    set_string(L, "phase", p->phase == 'p' ? "pause" : p->phase == 'm' ? "mark" :
+	       p->phase == 's' ? "sweep" : p->phase == 'f' ? "finalize" : NULL);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+static void push_timeline(lua_State *L, const mp_course *c, const extent *e)
+{
+  uint32_t i;
+  int n = 0;
+  lua_createtable(L, (int)e->changes, 0);
+  for (i = 0; i < e->changes && i < c->nchanges; i++) {
+    const mp_change copy = c->changes[i], *ch = &copy;
+    if (ch->point >= e->points || ch->row > e->rows) continue;
+    lua_createtable(L, 0, 6);
+    set_number(L, "point", ch->point + 1);
+    set_number(L, "row", ch->row);
+    set_number(L, "cpu", ch->cpu);
+    set_number(L, "alloc_objects", ch->alloc_objects);
+    set_number(L, "alloc_bytes", ch->alloc_bytes);
+    set_number(L, "inuse_bytes", whole(ch->inuse_bytes));
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+static void push_events(lua_State *L, const mp_events *e, const extent *to)
+{
+  uint32_t i;
+  int n = 0;
+  lua_createtable(L, (int)to->events, 0);
+  for (i = 0; i < to->events; i++) {
+    const mp_event copy = e->list[i], *ev = &copy;
+    if (ev->at > to->rows || ev->origin > to->rows) continue;
+    lua_createtable(L, 0, 6);
+    set_string(L, "kind", ev->kind == MP_FREE ? "free" : "realloc");
+    set_number(L, "row", ev->at);
+    set_number(L, "origin", ev->origin);
+    set_number(L, "count", (double)ev->count);
+    set_number(L, "alloc_bytes", (double)ev->alloc_bytes);
+    set_number(L, "free_bytes", (double)ev->free_bytes);
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+/* -- Survivors ----------------------------------------------------------- */
+
+#define TENTHS	10		/* Parts of the run. */
+
+typedef struct survivors {
+  double objects[TENTHS], bytes[TENTHS];  /* By when they were born. */
+  double births;		/* Sum of seconds, by objects. */
+} survivors;
+
+/* What every row has in use, by age. Pushes the array's memory. */
+static survivors *count_survivors(lua_State *L, const mp_ctx *c,
+				  uint32_t rows)
+{
+  size_t size = ((size_t)rows + 1) * sizeof(survivors);
+  survivors *s = memset(lua_newuserdata(L, size), 0, size);
+  double run = ((c->done ? c->wall1 : mp_timer_wall()) - c->wall0) * 1000;
+  uint32_t i;
+  for (i = 1; i <= c->nsamples; i++) {
+    const mp_sample *o = &c->samples[i];
+    int tenth = run > 0 ? (int)(o->birth / run * TENTHS) : 0;
+    if (o->size == 0 || o->row == 0 || o->row > rows) continue;
+    /* Nobody knows yet whether it is held: as good as just born. */
+    if (tenth >= TENTHS || !mp_leaks_judged(c, o)) tenth = TENTHS - 1;
+    s[o->row].objects[tenth] += o->objects;
+    s[o->row].bytes[tenth] += o->objects * (double)o->size;
+    s[o->row].births += o->objects * o->birth / 1000;
+  }
+  return s;
+}
+
+static void push_tenths(lua_State *L, const double *values, const char *field)
+{
+  int i;
+  lua_createtable(L, TENTHS, 0);
+  for (i = 0; i < TENTHS; i++) {
+    lua_pushnumber(L, values[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, field);
+}
+
+static void push_survivors(lua_State *L, const mp_ctx *c, uint32_t rows)
+{
+  survivors *s = count_survivors(L, c, rows);
+  int n = 0;
+  uint32_t i;
+  lua_newtable(L);
+  for (i = 1; i <= rows; i++) {
+    if (s[i].births <= 0 && s[i].objects[0] <= 0) continue;
+    lua_createtable(L, 0, 4);
+    set_number(L, "row", i);
+    set_number(L, "births", s[i].births);
+    push_tenths(L, s[i].objects, "objects");
+    push_tenths(L, s[i].bytes, "bytes");
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_remove(L, -2);
+}
+
+void mp_snapshot(lua_State *L, mp_ctx *c)
+{
+  const extent to = {
+    c->stacks.nframes, c->stacks.nnodes, c->zones.nnodes,
+    c->counts.nrows, c->course.npoints, c->course.nchanges, c->events.count
+  };
+  lua_createtable(L, 0, 12);
+  set_number(L, "version", 1);
+  push_info(L, c);
+  lua_setfield(L, -2, "info");
+  push_cpu(L, c);
+  lua_setfield(L, -2, "cpu");
+  push_heap(L, c);
+  lua_setfield(L, -2, "heap");
+  push_frames(L, &c->stacks, to.frames);
+  lua_setfield(L, -2, "frames");
+  push_stacks(L, &c->stacks, to.stacks, "frame", false);
+  lua_setfield(L, -2, "stacks");
+  push_stacks(L, &c->zones, to.zones, "name", true);
+  lua_setfield(L, -2, "zones");
+  push_rows(L, &c->counts, to.rows, !c->direct && c->vm.proved);
+  lua_setfield(L, -2, "rows");
+  push_course(L, &c->course, to.points);
+  lua_setfield(L, -2, "course");
+  push_timeline(L, &c->course, &to);
+  lua_setfield(L, -2, "timeline");
+  if (c->wants_events) {
+    push_events(L, &c->events, &to);
+    lua_setfield(L, -2, "events");
+  }
+  if (c->wants_leaks) {
+    push_survivors(L, c, to.rows);
+    lua_setfield(L, -2, "survivors");
+    lua_pushboolean(L, c->collected);
+    lua_setfield(L, -2, "collected");
+  }
+}

@@ -1,0 +1,328 @@
+/*
+** What kind of thing a block of the Lua heap is. See vm/type.h.
+*/
+#include "config.h"
+
+#include <link.h>
+#include <string.h>
+#include <unwind.h>
+
+#include "vm/layout.h"
+#include "vm/type.h"
+
+#include "lua.h"
+
+const char *mp_type_name(unsigned type)
+{
+  static const char *const names[MP_NTYPES] = {
+    NULL, "string", "table", "table array", "table hash", "function",
+    "upvalue", "thread", "thread stack", "userdata", "cdata", "proto",
+    "trace", "buffer", "string table", "JIT recorder", "other"
+  };
+  return type < MP_NTYPES ? names[type] : NULL;
+}
+
+#ifdef MP_LAYOUT
+
+#define LOOKS		12	/* Times that one block is looked at, */
+#define TRIES		12	/* and blocks from a place, until it is */
+				/* "other". */
+#define WALK		50000	/* Objects looked at for a reference. */
+#define FRAME_WORDS	64	/* Words of a frame searched. */
+#define STACK_BYTES	2048	/* Bytes of the C stack searched. */
+
+/* -- Places -------------------------------------------------------------- */
+
+/* The executable segment that an address lies in. */
+static int find_code(struct dl_phdr_info *info, size_t size, void *data)
+{
+  mp_types *t = data;
+  int i;
+  (void)size;
+  for (i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+    const char *from = (const char *)info->dlpi_addr + ph->p_vaddr;
+    if (ph->p_type == PT_LOAD && (ph->p_flags & PF_X) && t->code >= from &&
+	t->code < from + ph->p_memsz) {
+      t->code = from;
+      t->codeend = from + ph->p_memsz;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static bool in_code(const mp_types *t, const void *p)
+{
+  return (const char *)p >= t->code && (const char *)p < t->codeend;
+}
+
+void mp_type_init(mp_types *t, const mp_vm *vm)
+{
+  memset(t, 0, sizeof(*t));
+  t->code = (const char *)(uintptr_t)lua_gc;
+  t->enabled = vm->proved && dl_iterate_phdr(find_code, t) != 0;
+}
+
+/* Unwinding the C stack from here, to the function above the one that returns
+** to `ret`, and no further: there may be compiled code. */
+typedef struct unwound {
+  const void *ret, *ip;
+  bool found;
+} unwound;
+
+static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
+				       void *data)
+{
+  unwound *u = data;
+  bool above = u->ip == u->ret;
+  u->ip = (const void *)_Unwind_GetIP(context);
+  u->found = above;
+  return above ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+/* How far from the allocator's frame its caller's return address lies. -1: it
+** was not found. */
+__attribute__((noinline, no_sanitize_address))
+static int32_t find_offset(const void *ret, const char *frame)
+{
+  unwound u = { ret, NULL, false };
+  int32_t i;
+  _Unwind_Backtrace(unwind_step, &u);
+  for (i = 0; u.found && i < FRAME_WORDS * 8; i += 8)
+    if (AT(const void *, frame, i) == u.ip) return i;
+  return -1;
+}
+
+static mp_caller *find_caller(mp_types *t, const void *ret, const char *frame)
+{
+  uint32_t i = (uint32_t)((uintptr_t)ret >> 2) & (MP_CALLERS - 1);
+  while (t->callers[i].ret != NULL) {
+    if (t->callers[i].ret == ret) return &t->callers[i];
+    i = (i + 1) & (MP_CALLERS - 1);
+  }
+  if (t->ncallers >= MP_CALLERS / 2) return NULL;
+  t->ncallers++;
+  t->callers[i] = (mp_caller){ ret, find_offset(ret, frame) };
+  return &t->callers[i];
+}
+
+/* The place of these two addresses, made if it is new. NULL: no room. */
+static mp_site *get_site(mp_types *t, const void *ret, const void *ret2)
+{
+  mp_site *s;
+  uint32_t i;
+  if (!in_code(t, ret2)) ret2 = NULL;  /* Compiled code: one place for all. */
+  i = (uint32_t)(((uintptr_t)ret * 31 + (uintptr_t)ret2) >> 2);
+  for (i &= MP_SITES - 1; ; i = (i + 1) & (MP_SITES - 1)) {
+    s = &t->sites[i];
+    if (s->ret == ret && s->ret2 == ret2) return s;
+    if (s->ret == NULL) break;
+  }
+  if (t->nsites >= MP_SITES * 3 / 4) return NULL;
+  t->nsites++;
+  s->ret = ret;
+  s->ret2 = ret2;
+  return s;
+}
+
+mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame)
+{
+  const mp_caller *c;
+  const void *ret2;
+  mp_site *s;
+  /* Somebody else's allocator over ours, or a library that asks for itself. */
+  if (!t->enabled || !in_code(t, ret)) return NULL;
+  if ((c = find_caller(t, ret, frame)) == NULL) return NULL;
+  ret2 = c->ofs < 0 ? NULL : AT(const void *, frame, c->ofs);
+  s = get_site(t, ret, ret2);
+  *mp_type_met(t, ret2) = (mp_met){ ret, ret2, s };
+  return s;
+}
+
+/* -- Blocks -------------------------------------------------------------- */
+
+static bool refers_to_slot(const mp_vm *vm, const char *upval)
+{
+  const char *v = AT(const char *, upval, UPVAL_V);
+  const char *L = AT(const char *, vm->g, vm->curl);
+  return v == upval + 16 || (v >= AT(const char *, L, L_STACK) &&
+			     v <= AT(const char *, L, L_MAXSTACK));
+}
+
+/* The type of an object that is linked into the list of all objects, or whose
+** size is what its own fields say. */
+__attribute__((noinline))
+static mp_type object_type(const mp_vm *vm, const char *p, size_t size)
+{
+  static const uint8_t types[] = {
+    [GCT_UPVAL] = MP_UPVALUE, [GCT_THREAD] = MP_THREAD,
+    [GCT_PROTO] = MP_PROTO, [GCT_FUNC] = MP_FUNCTION,
+    [GCT_TRACE] = MP_TRACE, [GCT_CDATA] = MP_CDATA, [GCT_TAB] = MP_TABLE
+  };
+  const char *root = AT(const char *, vm->g, G_ROOT);
+  uint32_t i;
+  if (root >= p && root < p + size) {  /* Aligned cdata begin a little later. */
+    uint8_t gct = obj_gct(root);
+    if (root == p || gct == GCT_CDATA)
+      return gct < sizeof(types) ? types[gct] : MP_TYPE_UNKNOWN;
+  }
+  if (size < STR_DATA) return MP_TYPE_UNKNOWN;
+  switch (obj_gct(p)) {
+  case GCT_STR:
+    for (i = STR_LEN - 4; i <= STR_LEN; i += 4) {
+      size_t len = AT(uint32_t, p, i);
+      if (size >= STR_DATA + len + 1 && size <= STR_DATA + len + 4 &&
+	  p[STR_DATA + len] == '\0')
+	return MP_STRING;
+    }
+    break;
+  case GCT_UPVAL:  /* Refers to a slot of the running thread, or to its own. */
+    if (size == UPVAL_SIZE && refers_to_slot(vm, p)) return MP_UPVALUE;
+    break;
+  case GCT_UDATA:
+    if (AT(const char *, vm->mainl, OBJ_NEXT) == p) return MP_USERDATA;
+    break;
+  case GCT_TRACE:
+    if (size >= TR_MINSIZE && AT(uint32_t, p, TR_NINS) >= 0x8000 &&
+	AT(uint32_t, p, TR_NK) <= 0x8000)
+      return MP_TRACE;
+    break;
+  default:
+    break;
+  }
+  return MP_TYPE_UNKNOWN;
+}
+
+/* Whether these words are a buffer's: write position, end, start. */
+__attribute__((no_sanitize_address))
+static bool is_buffer(const char *start, const char *p, size_t size)
+{
+  return AT(const char *, start, 0) == p &&
+	 AT(const char *, start, -8) == p + size &&
+	 (size_t)(AT(const char *, start, -16) - p) <= size;
+}
+
+/* What the VM's own state knows the block as. */
+__attribute__((noinline))
+static mp_type vm_type(const mp_vm *vm, const char *p, size_t size)
+{
+  uint32_t i;
+  if (AT(const char *, AT(char *, vm->g, vm->curl), L_STACK) == p)
+    return MP_STACK;
+  for (i = 16; i < J_SEARCH / 2; i += 8) {
+    if (AT(const char *, vm->g, i) != p) continue;
+    if (((size_t)AT(uint32_t, vm->g, i + 8) + 1) * 8 == size) return MP_STRTAB;
+    if (is_buffer(vm->g + i, p, size)) return MP_BUFFER;
+    /* An empty buffer's write position is its start, too. */
+    if (is_buffer(vm->g + i + 16, p, size)) return MP_BUFFER;
+    return i > vm->curl ? MP_RECORDER : MP_TYPE_UNKNOWN;
+  }
+  return MP_TYPE_UNKNOWN;
+}
+
+/* Whether these words are a vector's of the parser: start, number of elements,
+** which have 8, 12 or 16 bytes. */
+__attribute__((no_sanitize_address))
+static bool is_vector(const char *start, const char *p, size_t size)
+{
+  uint32_t n = AT(uint32_t, start, 8);
+  return AT(const char *, start, 0) == p && n != 0 &&
+	 (size == (size_t)n * 8 || size == (size_t)n * 12 ||
+	  size == (size_t)n * 16);
+}
+
+/* The C function that asked for it may have the buffer on its stack. */
+__attribute__((noinline, no_sanitize_address))
+static mp_type stack_type(const char *p, size_t size)
+{
+  const char *here = __builtin_frame_address(0);
+  int i, n = STACK_BYTES;
+  int page = (int)(-(uintptr_t)here & 4095);  /* To the end of this one. */
+  /* The stack may be a small one, and end before. */
+  if (page < n && !mp_vm_readable(here + page)) n = page;
+  for (i = 16; i + 16 <= n; i += 8)  /* Two words are looked at. */
+    if (is_buffer(here + i, p, size) || is_vector(here + i, p, size))
+      return MP_BUFFER;
+  return MP_TYPE_UNKNOWN;
+}
+
+/* What refers to the block among the youngest objects. */
+static mp_type referred_type(const mp_vm *vm, const char *p)
+{
+  const char *o = AT(const char *, vm->g, G_ROOT);
+  int n;
+  for (n = 0; o != NULL && n < WALK; n++, o = AT(const char *, o, OBJ_NEXT)) {
+    if (obj_gct(o) == GCT_TAB) {
+      if (AT(const char *, o, TAB_ARRAY) == p) return MP_ARRAY;
+      if (AT(const char *, o, TAB_NODE) == p) return MP_HASH;
+    } else if (obj_gct(o) == GCT_THREAD) {
+      if (AT(const char *, o, L_STACK) == p) return MP_STACK;
+    }
+  }
+  return MP_TYPE_UNKNOWN;
+}
+
+void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
+		 uint32_t id)
+{
+  if (size > s->largest) s->largest = size;
+  t->unknown = (mp_unknown){ block, size, s, id, 0 };
+}
+
+/* What a block was found to be. A place is believed the second time: a block
+** that the VM has not filled in yet may still look like what was there. */
+static void learn(mp_site *s, mp_type type)
+{
+  if (type == MP_TYPE_UNKNOWN) {
+    if (s->tries < TRIES && ++s->tries == TRIES) s->type = MP_OTHER;
+  } else if (s->guess == type) {
+    s->type = (uint8_t)type;
+  } else {
+    s->guess = (uint8_t)type;
+  }
+}
+
+bool mp_type_look(mp_types *t, const mp_vm *vm, bool last, mp_type *type)
+{
+  mp_unknown *u = &t->unknown;
+  u->looks = last ? LOOKS : u->looks + 1;
+  *type = vm_type(vm, u->block, u->size);
+  if (*type == MP_TYPE_UNKNOWN) *type = object_type(vm, u->block, u->size);
+  if (*type == MP_TYPE_UNKNOWN) *type = stack_type(u->block, u->size);
+  if (*type == MP_TYPE_UNKNOWN && (u->looks == 1 || u->looks == LOOKS))
+    *type = referred_type(vm, u->block);
+  if (*type == MP_TYPE_UNKNOWN && u->looks < LOOKS) return false;
+  learn(u->site, *type);
+  u->block = NULL;
+  return true;
+}
+
+#else
+
+void mp_type_init(mp_types *t, const mp_vm *vm)
+{
+  (void)vm;
+  memset(t, 0, sizeof(*t));
+}
+
+mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame)
+{
+  (void)t; (void)ret; (void)frame;
+  return NULL;
+}
+
+void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
+		 uint32_t id)
+{
+  (void)t; (void)s; (void)block; (void)size; (void)id;
+}
+
+bool mp_type_look(mp_types *t, const mp_vm *vm, bool last, mp_type *type)
+{
+  (void)t; (void)vm; (void)last;
+  *type = MP_TYPE_UNKNOWN;
+  return true;
+}
+
+#endif

@@ -1,0 +1,117 @@
+/*
+** What kind of thing a block of the Lua heap is.
+**
+** LuaJIT does not tell its allocator. But each kind is asked for at a few
+** places in its code only, and such a place shows on the C stack: by the
+** address that the allocator returns to, and the one that its caller returns
+** to. What is asked for at a place is learned when it is met for the first
+** time: by then the block is looked at, and for what points to it, when the
+** VM comes by the next time and has filled it in.
+*/
+#ifndef MP_TYPE_H
+#define MP_TYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vm/vm.h"
+
+typedef enum mp_type {
+  MP_TYPE_UNKNOWN,		/* Not known yet, or not to be known. */
+  MP_STRING, MP_TABLE, MP_ARRAY, MP_HASH, MP_FUNCTION, MP_UPVALUE, MP_THREAD,
+  MP_STACK, MP_USERDATA, MP_CDATA, MP_PROTO, MP_TRACE, MP_BUFFER, MP_STRTAB,
+  MP_RECORDER,
+  MP_OTHER,			/* None of these. */
+  MP_NTYPES
+} mp_type;
+
+/* A place that asks for memory. */
+typedef struct mp_site {
+  const void *ret, *ret2;	/* Where allocator and caller return to. */
+  uint8_t type;			/* An mp_type, once it is known. */
+  uint8_t guess;		/* What its last block was. */
+  uint8_t tries;		/* Blocks that told nothing. */
+  size_t largest;		/* Bytes of the largest block looked at. */
+} mp_site;
+
+/* Where a function that calls the allocator keeps its own return address. */
+typedef struct mp_caller {
+  const void *ret;		/* In that function; NULL: empty. */
+  int32_t ofs;			/* From the top of the allocator's frame. */
+} mp_caller;
+
+/* A place that was met not long ago, by the addresses as they stand there. */
+typedef struct mp_met {
+  const void *ret, *ret2;
+  mp_site *site;
+} mp_met;
+
+#define MP_SITES	512	/* Powers of two. */
+#define MP_CALLERS	64
+#define MP_MET		64
+
+/* A block whose place was not known. */
+typedef struct mp_unknown {
+  char *block;			/* NULL: there is none. */
+  size_t size;
+  mp_site *site;
+  uint32_t id;			/* The sample's: the user's business. */
+  int looks;			/* How often it was looked at. */
+} mp_unknown;
+
+typedef struct mp_types {
+  bool enabled;			/* Types can be known on this VM. */
+  const char *code, *codeend;	/* The VM's machine code. */
+  uint32_t nsites, ncallers;
+  mp_unknown unknown;		/* One at a time. */
+  mp_met met[MP_MET];		/* By ret2. */
+  mp_caller callers[MP_CALLERS];
+  mp_site sites[MP_SITES];
+} mp_types;
+
+void mp_type_init(mp_types *t, const mp_vm *vm);
+
+/* The same where it is not one of those met last. */
+mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame);
+
+static inline mp_met *mp_type_met(mp_types *t, const void *ret2)
+{
+  return &t->met[(uintptr_t)ret2 >> 2 & (MP_MET - 1)];
+}
+
+/* The place that calls the allocator. ret: the allocator's return address;
+** frame: the top of its frame (__builtin_dwarf_cfa). NULL: not to be had. */
+static inline mp_site *mp_type_site(mp_types *t, const void *ret,
+				    const char *frame)
+{
+  const mp_caller *c = &t->callers[(uintptr_t)ret >> 2 & (MP_CALLERS - 1)];
+  if (c->ret == ret && c->ofs >= 0) {
+    const void *ret2 = *(const void *const *)(const void *)(frame + c->ofs);
+    const mp_met *m = mp_type_met(t, ret2);
+    if (m->ret == ret && m->ret2 == ret2) return m->site;
+  }
+  return mp_type_find(t, ret, frame);
+}
+
+/* Whether it is worth asking: what looked like nothing much may look like
+** something when it is large. */
+static inline bool mp_type_wanted(const mp_site *s, size_t size)
+{
+  return s != NULL && (s->type == MP_TYPE_UNKNOWN ||
+		       (s->type == MP_OTHER && size / 2 > s->largest));
+}
+
+/* This block was asked for at such a place; there is no other question. */
+void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
+		 uint32_t id);
+
+/* Looks at it; to be called each time the VM comes by. last: it will not be
+** there any more. True: the question is closed, *type is the answer (or still
+** unknown), and the place has learned. */
+bool mp_type_look(mp_types *t, const mp_vm *vm, bool last, mp_type *type);
+
+/* Field of a report for each type. */
+const char *mp_type_name(unsigned type);
+
+#endif
