@@ -192,7 +192,7 @@ if not os.getenv("ASAN_OPTIONS") and not tap.slow then
     print(ok, msg)]])
   local function limited(opts)
     return tap.sh(("ulimit -v 400000; %s %s %s"):format(
-      os.getenv("LUAJIT") or "luajit", opts, file))
+      tap.command, opts, file))
   end
   local plain = limited("")
   tap.like(plain.out, "false\tnot enough memory", "out of memory by itself")

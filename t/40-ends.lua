@@ -74,7 +74,7 @@ local function kill(flags, body, sig, seconds)
     ( sleep 60; kill -9 $pid ) 2>/dev/null & guard=$!
     wait $pid; status=$?
     kill $guard 2>/dev/null
-    exit $status]]):format(os.getenv("LUAJIT") or "luajit", flags, out, file,
+    exit $status]]):format(tap.command, flags, out, file,
     ready, seconds or 0.2, sig))
   return r, tap.read(out)
 end
@@ -113,7 +113,7 @@ local function interrupt(body)
   local sh = ([[
     env -i PATH="$PATH" LUA_PATH="$LUA_PATH" LUA_CPATH="$LUA_CPATH" \
     LD_PRELOAD="$LD_PRELOAD" ASAN_OPTIONS="$ASAN_OPTIONS" \
-    timeout --foreground -s INT 3 %s -jm=f,%s %s]]):format(os.getenv("LUAJIT") or "luajit",
+    timeout --foreground -s INT 3 %s -jm=f,%s %s]]):format(tap.command,
     out, file)
   return tap.sh(sh), tap.read(out)
 end
@@ -126,7 +126,7 @@ end
 
 -- A program's own handler is left alone: SIGTERM ignored stays ignored.
 r = tap.sh(("trap '' TERM; %s -jm=f,/dev/null %s & pid=$!; sleep 1; "..
-  "kill -TERM $pid; wait $pid"):format(os.getenv("LUAJIT") or "luajit",
+  "kill -TERM $pid; wait $pid"):format(tap.command,
   tap.program(work.."local t = os.time() "..
   "while os.time() < t + 3 do end os.exit(7)")))
 tap.is(r.status, 7, "an ignored SIGTERM stays ignored")

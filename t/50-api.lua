@@ -121,7 +121,7 @@ tap.unlike(r.out, "ran", "H does not run the program")
 r = tap.luajit("-jm=f -e 'io.write(\"first\\n\")'")
 tap.like(r.out, "^first\nluajit%-mp", "the report comes after the output")
 r = tap.sh(("LUAJIT_PROFILEFILE=%s %s -jm -e 'local t = {}'"):format(out,
-  os.getenv("LUAJIT") or "luajit"))
+  tap.command))
 tap.is(r.out, "", "LUAJIT_PROFILEFILE: nothing on stdout")
 tap.like(tap.read(out), "^luajit%-mp", "LUAJIT_PROFILEFILE: the report")
 r = tap.luajit("-jm=f,/dev/full -e 'local t = {}'")

@@ -173,11 +173,10 @@ tap.is(difference(m, assert(file.read(file.write(m))), "profile"), nil,
 local dir = tap.tmpname()
 os.remove(dir)
 assert(os.execute("mkdir "..dir) == 0)
-local command = tap.command.." "..(os.getenv("builddir") or ".").."/luajit-mp"
 local function run(args, opts)
   opts = opts or {}
   opts.dir = opts.dir or dir
-  return tap.sh(command.." "..args, opts)
+  return tap.sh(tap.mp.." "..args, opts)
 end
 local function write(name, text) tap.write(dir.."/"..name, text) end
 local function read(name) return tap.read(dir.."/"..name) end

@@ -41,16 +41,15 @@ local function first_row(text, title)
   return text:match("   "..title.."\n[^\n]*   %(all%)\n([^\n]*)\n")
 end
 
-local command = tap.command.." "..tap.builddir.."/luajit-mp"
-
 -- What a program prints, and a profile of it in which all is counted.
 local function run(name, work)
   local program = ("%s/examples/%s.lua"):format(tap.srcdir, name)
-  local plain = tap.luajit(("%s %s"):format(program, work))
+  local plain = tap.luajit(("%s %s"):format(tap.quote(program), work))
   tap.is(plain.status, 0, name.." runs")
   tap.is(plain.err, "", name.." has no errors")
   local mp = tap.tmpname(".mp")
-  local r = tap.luajit(("-jm=fb1,%s %s %s"):format(mp, program, work))
+  local r = tap.luajit(("-jm=fb1,%s %s %s"):format(mp,
+    tap.quote(program), work))
   tap.is(r.out, plain.out, name.." prints the same when profiled")
   local profile, msg = file.read(tap.read(mp) or "")
   tap.ok(profile, name.." has a profile", msg)
@@ -73,7 +72,7 @@ for _, case in ipairs(cases) do
   tap.ok(old >= 5 * new, case.name..": "..case.what..", a fifth at most")
 
   local function diff(opts)
-    local r = tap.sh(("%s diff -O %s %s %s"):format(command, opts..case.view,
+    local r = tap.sh(("%s diff -O %s %s %s"):format(tap.mp, opts..case.view,
       before.mp, after.mp))
     tap.is(r.status, 0, case.name..": diff "..opts)
     return first_row(r.out, titles[case.view])

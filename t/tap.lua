@@ -115,7 +115,12 @@ end
 
 -- -- Commands ---------------------------------------------------------------
 
-local function quote(s) return "'"..s:gsub("'", "'\\''").."'" end
+-- A word of a shell command.
+function tap.quote(s) return "'"..s:gsub("'", "'\\''").."'" end
+local quote = tap.quote
+
+-- The command luajit-mp, run by the luajit under test.
+tap.mp = tap.command.." "..quote(tap.builddir.."/luajit-mp")
 
 -- What os.execute returned: exit status, or as a shell has it 128 plus the
 -- signal's number; and that number.
