@@ -7,8 +7,8 @@
 
 #include "check_main.h"
 
-#include "vm/vm.h"
-#include "vm/walk.h"
+#include "vm/prove.h"
+#include "vm/where.h"
 
 #include "lauxlib.h"
 #include "lua.h"
@@ -41,11 +41,9 @@ static void compare(void)
   bool met = known.n > 0;
   dice = dice * 1103515245u + 12345;
   if ((dice >> 16) % every != 0) return;
-  vm.walk = &fresh;
   mp_walk_collected(&fresh);
-  if (!mp_vm_running(&vm, &a, &state)) return;
-  vm.walk = &known;
-  if (!mp_vm_running(&vm, &b, &state)) wrong++;
+  if (!mp_where_running(&vm, &fresh, &a, &state)) return;
+  if (!mp_where_running(&vm, &known, &b, &state)) wrong++;
   seen++;
   if (met && known.L == a.L) reused++;
   if (a.key != b.key) wrong++;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "profile/ctx.h"
+#include "vm/prove.h"
 
 #include "lauxlib.h"
 
@@ -31,15 +32,11 @@ static void ctx_free(mp_ctx *c)
   for (i = 0; i < c->nouts; i++) mp_output_close(&c->outs[i]);
   free(c->outs);
   mp_live_free(&c->live);
-  mp_stacks_free(&c->stacks);
-  mp_stacks_free(&c->zones);
+  mp_capture_free(&c->capture);
   mp_counts_free(&c->counts);
   mp_course_free(&c->course);
   mp_events_free(&c->events);
-  mp_map_free(&c->frames);
   free(c->samples);
-  free(c->cache);
-  free(c->vm.walk);
   free(c->options);
   free(c->luajit);
   free(c->os);
@@ -175,8 +172,8 @@ static void make_anchor(mp_ctx *c, lua_State *L)
     mp_ctx_note(c, "no zones: the module jit.zone cannot be loaded");
   }
   lua_checkstack(c->anchor, 4);
-  c->zonetable = lua_istable(L, -1) ? lua_topointer(L, -1) : NULL;
   lua_xmove(L, c->anchor, 1);
+  mp_capture_anchor(&c->capture, c->anchor);
 }
 
 /* The guard outlives everything in the VM: it is finalised when the VM is
@@ -221,15 +218,14 @@ static const char *ctx_open(mp_ctx *c, lua_State *L, int nouts, char *buf,
   uint32_t slots = c->exact ? CACHE_EXACT : CACHE_SAMPLING;
   const char *msg;
   *err = ENOMEM;
-  c->cache = calloc(slots, sizeof(*c->cache));
-  c->cachemask = slots - 1;
-  c->vm.walk = calloc(1, sizeof(*c->vm.walk));
   c->cwd = getcwd(NULL, 0);
   if (c->cwd == NULL) c->cwd = strdup("/");
   if (!mp_live_init(&c->live, c->exact) || c->options == NULL ||
-      c->cache == NULL || c->vm.walk == NULL || c->cwd == NULL ||
-      !mp_capture_open(c))
+      c->cwd == NULL ||
+      !mp_capture_init(&c->capture, &c->vm, &c->counts, slots))
     return "not enough memory";
+  /* The VM frees it when the timer is stopped: the hook must see that. */
+  mp_live_watch(&c->live, mp_dump_region);
   msg = open_outputs(c, L, nouts, buf, n, err);
   if (msg != NULL) return msg;
   *err = EIO;
@@ -245,8 +241,6 @@ static void ctx_init(mp_ctx *c)
 {
   memset(c, 0, sizeof(*c));
   c->screen.fd = -1;
-  mp_stacks_init(&c->stacks);
-  mp_stacks_init(&c->zones);
   mp_counts_init(&c->counts);
   mp_course_init(&c->course);
   mp_events_init(&c->events);

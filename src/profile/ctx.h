@@ -18,9 +18,8 @@
 #include "data/course.h"
 #include "data/events.h"
 #include "data/live.h"
-#include "data/map.h"
 #include "data/period.h"
-#include "data/stacks.h"
+#include "sample/capture.h"
 #include "vm/type.h"
 #include "vm/vm.h"
 
@@ -65,12 +64,6 @@ typedef struct mp_screen {
   double due;			/* When it is to be drawn: seconds. */
 } mp_screen;
 
-/* A direct-mapped cache from keys of stacks to rows. */
-typedef struct mp_cached {
-  uint64_t key;
-  uint32_t row;
-} mp_cached;
-
 typedef struct mp_ctx {
   /* -- The path of every allocation: one line of the cache -- */
   lua_Alloc allocf;		/* The allocator that was there before. */
@@ -112,21 +105,14 @@ typedef struct mp_ctx {
   mp_moved asked;		/* and that of the block types asks about. */
 
   /* -- What they are counted in -- */
-  mp_stacks stacks;		/* Stacks of both samplers. */
-  mp_stacks zones;		/* Stacks of zones. */
+  mp_capture capture;		/* Stacks of both samplers. */
   mp_counts counts;		/* Rows. */
   mp_course course;		/* How the heap went. */
   mp_events events;		/* Reallocations and frees. */
-  uint32_t gcrow;		/* Row of what the collector frees, or 0. */
-  mp_map frames;		/* Hash of a verified frame -> frame id. */
-  mp_cached *cache;		/* Key of a stack -> row. */
-  uint32_t cachemask;
-  uint64_t generation;		/* Changes when code was freed: old keys die. */
 
   /* -- The run -- */
   lua_State *anchor;		/* A coroutine of the VM, never run: holds */
 				/* jit.zone's table, lives as long as this. */
-  const void *zonetable;	/* That table, or NULL. */
   lua_State *report;		/* The private state that makes reports. */
   char *options;		/* Option string. */
   char *luajit, *os, *arch;	/* What is running, as the jit library says. */
@@ -155,32 +141,6 @@ typedef struct mp_ctx {
   const char *notes[MP_NOTES];	/* Static strings. */
   struct mp_ctx *next;		/* Next context of the process. */
 } mp_ctx;
-
-/* -- sample/capture.c: one capture for both samplers -- */
-
-/* Row for what L is doing now. 0: no memory. */
-uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state);
-
-/* The same inside the allocator, where the running thread is not at hand, for
-** an object of that type. */
-uint32_t mp_capture_running(mp_ctx *c, uint8_t type);
-
-/* Where memory is being freed. 0: not known. */
-uint32_t mp_capture_freeing(mp_ctx *c);
-
-/* Reserves the memory that dumps need. False: there is none. */
-bool mp_capture_open(mp_ctx *c);
-
-/* Prototypes or traces were freed: forget what was keyed by them. */
-void mp_capture_forget(mp_ctx *c);
-
-/* Serialises the uses of LuaJIT's one dump buffer, which all the VMs of the
-** process share. It lies in mp_dump_region, never in the Lua heap. */
-void mp_capture_lock(mp_ctx *c);
-void mp_capture_unlock(mp_ctx *c);
-void mp_capture_mutex(bool lock);  /* The same, without a dump. */
-void mp_capture_forked(void);	/* In the child of a fork: nobody has it. */
-extern __attribute__((visibility("hidden"))) void *mp_dump_region;
 
 /* -- sample/heap.c: the allocation sampler -- */
 

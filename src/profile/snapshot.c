@@ -308,7 +308,7 @@ static void push_survivors(lua_State *L, const mp_ctx *c, uint32_t rows)
 void mp_snapshot(lua_State *L, mp_ctx *c)
 {
   const extent to = {
-    c->stacks.nframes, c->stacks.nnodes, c->zones.nnodes,
+    c->capture.stacks.nframes, c->capture.stacks.nnodes, c->capture.zones.nnodes,
     c->counts.nrows, c->course.npoints, c->course.nchanges, c->events.count
   };
   lua_createtable(L, 0, 12);
@@ -319,11 +319,11 @@ void mp_snapshot(lua_State *L, mp_ctx *c)
   lua_setfield(L, -2, "cpu");
   push_heap(L, c);
   lua_setfield(L, -2, "heap");
-  push_frames(L, &c->stacks, to.frames);
+  push_frames(L, &c->capture.stacks, to.frames);
   lua_setfield(L, -2, "frames");
-  push_stacks(L, &c->stacks, to.stacks, "frame", false);
+  push_stacks(L, &c->capture.stacks, to.stacks, "frame", false);
   lua_setfield(L, -2, "stacks");
-  push_stacks(L, &c->zones, to.zones, "name", true);
+  push_stacks(L, &c->capture.zones, to.zones, "name", true);
   lua_setfield(L, -2, "zones");
   push_rows(L, &c->counts, to.rows, !c->direct && c->vm.proved);
   lua_setfield(L, -2, "rows");

@@ -19,8 +19,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "profile/ctx.h"
 #include "data/mem.h"
+#include "sample/capture.h"
+#include "vm/frame.h"
+#include "vm/type.h"
+#include "vm/where.h"
 
 #include "luajit.h"
 
@@ -65,7 +68,7 @@ void mp_capture_forked(void)
   dump_mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }
 
-bool mp_capture_open(mp_ctx *c)
+static bool reserve_region(void)
 {
   mp_capture_mutex(true);
   mp_mem_mutex = mp_capture_mutex;
@@ -75,25 +78,57 @@ bool mp_capture_open(mp_ctx *c)
     if (p != MAP_FAILED) mp_dump_region = p;
   }
   mp_capture_mutex(false);
-  /* The VM frees it when the timer is stopped: the hook must see that. */
-  mp_live_watch(&c->live, mp_dump_region);
   return mp_dump_region != NULL;
 }
 
-void mp_capture_lock(mp_ctx *c)
+void mp_capture_lock(mp_capture *c)
 {
   mp_capture_mutex(true);
-  if (c->vm.proved) saved_total = *mp_vm_total(&c->vm);
+  if (c->vm->proved) saved_total = *mp_vm_total(c->vm);
   saved_allocf = lua_getallocf(c->anchor, &saved_allocd);
   lua_setallocf(c->anchor, dump_alloc, c);
 }
 
-void mp_capture_unlock(mp_ctx *c)
+void mp_capture_unlock(mp_capture *c)
 {
   lua_setallocf(c->anchor, saved_allocf, saved_allocd);
   /* The buffer is no part of the program's heap. */
-  if (c->vm.proved) *mp_vm_total(&c->vm) = saved_total;
+  if (c->vm->proved) *mp_vm_total(c->vm) = saved_total;
   mp_capture_mutex(false);
+}
+
+/* -- Beginning and end --------------------------------------------------- */
+
+bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
+		     uint32_t slots)
+{
+  memset(c, 0, sizeof(*c));
+  c->vm = vm;
+  c->counts = counts;
+  mp_stacks_init(&c->stacks);
+  mp_stacks_init(&c->zones);
+  c->cachemask = slots - 1;
+  c->cache = calloc(slots, sizeof(*c->cache));
+  c->walk = calloc(1, sizeof(*c->walk));
+  c->view = calloc(1, sizeof(*c->view));
+  return c->cache != NULL && c->walk != NULL && c->view != NULL &&
+	 reserve_region();
+}
+
+void mp_capture_free(mp_capture *c)
+{
+  mp_stacks_free(&c->stacks);
+  mp_stacks_free(&c->zones);
+  mp_map_free(&c->frames);
+  free(c->cache);
+  free(c->walk);
+  free(c->view);
+}
+
+void mp_capture_anchor(mp_capture *c, lua_State *anchor)
+{
+  c->anchor = anchor;
+  c->zonetable = lua_istable(anchor, 1) ? lua_topointer(anchor, 1) : NULL;
 }
 
 /* -- Frames out of a dump ------------------------------------------------ */
@@ -224,8 +259,8 @@ static bool parse_frame(text *t, const char *src, size_t srclen, mp_frame *f,
 static const char *shown_source(const char *proto, size_t *len)
 {
   const char *s;
-  if (proto == NULL || mp_vm_firstline(proto) < 0) return NULL;
-  s = mp_vm_chunkname(proto, len);
+  if (proto == NULL || mp_proto_firstline(proto) < 0) return NULL;
+  s = mp_proto_chunkname(proto, len);
   if (*len > 0 && (*s == '@' || *s == '=')) {
     --*len;
     return s + 1;
@@ -240,7 +275,7 @@ static void frame_init(mp_frame *f)
   f->linedefined = -1;
 }
 
-static uint32_t pseudo(mp_ctx *c, const char *name)
+static uint32_t pseudo(mp_capture *c, const char *name)
 {
   mp_frame f;
   frame_init(&f);
@@ -251,7 +286,7 @@ static uint32_t pseudo(mp_ctx *c, const char *name)
 }
 
 /* The empty stack with one pseudo frame: what is known when nothing is. */
-static uint32_t pseudo_stack(mp_ctx *c, const char *name)
+static uint32_t pseudo_stack(mp_capture *c, const char *name)
 {
   uint32_t id = pseudo(c, name);
   return id == MP_NONE ? MP_NONE : mp_stacks_push(&c->stacks, 0, id);
@@ -265,8 +300,8 @@ static uint64_t frame_hash(const mp_vmframe *f)
 }
 
 /* Dumps the stack and interns each of its frames. */
-static bool dump_frames(mp_ctx *c, mp_where *w, const mp_vmframe *vf,
-			int n, uint32_t *ids)
+static bool dump_frames(mp_capture *c, const mp_vmframe *vf, int n,
+			uint32_t *ids)
 {
   size_t len, names = 0;
   char buf[64];
@@ -278,7 +313,7 @@ static bool dump_frames(mp_ctx *c, mp_where *w, const mp_vmframe *vf,
     names += 2 * srclen;
   }
   if (names > DUMP_NAMES) return false;
-  t.p = mp_vm_dump(&c->vm, w, DUMP_FORMAT, n, &len);
+  t.p = mp_view_dump(c->view, DUMP_FORMAT, n, &len);
   t.end = t.p + len;
   for (i = 0; i < n; i++) {
     size_t srclen = 0;
@@ -287,7 +322,7 @@ static bool dump_frames(mp_ctx *c, mp_where *w, const mp_vmframe *vf,
     frame_init(&f);
     if (!parse_frame(&t, src, srclen, &f, buf, sizeof(buf))) return false;
     if (src != NULL) {
-      f.linedefined = mp_vm_firstline(vf[i].proto);
+      f.linedefined = mp_proto_firstline(vf[i].proto);
       if (vf[i].pc == 0) f.line = 0;
     }
     ids[i] = mp_stacks_frame(&c->stacks, &f);
@@ -298,7 +333,7 @@ static bool dump_frames(mp_ctx *c, mp_where *w, const mp_vmframe *vf,
 }
 
 /* Calls that a report does not tell apart get one id. */
-static void learn_sites(mp_ctx *c, const mp_vmframe *vf, int n,
+static void learn_sites(mp_capture *c, const mp_vmframe *vf, int n,
 			const uint32_t *ids)
 {
   int i;
@@ -312,7 +347,7 @@ static void learn_sites(mp_ctx *c, const mp_vmframe *vf, int n,
     id = mp_mix(id, callee->name ? callee->namelen : UINT64_MAX);
     for (k = 0; callee->name != NULL && k < callee->namelen; k++)
       id = mp_mix(id, (uint8_t)callee->name[k]);
-    mp_walk_site(c->vm.walk, vf[i + 1].pc, id);
+    mp_walk_site(c->walk, vf[i + 1].pc, id);
   }
 }
 
@@ -323,19 +358,19 @@ static bool is_host(const mp_frame *f)
   return f->kind == MP_C && f->name != NULL && f->name[0] == '+';
 }
 
-static uint32_t verified_stack(mp_ctx *c, mp_where *w)
+static uint32_t verified_stack(mp_capture *c, mp_where *w)
 {
   mp_vmframe vf[MP_DEPTH];
   uint32_t ids[MP_DEPTH], stack = 0;
   bool more, known = true;
-  int i, n = mp_vm_frames(&c->vm, w, vf, &more);
+  int i, n = mp_view_frames(c->view, c->vm, w, vf, &more);
   if (n < 0) return pseudo_stack(c, "(stack not readable)");
   if (n == 0) return pseudo_stack(c, "(no Lua function)");
   for (i = 0; i < n; i++) {
     ids[i] = mp_map_get(&c->frames, frame_hash(&vf[i]));
     if (ids[i] == 0) known = false;
   }
-  if (!known && !dump_frames(c, w, vf, n, ids))
+  if (!known && !dump_frames(c, vf, n, ids))
     return pseudo_stack(c, "(stack too large)");
   learn_sites(c, vf, n, ids);
   if (more) stack = pseudo_stack(c, "(more frames)");
@@ -348,7 +383,7 @@ static uint32_t verified_stack(mp_ctx *c, mp_where *w)
 
 /* -- Stacks by a dump alone ---------------------------------------------- */
 
-static uint32_t dumped_stack(mp_ctx *c, lua_State *L)
+static uint32_t dumped_stack(mp_capture *c, lua_State *L)
 {
   uint32_t ids[MP_DEPTH], stack = 0;
   size_t len;
@@ -375,7 +410,7 @@ static uint32_t dumped_stack(mp_ctx *c, lua_State *L)
 
 /* jit.zone keeps its stack in the array part of its own module table. It is
 ** read through a coroutine of ours, which neither allocates nor raises. */
-static __attribute__((noinline)) uint32_t zone_read(mp_ctx *c)
+static __attribute__((noinline)) uint32_t zone_read(mp_capture *c)
 {
   lua_State *Z = c->anchor;
   uint32_t zone = 0;
@@ -409,30 +444,30 @@ static __attribute__((noinline)) uint32_t zone_read(mp_ctx *c)
   return zone;
 }
 
-static inline uint32_t zone_now(mp_ctx *c)
+static inline uint32_t zone_now(mp_capture *c)
 {
-  if (c->vm.proved && c->zonetable != NULL && mp_vm_noarray(c->zonetable))
+  if (c->vm->proved && c->zonetable != NULL && mp_vm_noarray(c->zonetable))
     return 0;
   return zone_read(c);
 }
 
 /* -- Rows ---------------------------------------------------------------- */
 
-static uint32_t row_of(mp_ctx *c, uint32_t stack, uint32_t zone, int state,
+static uint32_t row_of(mp_capture *c, uint32_t stack, uint32_t zone, int state,
 		       uint8_t type)
 {
   if (stack == MP_NONE || zone == MP_NONE) return 0;
-  return mp_counts_row(&c->counts, stack, zone, (uint8_t)state, type);
+  return mp_counts_row(c->counts, stack, zone, (uint8_t)state, type);
 }
 
-static uint32_t pseudo_row(mp_ctx *c, const char *name, int state,
+static uint32_t pseudo_row(mp_capture *c, const char *name, int state,
 			   uint8_t type)
 {
   return row_of(c, pseudo_stack(c, name), zone_now(c), state, type);
 }
 
 /* Puts a pseudo frame on top of a stack, if there is one to put. */
-static uint32_t on_top(mp_ctx *c, uint32_t stack, const char *name)
+static uint32_t on_top(mp_capture *c, uint32_t stack, const char *name)
 {
   uint32_t id;
   if (name == NULL || stack == MP_NONE) return stack;
@@ -441,7 +476,7 @@ static uint32_t on_top(mp_ctx *c, uint32_t stack, const char *name)
 }
 
 /* Row of a stack that is not in the cache. */
-static __attribute__((noinline)) uint32_t new_row(mp_ctx *c, mp_where *w,
+static __attribute__((noinline)) uint32_t new_row(mp_capture *c, mp_where *w,
 						  uint32_t zone, int state,
 						  uint8_t type,
 						  const char *top)
@@ -453,7 +488,7 @@ static __attribute__((noinline)) uint32_t new_row(mp_ctx *c, mp_where *w,
   return row_of(c, stack, zone, state, type);
 }
 
-static inline uint32_t capture(mp_ctx *c, mp_where *w, int state,
+static inline uint32_t capture(mp_capture *c, mp_where *w, int state,
 			       uint8_t type, const char *top)
 {
   uint32_t zone = zone_now(c);
@@ -468,12 +503,12 @@ static inline uint32_t capture(mp_ctx *c, mp_where *w, int state,
   return hit->row;
 }
 
-uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state)
+uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
 {
   mp_where w;
   uint32_t row;
-  if (c->vm.proved)
-    return mp_vm_where(&c->vm, L, &w) ? capture(c, &w, state, 0, NULL) :
+  if (c->vm->proved)
+    return mp_where_safepoint(c->vm, c->walk, L, &w) ? capture(c, &w, state, 0, NULL) :
 	   pseudo_row(c, "(no Lua function)", state, 0);
   mp_capture_lock(c);
   row = row_of(c, dumped_stack(c, L), zone_now(c), state, 0);
@@ -481,12 +516,12 @@ uint32_t mp_capture_row(mp_ctx *c, lua_State *L, int state)
   return row;
 }
 
-uint32_t mp_capture_running(mp_ctx *c, uint8_t type)
+uint32_t mp_capture_running(mp_capture *c, uint8_t type)
 {
   const char *top = NULL;
   mp_where w;
   int state;
-  if (!mp_vm_running(&c->vm, &w, &state))
+  if (!mp_where_running(c->vm, c->walk, &w, &state))
     return pseudo_row(c, w.L ? "(no Lua function)" : "(thread not known)",
 		      state, type);
   if (w.compiling) {
@@ -499,18 +534,19 @@ uint32_t mp_capture_running(mp_ctx *c, uint8_t type)
   return capture(c, &w, state, type, top);
 }
 
-uint32_t mp_capture_freeing(mp_ctx *c)
+uint32_t mp_capture_freeing(mp_capture *c)
 {
-  if (!c->vm.proved) return 0;
-  if (!mp_vm_collecting(&c->vm)) return mp_capture_running(c, 0);
+  if (!c->vm->proved) return 0;
+  if (!mp_vm_collecting(c->vm)) return mp_capture_running(c, 0);
   if (c->gcrow == 0)
     c->gcrow = row_of(c, pseudo_stack(c, "(garbage collector)"), 0, 'G', 0);
   return c->gcrow;
 }
 
-void mp_capture_forget(mp_ctx *c)
+void mp_capture_forget(mp_capture *c)
 {
   c->generation++;
-  mp_vm_forget(&c->vm);
+  mp_vm_forget(c->vm);
+  mp_walk_forget(c->walk);
   mp_map_clear(&c->frames);
 }

@@ -39,7 +39,7 @@ static void on_safepoint(void *data, lua_State *L, int samples, int vmstate)
   samples -= c->raised;
   c->raised = 0;
   if (samples > 0) {
-    uint32_t row = mp_capture_row(c, L, vmstate);
+    uint32_t row = mp_capture_row(&c->capture, L, vmstate);
     c->cpu_seen = mp_timer_cpu();
     c->cpu_samples += (uint64_t)samples;
     if (row != 0) c->counts.rows[row].cpu += samples;

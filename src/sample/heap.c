@@ -176,7 +176,7 @@ static void watch_heap(mp_ctx *c, size_t osize)
   if (mp_vm_white(&c->vm) != c->white) {
     c->white = mp_vm_white(&c->vm);
     c->cycles++;
-    mp_walk_collected(c->vm.walk);
+    mp_capture_collected(&c->capture);
     mp_point_take(c, false);
   }
 }
@@ -208,7 +208,7 @@ static inline bool freeing(mp_ctx *c, void *ptr, size_t osize)
   }
   if (osize >= MP_VM_LARGE && c->vm.proved && mp_vm_watched(ptr)) {
     mp_vm_freeing(&c->vm, ptr);
-    if (mp_vm_iscode(ptr, osize)) mp_capture_forget(c);
+    if (mp_vm_iscode(ptr, osize)) mp_capture_forget(&c->capture);
   }
   c->frees++;
   return true;
@@ -221,7 +221,7 @@ static __attribute__((noinline)) void *free_slowly(mp_ctx *c, void *ptr,
   if (!freeing(c, ptr, osize)) return NULL;
   origin = forget_block(c, ptr, osize);
   if (c->wants_events)
-    count_event(c, MP_FREE, mp_capture_freeing(c), origin, 0, osize);
+    count_event(c, MP_FREE, mp_capture_freeing(&c->capture), origin, 0, osize);
   return c->allocf(c->allocd, ptr, osize, 0);
 }
 
@@ -316,7 +316,7 @@ static void *sample_weighted(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
 			     mp_site *site)
 {
   double objects = mp_period_weight(&c->period, nsize);
-  uint32_t row = c->vm.proved ? mp_capture_running(c, site ? site->type : 0) : 0;
+  uint32_t row = c->vm.proved ? mp_capture_running(&c->capture, site ? site->type : 0) : 0;
   uint32_t id;
   void *p = call(c, ptr, osize, nsize, row);
   if (p == NULL) {
@@ -431,7 +431,7 @@ static __attribute__((noinline)) void *alloc_exactly(mp_ctx *c, void *ptr,
   void *p;
   if (c->types.unknown.block != NULL) look(c, false);
   site = mp_type_site(&c->types, ret, frame);
-  row = mp_capture_running(c, site ? site->type : 0);
+  row = mp_capture_running(&c->capture, site ? site->type : 0);
   if (ptr == NULL) p = c->allocf(c->allocd, NULL, 0, nsize);
   else p = call(c, ptr, osize, nsize, row);
   if (p == NULL) return NULL;
@@ -513,7 +513,7 @@ void mp_alloc_safepoint(mp_ctx *c, lua_State *L, int state)
   uint32_t id = c->waiting, next, row;
   if (id == 0) return;
   c->waiting = 0;
-  row = mp_capture_row(c, L, state);
+  row = mp_capture_row(&c->capture, L, state);
   for (; id != 0; id = next) {
     mp_sample *s = &c->samples[id];
     next = s->next;

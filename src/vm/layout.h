@@ -5,17 +5,21 @@
 ** bits with the type in the upper 17, and a frame takes two slots below its
 ** base: the function, and a link to the frame below it.
 **
-** vm/vm.c proves what it uses of this on the running VM; vm/type.c believes
-** nothing that it did not meet in an object.
+** Every offset, size and bit of the VM's has its name here and nowhere else.
+** vm/prove.c proves what is used of it on the running VM; vm/type.c believes
+** nothing that it did not meet in an object. Offsets and sizes are in bytes
+** unless the comment says otherwise.
 */
 #ifndef MP_LAYOUT_H
 #define MP_LAYOUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(__x86_64__) && !defined(__ILP32__)
-#define MP_LAYOUT	1
+#define MP_LAYOUT	1	/* This is the processor whose layout is known. */
+#endif
 
 typedef uint64_t slot;		/* TValue. */
 
@@ -28,6 +32,8 @@ enum {				/* Types of objects (gct). */
 #define OBJ_NEXT	0	/* Next object of the list that it is in. */
 #define OBJ_MARKED	8	/* uint8_t: colour bits, 3 of them white. */
 #define OBJ_GCT		9	/* uint8_t: type of object. */
+#define OBJ_WHITES	3	/* The two whites among the colour bits. */
+#define OBJ_TYPES	16	/* Numbers of types are less than that. */
 
 #define TAB_ARRAY	16	/* slot *: the array part. */
 #define TAB_NODE	40	/* The hash part. */
@@ -35,6 +41,14 @@ enum {				/* Types of objects (gct). */
 
 #define STR_LEN		20	/* uint32_t */
 #define STR_DATA	24
+#define STR_LENS	4	/* The length was before the hash, once. */
+#define STR_SLACK	4	/* Bytes behind the text, 0 included, at most. */
+
+#define STRTAB_MASK	8	/* From the string table: uint32_t. */
+#define BUF_END		(-8)	/* From a buffer's start: char *: its end, */
+#define BUF_W		(-16)	/* and where it is written to. */
+#define BUF_SIZE	16	/* From the write position to the start. */
+#define VEC_N		8	/* From a parser's vector: uint32_t: elements. */
 
 #define L_GLREF		16	/* lua_State: its global state. */
 #define L_BASE		32	/* slot *: base of the running function. */
@@ -43,17 +57,33 @@ enum {				/* Types of objects (gct). */
 #define L_STACK		56	/* slot *: the lowest slot. */
 #define L_CFRAME	80	/* Innermost C frame that runs this thread. */
 #define L_SIZE		96
+#define L_EXTRA		64	/* Bytes that other versions have more. */
 
-#define G_ALLOCF	0
-#define G_ALLOCD	8
+#define G_ALLOCF	0	/* The allocator, */
+#define G_ALLOCD	8	/* and its data. */
+#define G_TOTAL		16	/* size_t: bytes that the collector counts. */
+#define G_WHITE		32	/* uint8_t: the current white. */
+#define G_PHASE		33	/* uint8_t: what the collector is doing. */
+#define G_PHASES	6	/* Number of its phases. */
 #define G_ROOT		40	/* The list of all objects but strings. */
 #define G_SEARCH	1024	/* The words looked for lie before this. */
 #define J_SEARCH	8192	/* Trace array and exit: before this. */
+#define J_ARRAY_SEARCH	4096	/* The trace array: before this. */
+
+/* From a word of the global state that was found. */
+#define VMSTATE_MAINL	8	/* From vmstate to the main thread's reference. */
+#define CURL_JITBASE	8	/* From cur_L: slot *: base of a running trace. */
+#define TRACES_FREE	8	/* From the trace array: uint32_t: a number, */
+#define TRACES_SIZE	12	/* uint32_t: its elements; */
+#define TRACES_END	16	/* what follows it. */
+#define TRACES_MAX	65536	/* Elements that it may have. */
+#define EXIT_NUMBER	4	/* From a parent's number to its exit's. */
 
 #define FUNC_FFID	10	/* uint8_t: 0 Lua, 1 C, else a builtin. */
 #define FUNC_PC		32	/* Lua function: its first instruction. */
 #define FUNC_C		40	/* C function: its address. */
 
+#define UPVAL_TV	16	/* slot: its own, once it is closed. */
 #define UPVAL_V		32	/* slot *: what it refers to. */
 #define UPVAL_SIZE	48
 
@@ -63,6 +93,8 @@ enum {				/* Types of objects (gct). */
 #define PT_FIRSTLINE	72	/* int32_t */
 #define PT_NUMLINE	76	/* int32_t */
 #define PT_BC		104	/* The instructions follow the prototype. */
+#define BC_SIZE		4	/* An instruction; its operand A is byte 1. */
+#define BC_A		1
 
 #define TR_NSNAP	10	/* uint16_t */
 #define TR_NINS		12	/* uint32_t */
@@ -71,33 +103,52 @@ enum {				/* Types of objects (gct). */
 #define TR_SNAP		48
 #define TR_SNAPMAP	56	/* uint32_t * */
 #define TR_STARTPT	64
-#define TR_STARTPC	72
 #define TR_STARTINS	80
 #define TR_SZMCODE	84	/* uint32_t */
 #define TR_MCODE	88
 #define TR_SPADJUST	102	/* uint16_t */
 #define TR_NUMBER	104	/* uint16_t */
 #define TR_MINSIZE	112
+#define TR_INS0		0x8000	/* First instruction; below: constants. */
+
+#define IR_SIZE		8
+#define IR_OP		5	/* uint8_t */
 
 #define SNAP_SIZE	12
 #define SNAP_MAPOFS	0	/* uint32_t */
 #define SNAP_MCOFS	6	/* uint16_t: offset into the machine code. */
 #define SNAP_NENT	10	/* uint8_t: slots that it lists. */
+#define SNAP_BASE(pcbase)	((uint32_t)((pcbase) & 0xff))
+#define SNAP_PC(pcbase)		((pcbase) >> 8)
+
+#define ENT_SLOT(e)	((e) >> 24)
+#define ENT_REF(e)	((e) & 0xffff)
 
 #define ENT_FRAME	0x010000	/* Entry of a frame's link. */
-#define ENT_CONT	0x020000	/* Entry of a continuation. */
 #define ENT_NORESTORE	0x040000	/* The slot is on the stack already. */
 
 #define REF_NIL		0x7fff	/* The constant nil: its op is IR_KPRI. */
+#define REF_CONST	0x7ffd	/* Constants with a value are below this. */
+
+enum {				/* Ops of constants, from IR_KPRI on. */
+  K_GC = 2, K_PTR = 3, K_KPTR = 4, K_NUM = 6, K_INT64 = 7
+};
 
 #define CF_NRES		8	/* int32_t */
 #define CF_L		16
 #define CF_PC		24
 #define CF_PREV		32
 #define CF_SIZE		80
+#define CF_SPILL	16	/* A trace's spill slots lie that far below. */
 #define CF_RAW(cf)	((char *)((uintptr_t)(cf) & ~(uintptr_t)3))
 
 enum { VM_INTERP = ~0, VM_C = ~1, VM_GC = ~2, VM_EXIT = ~3, VM_LAST = ~6 };
+
+/* Words of a frame, from the slot of its link. */
+#define FRAME_FUNC	(-1)	/* The function. */
+#define FRAME_CONTPC	(-2)	/* Of a continuation: the PC below it, */
+#define FRAME_CONT	(-3)	/* and what it is. */
+#define FRAME_SLOTS	2	/* Slots of a frame below its base. */
 
 enum {				/* Kinds of frame links. */
   LINK_C = 1, LINK_CONT = 2, LINK_VARG = 3
@@ -116,6 +167,8 @@ enum {				/* Kinds of frame links. */
 #define MKFUNC(p)	((uint64_t)(uintptr_t)(p) | (uint64_t)TAGFUNC << 47)
 #define MKTHREAD(p)	((uint64_t)(uintptr_t)(p) | (uint64_t)TAGTHREAD << 47)
 
+#ifdef MP_LAYOUT
+
 static inline uint8_t obj_gct(const void *o)
 {
   return AT(uint8_t, o, OBJ_GCT);
@@ -126,6 +179,14 @@ static inline const char *func_proto(const char *fn)
 {
   return AT(uint8_t, fn, FUNC_FFID) ? NULL :
 	 AT(const char *, fn, FUNC_PC) - PT_BC;
+}
+
+/* Whether a block of that size may be a trace. */
+static inline bool may_be_trace(const void *block, size_t size)
+{
+  return size >= TR_MINSIZE && obj_gct(block) == GCT_TRACE &&
+	 AT(uint32_t, block, TR_NINS) >= TR_INS0 &&
+	 AT(uint32_t, block, TR_NK) <= TR_INS0;
 }
 
 /* Equal for equal functions; closures of one prototype are equal. */
@@ -142,11 +203,11 @@ static inline bool is_lua(slot v)
 }
 
 /* The slot of the link of the frame below. */
-static inline slot *frame_prev(slot *frame)
+static inline slot *frame_prev(const slot *frame)
 {
   uint64_t link = *frame;
   if (LINK_ISLUA(link))  /* The call instruction tells where its base is. */
-    return frame - (2 + AT(uint8_t, link, -4 + 1));
+    return (slot *)frame - (FRAME_SLOTS + AT(uint8_t, link, BC_A - BC_SIZE));
   return (slot *)((char *)frame - LINK_DELTA(link));
 }
 

@@ -8,6 +8,7 @@
 #include <unwind.h>
 
 #include "vm/layout.h"
+#include "vm/peek.h"
 #include "vm/type.h"
 
 #include "lua.h"
@@ -146,7 +147,7 @@ static bool refers_to_slot(const mp_vm *vm, const char *upval)
 {
   const char *v = AT(const char *, upval, UPVAL_V);
   const char *L = AT(const char *, vm->g, vm->curl);
-  return v == upval + 16 || (v >= AT(const char *, L, L_STACK) &&
+  return v == upval + UPVAL_TV || (v >= AT(const char *, L, L_STACK) &&
 			     v <= AT(const char *, L, L_MAXSTACK));
 }
 
@@ -170,9 +171,9 @@ static mp_type object_type(const mp_vm *vm, const char *p, size_t size)
   if (size < STR_DATA) return MP_TYPE_UNKNOWN;
   switch (obj_gct(p)) {
   case GCT_STR:
-    for (i = STR_LEN - 4; i <= STR_LEN; i += 4) {
+    for (i = STR_LEN - STR_LENS; i <= STR_LEN; i += STR_LENS) {
       size_t len = AT(uint32_t, p, i);
-      if (size >= STR_DATA + len + 1 && size <= STR_DATA + len + 4 &&
+      if (size >= STR_DATA + len + 1 && size <= STR_DATA + len + STR_SLACK &&
 	  p[STR_DATA + len] == '\0')
 	return MP_STRING;
     }
@@ -184,9 +185,7 @@ static mp_type object_type(const mp_vm *vm, const char *p, size_t size)
     if (AT(const char *, vm->mainl, OBJ_NEXT) == p) return MP_USERDATA;
     break;
   case GCT_TRACE:
-    if (size >= TR_MINSIZE && AT(uint32_t, p, TR_NINS) >= 0x8000 &&
-	AT(uint32_t, p, TR_NK) <= 0x8000)
-      return MP_TRACE;
+    if (may_be_trace(p, size)) return MP_TRACE;
     break;
   default:
     break;
@@ -199,8 +198,8 @@ __attribute__((no_sanitize_address))
 static bool is_buffer(const char *start, const char *p, size_t size)
 {
   return AT(const char *, start, 0) == p &&
-	 AT(const char *, start, -8) == p + size &&
-	 (size_t)(AT(const char *, start, -16) - p) <= size;
+	 AT(const char *, start, BUF_END) == p + size &&
+	 (size_t)(AT(const char *, start, BUF_W) - p) <= size;
 }
 
 /* What the VM's own state knows the block as. */
@@ -210,12 +209,13 @@ static mp_type vm_type(const mp_vm *vm, const char *p, size_t size)
   uint32_t i;
   if (AT(const char *, AT(char *, vm->g, vm->curl), L_STACK) == p)
     return MP_STACK;
-  for (i = 16; i < J_SEARCH / 2; i += 8) {
+  for (i = G_TOTAL; i < J_ARRAY_SEARCH; i += 8) {
     if (AT(const char *, vm->g, i) != p) continue;
-    if (((size_t)AT(uint32_t, vm->g, i + 8) + 1) * 8 == size) return MP_STRTAB;
+    if (((size_t)AT(uint32_t, vm->g, i + STRTAB_MASK) + 1) * 8 == size)
+      return MP_STRTAB;
     if (is_buffer(vm->g + i, p, size)) return MP_BUFFER;
     /* An empty buffer's write position is its start, too. */
-    if (is_buffer(vm->g + i + 16, p, size)) return MP_BUFFER;
+    if (is_buffer(vm->g + i + BUF_SIZE, p, size)) return MP_BUFFER;
     return i > vm->curl ? MP_RECORDER : MP_TYPE_UNKNOWN;
   }
   return MP_TYPE_UNKNOWN;
@@ -226,7 +226,7 @@ static mp_type vm_type(const mp_vm *vm, const char *p, size_t size)
 __attribute__((no_sanitize_address))
 static bool is_vector(const char *start, const char *p, size_t size)
 {
-  uint32_t n = AT(uint32_t, start, 8);
+  uint32_t n = AT(uint32_t, start, VEC_N);
   return AT(const char *, start, 0) == p && n != 0 &&
 	 (size == (size_t)n * 8 || size == (size_t)n * 12 ||
 	  size == (size_t)n * 16);
@@ -240,8 +240,8 @@ static mp_type stack_type(const char *p, size_t size)
   int i, n = STACK_BYTES;
   int page = (int)(-(uintptr_t)here & 4095);  /* To the end of this one. */
   /* The stack may be a small one, and end before. */
-  if (page < n && !mp_vm_readable(here + page)) n = page;
-  for (i = 16; i + 16 <= n; i += 8)  /* Two words are looked at. */
+  if (page < n && !mp_readable(here + page)) n = page;
+  for (i = BUF_SIZE; i + VEC_N + 8 <= n; i += 8)
     if (is_buffer(here + i, p, size) || is_vector(here + i, p, size))
       return MP_BUFFER;
   return MP_TYPE_UNKNOWN;

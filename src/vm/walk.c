@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "vm/layout.h"
 #include "data/map.h"
-#include "vm/vm.h"
+#include "vm/frame.h"
+#include "vm/layout.h"
 #include "vm/walk.h"
 
 static mp_callsite *site_slot(mp_walk *k, uint64_t pc)
@@ -50,7 +50,7 @@ static int unchanged(const mp_walk *k, lua_State *L, slot *bottom, slot *top)
     if (l->frame > top || *l->frame != l->link) break;
     if (LINK_ISLUA(l->link)) continue;
     if (*l->below != l->func) break;
-    if (LINK_ISCONT(l->link) && l->frame[-2] != l->cont) break;
+    if (LINK_ISCONT(l->link) && l->frame[FRAME_CONTPC] != l->cont) break;
   }
   return i;
 }
@@ -60,17 +60,17 @@ static uint64_t describe(mp_level *l, lua_State *L, slot *bottom, slot *top)
 {
   slot *below = frame_prev(l->frame);
   uint64_t h = key_word(0, l->link);
-  if (LINK_ISCONT(l->link)) h = key_word(h, l->cont = l->frame[-2]);
+  if (LINK_ISCONT(l->link)) h = key_word(h, l->cont = l->frame[FRAME_CONTPC]);
   l->below = l->frame;  /* If there is no function, there is nothing more. */
   l->func = l->link;
-  if (below <= bottom || TAG(below[-1]) != TAGFUNC) return h;
-  l->below = below - 1;
-  l->func = below[-1];
+  if (below <= bottom || TAG(below[FRAME_FUNC]) != TAGFUNC) return h;
+  l->below = below + FRAME_FUNC;
+  l->func = below[FRAME_FUNC];
   if (LINK_ISC(l->link) && is_lua(l->func)) {
-    h = key_word(h, mp_vm_cframe_pc(L, top, l->frame));
+    h = key_word(h, mp_frame_cframepc(L, top, l->frame));
     l->func = VOLATILE;
   }
-  return key_word(h, func_id(PTR(below[-1])));
+  return key_word(h, func_id(PTR(below[FRAME_FUNC])));
 }
 
 /* Adds a frame on top of those that are known. */

@@ -1,0 +1,85 @@
+/*
+** One capture for both samplers: what a thread is doing, as a row of counts.
+**
+** A mp_capture is embedded in the context of a profile and belongs to its
+** VM's thread: captures are made there, inside the allocator or at a
+** safepoint. Another thread reads stacks and zones when the process ends,
+** under mp_capture_mutex. What they are made of comes from malloc; where that
+** fails a capture has row 0 and nothing else changes.
+*/
+#ifndef MP_CAPTURE_H
+#define MP_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/counts.h"
+#include "data/map.h"
+#include "data/stacks.h"
+#include "vm/view.h"
+#include "vm/vm.h"
+#include "vm/walk.h"
+
+#include "lua.h"
+
+/* A direct-mapped cache from keys of stacks to rows. */
+typedef struct mp_cached {
+  uint64_t key;
+  uint32_t row;
+} mp_cached;
+
+typedef struct mp_capture {
+  mp_vm *vm;			/* The VM that is looked into. */
+  mp_counts *counts;		/* Where rows are made. */
+  lua_State *anchor;		/* A coroutine of that VM that never runs: its */
+				/* slot 1 holds jit.zone's table, or nil. */
+  const void *zonetable;	/* That table, or NULL. */
+  mp_stacks stacks;		/* Stacks of both samplers. */
+  mp_stacks zones;		/* Stacks of zones. */
+  mp_map frames;		/* Hash of a verified frame -> frame id. */
+  mp_cached *cache;		/* Key of a stack -> row. */
+  uint32_t cachemask;
+  uint64_t generation;		/* Changes when code was freed: old keys die. */
+  uint32_t gcrow;		/* Row of what the collector frees, or 0. */
+  mp_walk *walk;		/* The stack that was met last. */
+  mp_view *view;		/* The stack that is looked at. */
+} mp_capture;
+
+/* Makes one with a cache of so many rows, a power of two. The anchor and its
+** table are set later. False: no memory; mp_capture_free is still to come. */
+bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
+		     uint32_t slots);
+void mp_capture_free(mp_capture *c);
+
+/* The anchor is there, with jit.zone's table in its slot 1, or nil. */
+void mp_capture_anchor(mp_capture *c, lua_State *anchor);
+
+/* Row for what L is doing now, at a safepoint, in one of the VM's states
+** "NICGJ". 0: no memory. */
+uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state);
+
+/* The same inside the allocator, where the running thread is not at hand, for
+** an object of that type. */
+uint32_t mp_capture_running(mp_capture *c, uint8_t type);
+
+/* Where memory is being freed. 0: not known. */
+uint32_t mp_capture_freeing(mp_capture *c);
+
+/* Functions were collected: others may lie where they were. */
+static inline void mp_capture_collected(mp_capture *c)
+{
+  mp_walk_collected(c->walk);
+}
+
+/* Prototypes or traces were freed: forget what was keyed by them. */
+void mp_capture_forget(mp_capture *c);
+
+/* Serialises the uses of LuaJIT's one dump buffer, which all the VMs of the
+** process share. It lies in mp_dump_region, never in the Lua heap. */
+void mp_capture_lock(mp_capture *c);
+void mp_capture_unlock(mp_capture *c);
+void mp_capture_mutex(bool lock);  /* The same, without a dump. */
+void mp_capture_forked(void);	/* In the child of a fork: nobody has it. */
+extern __attribute__((visibility("hidden"))) void *mp_dump_region;
+
+#endif

@@ -1,0 +1,83 @@
+/*
+** Frames of a Lua stack. See vm/frame.h.
+*/
+#include "config.h"
+
+#include "vm/frame.h"
+#include "vm/layout.h"
+
+#ifdef MP_LAYOUT
+
+bool mp_frame_isfunc(slot v)
+{
+  const char *fn = PTR(v);
+  if (TAG(v) != TAGFUNC || ((uintptr_t)fn & 7) || obj_gct(fn) != GCT_FUNC)
+    return false;
+  if (AT(uint8_t, fn, FUNC_FFID) != 0) return true;
+  return obj_gct(func_proto(fn)) == GCT_PROTO;
+}
+
+uint64_t mp_frame_toppc(const char *cf)
+{
+  if (cf == NULL || AT(void *, cf, CF_PC) == AT(void *, cf, CF_L)) return 0;
+  return AT(uint64_t, cf, CF_PC);
+}
+
+uint64_t mp_frame_cframepc(lua_State *L, const slot *f, const slot *next)
+{
+  const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
+  const slot *stack = AT(slot *, L, L_STACK);
+  while (cf != NULL && f > stack + 1) {
+    while (AT(int32_t, cf, CF_NRES) < 0) {
+      if ((const char *)f >= (const char *)stack - AT(int32_t, cf, CF_NRES))
+	break;
+      cf = CF_RAW(AT(void *, cf, CF_PREV));
+      if (cf == NULL) return 0;
+    }
+    if (f < next) return AT(uint64_t, cf, CF_PC);
+    if (LINK_ISC(*f) ||
+	(LINK_ISCONT(*f) && f[FRAME_CONT] == CONT_CALLBACK))
+      cf = CF_RAW(AT(void *, cf, CF_PREV));
+    f = frame_prev(f);
+  }
+  return 0;
+}
+
+uint64_t mp_frame_pc(lua_State *L, const slot *top, const slot *next)
+{
+  if (next == NULL) return mp_frame_toppc(CF_RAW(AT(void *, L, L_CFRAME)));
+  if (LINK_ISLUA(*next)) return *next;
+  if (LINK_ISCONT(*next)) return next[FRAME_CONTPC];
+  return mp_frame_cframepc(L, top, next);
+}
+
+bool mp_proto_has(const char *pt, uint64_t pc)
+{
+  uint64_t ofs = pc - (uint64_t)(uintptr_t)(pt + PT_BC) - BC_SIZE;
+  return ofs < (uint64_t)AT(uint32_t, pt, PT_SIZEBC) * BC_SIZE &&
+	 ofs % BC_SIZE == 0;
+}
+
+const char *mp_proto_chunkname(const char *proto, size_t *len)
+{
+  const char *s = AT(const char *, proto, PT_CHUNKNAME);
+  *len = AT(uint32_t, s, STR_LEN);
+  return s + STR_DATA;
+}
+
+int mp_proto_firstline(const char *proto)
+{
+  return AT(int32_t, proto, PT_FIRSTLINE);
+}
+
+#else
+
+const char *mp_proto_chunkname(const char *proto, size_t *len)
+{
+  *len = 0;
+  return proto;
+}
+
+int mp_proto_firstline(const char *proto) { (void)proto; return 0; }
+
+#endif

@@ -1,0 +1,43 @@
+/*
+** Frames of a Lua stack, and the functions in them.
+**
+** A frame is known by the slot that holds its link. All of this only reads,
+** and follows nothing that it has not checked: it can be used wherever the
+** layout is proved (vm/prove.h), inside the allocator too. A PC is the
+** address behind the instruction it stands for, as the VM saves it.
+*/
+#ifndef MP_FRAME_H
+#define MP_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lua.h"
+
+/* Whether the slot holds a function that is one. */
+bool mp_frame_isfunc(uint64_t v);
+
+/* PC of the top function, in the C frame that runs it; 0: not known. */
+uint64_t mp_frame_toppc(const char *cframe);
+
+/* PC of the Lua function below the frame `next`, if it was left by something
+** else than a Lua call: it is saved in the C frame that was running it. f:
+** the top frame. 0: not known. */
+uint64_t mp_frame_cframepc(lua_State *L, const uint64_t *f,
+			   const uint64_t *next);
+
+/* PC of the function below the frame `next`, or of the top one (NULL); top:
+** the top frame. 0: not known. */
+uint64_t mp_frame_pc(lua_State *L, const uint64_t *top, const uint64_t *next);
+
+/* Whether the PC lies in the code of the prototype. */
+bool mp_proto_has(const char *proto, uint64_t pc);
+
+/* Chunk name as given to load (with its @ or =), and its length. */
+const char *mp_proto_chunkname(const char *proto, size_t *len);
+
+/* First line of a function; < 0: a builtin in bytecode. */
+int mp_proto_firstline(const char *proto);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+** Reading memory that may not be there. See vm/peek.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "vm/peek.h"
+
+/* Through a pipe, where a filter of system calls forbids the other way. It is
+** written to without write(), which AddressSanitizer would take for a
+** mistake. */
+__attribute__((noinline))
+static bool peek_by_pipe(void *to, const void *from, size_t n)
+{
+  int fd[2];
+  bool ok;
+  if (pipe2(fd, O_CLOEXEC) != 0) return false;
+  ok = syscall(SYS_write, fd[1], from, n) == (long)n &&
+       read(fd[0], to, n) == (ssize_t)n;
+  close(fd[0]);
+  close(fd[1]);
+  return ok;
+}
+
+__attribute__((noinline))
+bool mp_peek(void *to, const void *from, size_t n)
+{
+  struct iovec here = { to, n }, there = { (void *)(size_t)from, n };
+  int saved = errno;
+  long got = syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0);
+  bool ok = got == (long)n;
+  if (got < 0 && (errno == ENOSYS || errno == EPERM))
+    ok = peek_by_pipe(to, from, n);
+  errno = saved;
+  return ok;
+}
+
+bool mp_readable(const void *p)
+{
+  char c;
+  return mp_peek(&c, p, 1);
+}

@@ -1,0 +1,177 @@
+/*
+** The proof of the layout. See vm/prove.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "vm/frame.h"
+#include "vm/peek.h"
+#include "vm/prove.h"
+
+#include "lauxlib.h"
+
+#ifdef MP_LAYOUT
+
+/* The global state: it begins with the allocator and its data. */
+static bool prove_global(mp_vm *vm, lua_State *L)
+{
+  void *ud, *head[2];
+  lua_Alloc f = lua_getallocf(L, &ud);
+  memcpy(&vm->g, (char *)L + L_GLREF, sizeof(vm->g));
+  if (vm->g == NULL || !mp_peek(head, vm->g, sizeof(head))) return false;
+  return (void *)f == head[0] && ud == head[1];
+}
+
+/* The stack: our own frame lies where it should. */
+static bool prove_stack(lua_State *L, lua_CFunction self)
+{
+  slot *base = AT(slot *, L, L_BASE), *stack = AT(slot *, L, L_STACK);
+  slot fn;
+  if (obj_gct(L) != GCT_THREAD || stack == NULL || base <= stack + 1 ||
+      base > AT(slot *, L, L_TOP) ||
+      AT(slot *, L, L_TOP) > AT(slot *, L, L_MAXSTACK) ||
+      AT(slot *, L, L_TOP) - base != lua_gettop(L) ||
+      !mp_peek(&fn, base - FRAME_SLOTS, sizeof(fn)))
+    return false;
+  return TAG(fn) == TAGFUNC && obj_gct(PTR(fn)) == GCT_FUNC &&
+	 AT(uint8_t, PTR(fn), FUNC_FFID) == 1 &&
+	 AT(lua_CFunction, PTR(fn), FUNC_C) == self;
+}
+
+/* Notes which words of the global state equal the running thread. */
+static int note_words(lua_State *L)
+{
+  uint8_t *seen = lua_touserdata(L, 1);
+  const char *g = AT(const char *, L, L_GLREF);
+  uint32_t i;
+  for (i = 0; i < G_SEARCH / 8; i++)
+    if (AT(lua_State *, g, (size_t)i * 8) != L) seen[i] = 0;
+  return 0;
+}
+
+/* cur_L: the one word that equals a coroutine inside of it, another one
+** inside of that, and this thread outside of both. */
+static bool prove_thread(mp_vm *vm, lua_State *L)
+{
+  uint8_t seen[G_SEARCH / 8];
+  uint32_t i, n = 0;
+  int round;
+  memset(seen, 1, sizeof(seen));
+  for (round = 0; round < 2; round++) {
+    lua_State *co = lua_newthread(L);
+    lua_pushcfunction(co, note_words);
+    lua_pushlightuserdata(co, seen);
+    if (lua_resume(co, 1) != 0) return false;
+    lua_pushcfunction(L, note_words);
+    lua_pushlightuserdata(L, seen);
+    lua_call(L, 1, 0);
+  }
+  lua_pop(L, 2);
+  for (i = 0; i < G_SEARCH / 8; i++)
+    if (seen[i]) { vm->curl = i * 8; n++; }
+  return n == 1 && AT(void *, vm->g, vm->curl + CURL_JITBASE) == NULL;
+}
+
+/* The main thread lies just before the global state; OpenResty's has two more
+** words at its end. */
+static const char *main_thread(const mp_vm *vm)
+{
+  const char *L;
+  for (L = vm->g - L_SIZE; L >= vm->g - L_SIZE - L_EXTRA; L -= 8)
+    if (obj_gct(L) == GCT_THREAD && AT(char *, L, L_GLREF) == vm->g) return L;
+  return NULL;
+}
+
+/* vmstate: the int 8 bytes before the link to the main thread. It says "C" in
+** a C function. */
+static bool prove_state(mp_vm *vm)
+{
+  const char *mainl = vm->mainl = main_thread(vm);
+  uint32_t i, n = 0;
+  if (mainl == NULL) return false;
+  for (i = G_ROOT; i + VMSTATE_MAINL < vm->curl; i += 8)
+    if (AT(const char *, vm->g, i + VMSTATE_MAINL) == mainl &&
+	AT(int32_t, vm->g, i) == VM_C) { vm->vmstate = i; n++; }
+  return n == 1;
+}
+
+/* The collector: its count of bytes and its current white. */
+static bool prove_collector(mp_vm *vm, lua_State *L)
+{
+  size_t total = (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
+		 (size_t)lua_gc(L, LUA_GCCOUNTB, 0);
+  uint8_t white = mp_vm_white(vm);
+  lua_State *co = lua_newthread(L);
+  bool ok = (white == 1 || white == 2) &&
+	    (AT(uint8_t, co, OBJ_MARKED) & OBJ_WHITES) == white &&
+	    AT(lua_State *, vm->g, G_ROOT) == co;
+  lua_pop(L, 1);
+  return ok && *mp_vm_total(vm) >= total && *mp_vm_total(vm) - total < 4096;
+}
+
+/* Tables: the size of the array part, slot 0 included. */
+static bool prove_table(lua_State *L)
+{
+  bool ok;
+  lua_createtable(L, 11, 0);
+  lua_createtable(L, 0, 4);
+  ok = AT(uint32_t, lua_topointer(L, -2), TAB_ASIZE) == 12 &&
+       AT(uint32_t, lua_topointer(L, -1), TAB_ASIZE) == 0;
+  lua_pop(L, 2);
+  return ok;
+}
+
+/* Functions and prototypes: one of known lines and name. */
+static bool prove_proto(lua_State *L)
+{
+  static const char code[] = "\nreturn function()\n\nend";
+  const char *pt, *name;
+  size_t len;
+  bool ok;
+  slot v;
+  if (luaL_loadbuffer(L, code, sizeof(code) - 1, "=mp") != 0) return false;
+  lua_call(L, 0, 1);
+  v = AT(slot *, L, L_TOP)[-1];
+  ok = TAG(v) == TAGFUNC && mp_frame_isfunc(v);
+  if (ok) {
+    pt = func_proto(PTR(v));
+    name = mp_proto_chunkname(pt, &len);
+    ok = mp_proto_firstline(pt) == 2 && AT(int32_t, pt, PT_NUMLINE) == 2 &&
+	 len == 3 && memcmp(name, "=mp", 3) == 0 &&
+	 AT(uint32_t, pt, PT_SIZE) >=
+	   PT_BC + BC_SIZE * AT(uint32_t, pt, PT_SIZEBC);
+  }
+  lua_pop(L, 1);
+  return ok;
+}
+
+void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
+{
+  memset(vm, 0, sizeof(*vm));
+  if (!prove_global(vm, L))
+    vm->why = "not a GC64 build of LuaJIT";
+  else if (!prove_stack(L, self))
+    vm->why = "the layout of stacks is not the known one";
+  else if (!prove_thread(vm, L) || !prove_state(vm))
+    vm->why = "the running thread could not be found";
+  else if (!prove_collector(vm, L))
+    vm->why = "the layout of the collector's state is not the known one";
+  else if (!prove_table(L))
+    vm->why = "the layout of tables is not the known one";
+  else if (!prove_proto(L))
+    vm->why = "the layout of functions is not the known one";
+  else
+    vm->proved = true;
+}
+
+#else
+
+void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
+{
+  (void)L; (void)self;
+  memset(vm, 0, sizeof(*vm));
+  vm->why = "this processor's layout is not known";
+}
+
+#endif

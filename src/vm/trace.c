@@ -1,0 +1,223 @@
+/*
+** Traces. See vm/trace.h.
+*/
+#include "config.h"
+
+#include <string.h>
+#include <unwind.h>
+
+#include "vm/frame.h"
+#include "vm/peek.h"
+#include "vm/trace.h"
+
+#ifdef MP_LAYOUT
+
+/* -- The trace array ----------------------------------------------------- */
+
+uint32_t mp_trace_limit(const mp_vm *vm)
+{
+  return vm->traces ? AT(uint32_t, vm->g, vm->traces + TRACES_SIZE) : 0;
+}
+
+const char *mp_trace_get(const mp_vm *vm, uint32_t n)
+{
+  return n < mp_trace_limit(vm) ? AT(const char **, vm->g, vm->traces)[n] :
+	 NULL;
+}
+
+bool mp_trace_has(const char *T, uint64_t addr)
+{
+  return addr - AT(uint64_t, T, TR_MCODE) <= AT(uint32_t, T, TR_SZMCODE);
+}
+
+/* Where the address is that a C function called by the trace returns to. */
+static const uint64_t *return_slot(lua_State *L, const char *T)
+{
+  const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
+  const char *sp = cf - CF_SPILL - AT(uint16_t, T, TR_SPADJUST);
+  return (const uint64_t *)(const void *)sp - 1;
+}
+
+/* Looks for the trace array behind the global state: pointer, first free
+** number, size; its entry for the running trace is a trace of that number
+** whose machine code is being run. */
+static void find_array(mp_vm *vm, lua_State *L, uint32_t n)
+{
+  uint32_t ofs;
+  for (ofs = vm->curl; ofs < J_ARRAY_SEARCH; ofs += 8) {
+    char **traces = AT(char **, vm->g, ofs);
+    uint32_t nfree = AT(uint32_t, vm->g, ofs + TRACES_FREE);
+    uint32_t size = AT(uint32_t, vm->g, ofs + TRACES_SIZE);
+    _Alignas(8) char head[TR_MINSIZE];
+    const char *T;
+    if (traces == NULL || ((uintptr_t)traces & 7) || (uintptr_t)traces >> 47 ||
+	size <= n || size > TRACES_MAX || nfree > size)
+      continue;
+    if (!mp_peek(&T, traces + n, sizeof(T)) || !mp_peek(head, T, sizeof(head)))
+      continue;
+    if (obj_gct(head) == GCT_TRACE && AT(uint16_t, head, TR_NUMBER) == n &&
+	mp_trace_has(head, *return_slot(L, head))) {
+      vm->traces = ofs;
+      return;
+    }
+  }
+}
+
+/* -- The running trace --------------------------------------------------- */
+
+/* Unwinding the C stack from here: the innermost return into a trace. */
+typedef struct unwound {
+  const mp_vm *vm;
+  const char *trace;
+  uint64_t ret;
+} unwound;
+
+static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
+				       void *data)
+{
+  unwound *u = data;
+  uint32_t i, size = mp_trace_limit(u->vm);
+  u->ret = _Unwind_GetIP(context);
+  for (i = 1; i < size; i++) {
+    u->trace = mp_trace_get(u->vm, i);
+    if (u->trace != NULL && mp_trace_has(u->trace, u->ret))
+      return _URC_END_OF_STACK;
+  }
+  u->trace = NULL;
+  return _URC_NO_REASON;
+}
+
+const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
+{
+  unwound u = { vm, NULL, 0 };
+  if (n > 0 && vm->traces == 0) find_array(vm, L, (uint32_t)n);
+  if (vm->traces == 0) return NULL;
+  if (n > 0) {
+    const char *T = mp_trace_get(vm, (uint32_t)n);
+    if (T != NULL && mp_trace_has(T, *ret = *return_slot(L, T))) {
+      vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, n,
+				return_slot(L, T) };
+      return T;
+    }
+  }
+  _Unwind_Backtrace(unwind_step, &u);
+  *ret = u.ret;
+  return u.trace;
+}
+
+bool mp_trace_same(const mp_vm *vm)
+{
+  const mp_met_trace *m = &vm->met;
+  return m->L != NULL && AT(lua_State *, vm->g, vm->curl) == m->L &&
+	 mp_vm_ontrace(vm) && mp_vm_state(vm) == m->number &&
+	 mp_trace_get(vm, (uint32_t)m->number) == m->trace &&
+	 AT(void *, m->L, L_CFRAME) == m->cframe &&
+	 mp_trace_has(m->trace, *m->ret);
+}
+
+/* -- Snapshots ----------------------------------------------------------- */
+
+static const char *snap_get(const char *T, uint32_t i)
+{
+  return AT(const char *, T, TR_SNAP) + (size_t)i * SNAP_SIZE;
+}
+
+const char *mp_trace_snap(const char *T, uint64_t addr)
+{
+  uint64_t ofs = addr - AT(uint64_t, T, TR_MCODE);
+  uint32_t i = AT(uint16_t, T, TR_NSNAP);
+  while (i-- > 0) {
+    const char *snap = snap_get(T, i);
+    if (AT(uint16_t, snap, SNAP_MCOFS) <= ofs) return snap;
+  }
+  return NULL;
+}
+
+const uint32_t *mp_snap_entries(const char *T, const char *snap)
+{
+  return AT(const uint32_t *, T, TR_SNAPMAP) + AT(uint32_t, snap, SNAP_MAPOFS);
+}
+
+uint64_t mp_snap_pc(const char *T, const char *snap, uint32_t *baseofs)
+{
+  uint64_t pcbase;
+  memcpy(&pcbase, mp_snap_entries(T, snap) + AT(uint8_t, snap, SNAP_NENT),
+	 sizeof(pcbase));
+  *baseofs = SNAP_BASE(pcbase);
+  return SNAP_PC(pcbase);
+}
+
+/* The trace's number and the exit's are two neighbouring words behind the
+** trace array. */
+__attribute__((noinline))
+const char *mp_trace_exit(const mp_vm *vm, uint64_t pc, const char **snap)
+{
+  uint32_t ofs;
+  if (vm->traces == 0) return NULL;
+  for (ofs = vm->traces + TRACES_END; ofs < J_SEARCH; ofs += EXIT_NUMBER) {
+    uint32_t n = AT(uint32_t, vm->g, ofs), baseofs;
+    uint32_t e = AT(uint32_t, vm->g, ofs + EXIT_NUMBER);
+    const char *T;
+    if (n == 0 || n >= TRACES_MAX || (T = mp_trace_get(vm, n)) == NULL)
+      continue;
+    if (e >= AT(uint16_t, T, TR_NSNAP)) continue;
+    *snap = snap_get(T, e);
+    if (pc - mp_snap_pc(T, *snap, &baseofs) <= BC_SIZE) return T;
+  }
+  return *snap = NULL;
+}
+
+/* -- Constants ----------------------------------------------------------- */
+
+int mp_trace_const(const char *T, uint32_t ref, uint64_t *v)
+{
+  const char *ir = AT(const char *, T, TR_IR);
+  int op = AT(uint8_t, ir, (size_t)ref * IR_SIZE + IR_OP) -
+	   AT(uint8_t, ir, (size_t)REF_NIL * IR_SIZE + IR_OP);
+  *v = AT(uint64_t, ir, (size_t)(ref + 1) * IR_SIZE);
+  return op;
+}
+
+/* The prototype among a trace's constants whose code contains pc. */
+static const char *constant_proto(const char *T, uint64_t pc)
+{
+  const char *pt = AT(const char *, T, TR_STARTPT);
+  uint32_t ref;
+  if (pt != NULL && mp_proto_has(pt, pc)) return pt;
+  for (ref = AT(uint32_t, T, TR_NK); ref < REF_CONST; ref++) {
+    uint64_t v;
+    int op = mp_trace_const(T, ref, &v);
+    if (op == K_GC) {
+      const char *o = (const char *)(uintptr_t)v;
+      pt = obj_gct(o) == GCT_PROTO ? o :
+	   obj_gct(o) == GCT_FUNC ? func_proto(o) : NULL;
+      if (pt != NULL && mp_proto_has(pt, pc)) return pt;
+    }
+    if (op == K_GC || op == K_PTR || op == K_KPTR || op == K_NUM ||
+	op == K_INT64)
+      ref++;  /* The value takes the place of an instruction. */
+  }
+  return NULL;
+}
+
+const char *mp_trace_proto(const mp_vm *vm, const char *T, uint64_t pc)
+{
+  const char *pt = constant_proto(T, pc);
+  uint32_t i, size = mp_trace_limit(vm);
+  for (i = 1; pt == NULL && i < size; i++)
+    if ((T = mp_trace_get(vm, i)) != NULL) pt = constant_proto(T, pc);
+  return pt;
+}
+
+bool mp_trace_tookover(const mp_vm *vm, uint64_t pc)
+{
+  uint32_t i, size = mp_trace_limit(vm);
+  for (i = 1; i < size; i++) {
+    const char *T = mp_trace_get(vm, i);
+    if (T != NULL && (uint64_t)(uintptr_t)(T + TR_STARTINS) == pc - BC_SIZE)
+      return true;
+  }
+  return false;
+}
+
+#endif

@@ -1,0 +1,61 @@
+/*
+** Traces: which one runs, and what its snapshots and constants tell.
+**
+** A trace is known by the address of its GCtrace. On the thread that runs the
+** VM, inside the allocator too: nothing is written to, no memory is taken.
+*/
+#ifndef MP_TRACE_H
+#define MP_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vm/vm.h"
+
+/* The trace of that number, or NULL. The array must have been met. */
+const char *mp_trace_get(const mp_vm *vm, uint32_t n);
+
+/* Numbers of traces are less than that; 0: the array was not met yet. */
+uint32_t mp_trace_limit(const mp_vm *vm);
+
+/* Whether an address lies in the trace's machine code. */
+bool mp_trace_has(const char *trace, uint64_t addr);
+
+/* The trace whose machine code called the C function that we are in, and the
+** address it will return to. n: the VM's state; while the collector runs that
+** is no number of a trace. NULL: it was not found. */
+const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n,
+			     uint64_t *ret);
+
+/* Whether the trace that was met last (vm->met) is running still, or again,
+** and in the same C frame. */
+bool mp_trace_same(const mp_vm *vm);
+
+/* Last snapshot at or before an address in the machine code, or NULL. */
+const char *mp_trace_snap(const char *trace, uint64_t addr);
+
+/* The entries of a snapshot. */
+const uint32_t *mp_snap_entries(const char *trace, const char *snap);
+
+/* Address of a snapshot's instruction, and by how many slots its base is above
+** the trace's. */
+uint64_t mp_snap_pc(const char *trace, const char *snap, uint32_t *baseofs);
+
+/* A trace is being left, and objects that the compiler sank are allocated now:
+** the trace, and the snapshot of that exit, whose PC the VM has just saved.
+** NULL: not found. */
+const char *mp_trace_exit(const mp_vm *vm, uint64_t pc, const char **snap);
+
+/* Kind of a constant (one of K_*, or another number); *v: its value if it is
+** one of 64 bits. */
+int mp_trace_const(const char *trace, uint32_t ref, uint64_t *v);
+
+/* The prototype whose code contains pc, if this trace knows it, or else if any
+** other does; or NULL. */
+const char *mp_trace_proto(const mp_vm *vm, const char *trace, uint64_t pc);
+
+/* Whether the PC is an instruction that a trace took the place of: the VM runs
+** a copy of it, in the trace. */
+bool mp_trace_tookover(const mp_vm *vm, uint64_t pc);
+
+#endif

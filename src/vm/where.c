@@ -1,0 +1,103 @@
+/*
+** Where a thread is. See vm/where.h.
+*/
+#include "config.h"
+
+#include "data/map.h"
+#include "vm/frame.h"
+#include "vm/trace.h"
+#include "vm/where.h"
+
+#ifdef MP_LAYOUT
+
+/* The compiler works inside a protected C call: that C frame has no result
+** count, but an offset into the stack. While a trace is recorded, the VM state
+** says so for what the interpreter executes, too. */
+static bool is_compiling(int32_t st, const char *cf)
+{
+  return (st == VM_INTERP || st < VM_EXIT) && AT(int32_t, cf, CF_NRES) < 0;
+}
+
+const char *mp_where_cframe(const mp_where *w)
+{
+  const char *cf = CF_RAW(AT(void *, w->L, L_CFRAME));
+  return w->compiling ? CF_RAW(AT(void *, cf, CF_PREV)) : cf;
+}
+
+static bool where(mp_vm *vm, lua_State *L, mp_where *w)
+{
+  int32_t st = mp_vm_state(vm);
+  const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
+  *w = (mp_where){ .L = L, .base = mp_vm_jitbase(vm) };
+  if (cf == NULL) return false;
+  if (w->base != NULL) {
+    w->trace = mp_trace_running(vm, L, st, &w->pc);
+    w->lost = w->trace == NULL;
+  } else {
+    w->base = AT(slot *, L, L_BASE);
+    w->compiling = is_compiling(st, cf);
+    w->pc = mp_frame_toppc(mp_where_cframe(w));
+    if (st == VM_EXIT) {
+      w->trace = mp_trace_exit(vm, w->pc, &w->snap);
+      w->lost = w->trace == NULL;
+    }
+  }
+  return w->base > AT(slot *, L, L_STACK) + FRAME_SLOTS;
+}
+
+/* The same where the trace that was met last is running. */
+static bool where_met(const mp_vm *vm, mp_where *w)
+{
+  const mp_met_trace *m = &vm->met;
+  if (!mp_trace_same(vm)) return false;
+  *w = (mp_where){ .L = m->L, .trace = m->trace, .base = mp_vm_jitbase(vm),
+		   .pc = *m->ret };
+  return w->base > AT(slot *, m->L, L_STACK) + FRAME_SLOTS;
+}
+
+/* The key of all that a stack depends on. */
+static inline uint64_t key_of(mp_walk *walk, const mp_where *w)
+{
+  slot *top = w->base - 1;
+  uint64_t key = mp_walk_key(walk, w->L, top);
+  if (TAG(top[FRAME_FUNC]) == TAGFUNC)
+    key = mp_mix(key, func_id(PTR(top[FRAME_FUNC])));
+  return mp_mix(key, (w->pc + w->lost) ^ (uint64_t)(uintptr_t)w->trace << 16);
+}
+
+bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, mp_where *w)
+{
+  if (!where(vm, L, w)) return false;
+  mp_walk_collected(walk);  /* Without a hook nobody tells. */
+  w->key = key_of(walk, w);
+  return true;
+}
+
+bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state)
+{
+  *state = 'N';
+  if (!where_met(vm, w)) {
+    lua_State *L = mp_vm_thread(vm);
+    *state = mp_vm_letter(vm);
+    w->L = L;
+    if (L == NULL || !where(vm, L, w)) return false;
+  }
+  w->key = key_of(walk, w);
+  return true;
+}
+
+#else
+
+bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, mp_where *w)
+{
+  (void)vm; (void)walk; (void)L; (void)w;
+  return false;
+}
+
+bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state)
+{
+  (void)vm; (void)walk; (void)w; (void)state;
+  return false;
+}
+
+#endif
