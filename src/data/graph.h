@@ -1,0 +1,95 @@
+/*
+** Who holds what in a graph of objects: dominators, retained sizes, shortest
+** paths.
+**
+** Nodes are numbered from 0, which is the root. A node dominates another one
+** if every path from the root to that one leads through it: if it goes, the
+** other one goes too. The nearest of them is the immediate dominator, here
+** called the holder. The retained size of a node is the sum of all that it
+** dominates, itself included. What is shared by several counts for the nearest
+** node that dominates them all.
+**
+** The user tells the edges when asked for those of a node, and may be asked
+** several times. A leaf has none and is never asked: half of a heap is strings,
+** and they take no part in the computation but the last step.
+**
+** The computation is that of Lengauer and Tarjan with path compression, in
+** O(edges * log nodes) whatever the graph looks like, without recursion.
+** Memory comes from malloc. One thread at a time.
+*/
+#ifndef MP_GRAPH_H
+#define MP_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MP_GRAPH_NONE	UINT32_MAX
+
+typedef struct mp_graph mp_graph;
+
+/* Calls mp_graph_edge for every edge that leaves the node. */
+typedef void mp_graph_edges(void *ud, uint32_t node, mp_graph *g);
+
+struct mp_graph {
+  /* -- The user's -- */
+  uint32_t n;			/* Nodes. */
+  mp_graph_edges *edges;
+  void *ud;
+  uint64_t *leaves;		/* A bit for each node. */
+  uint64_t *retained;		/* By node: first its own size. */
+
+  /* -- What is found -- */
+  uint32_t *holder;		/* By node; MP_GRAPH_NONE: the root, and what */
+				/* cannot be reached from it. */
+  uint32_t *order;		/* Reached nodes without leaves; a holder */
+  uint32_t nordered;		/* comes before what it holds. */
+  uint32_t *up;			/* By node: the one before on a shortest path. */
+  uint64_t nedges;		/* Between nodes that are no leaves. */
+  uint64_t memory, peak;	/* Bytes of memory: now, and at most. */
+
+  /* -- At work -- */
+  uint32_t *out;		/* The edges told last. */
+  uint32_t nout, capout;
+  bool failed;			/* There was no memory. */
+};
+
+/* A graph without edges; all sizes are 0. False: no memory. */
+bool mp_graph_init(mp_graph *g, uint32_t n, mp_graph_edges *edges, void *ud);
+
+static inline void mp_graph_leaf(mp_graph *g, uint32_t node)
+{
+  g->leaves[node >> 6] |= UINT64_C(1) << (node & 63);
+}
+
+static inline bool mp_graph_isleaf(const mp_graph *g, uint32_t node)
+{
+  return g->leaves[node >> 6] >> (node & 63) & 1;
+}
+
+/* For mp_graph_edge, where `out` is full. */
+void mp_graph_grow(mp_graph *g);
+
+/* There is an edge to that node. */
+static inline void mp_graph_edge(mp_graph *g, uint32_t to)
+{
+  if (g->nout == g->capout) mp_graph_grow(g);
+  if (g->nout < g->capout) g->out[g->nout++] = to;
+}
+
+/* Finds `holder`, `order` and `retained`. False: no memory. */
+bool mp_graph_dominate(mp_graph *g);
+
+/* Finds `up`, where it was not found yet. Among paths of one length it is that
+** whose edges were told first. False: no memory. */
+bool mp_graph_paths(mp_graph *g);
+
+/* Whether there is a path from the root to it; after mp_graph_dominate. */
+static inline bool mp_graph_reached(const mp_graph *g, uint32_t node)
+{
+  return node == 0 || g->holder[node] != MP_GRAPH_NONE;
+}
+
+/* Gives the memory back. */
+void mp_graph_free(mp_graph *g);
+
+#endif

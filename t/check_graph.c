@@ -1,0 +1,310 @@
+/* mp_graph: dominators, retained sizes and shortest paths, against what a
+** computation finds that takes the definitions literally.
+**
+** With MP_GRAPH_NODES set, the random graphs have that many nodes. */
+#include "config.h"
+
+#include <string.h>
+
+#include "check_main.h"
+#include "data/graph.h"
+#include "data/map.h"
+#include "data/mem.h"
+
+/* -- A graph as lists ---------------------------------------------------- */
+
+typedef struct given {
+  uint32_t n, nedges, cap;
+  uint32_t *from, *to;
+  uint32_t *first, *list;	/* By node, once it is finished. */
+} given;
+
+static void edge(given *t, uint32_t from, uint32_t to)
+{
+  if (t->nedges == t->cap) {
+    t->cap = t->cap * 2 + 16;
+    t->from = realloc(t->from, t->cap * sizeof(*t->from));
+    t->to = realloc(t->to, t->cap * sizeof(*t->to));
+  }
+  t->from[t->nedges] = from;
+  t->to[t->nedges++] = to;
+}
+
+static void finish(given *t)
+{
+  uint32_t i;
+  t->first = calloc(t->n + 2, sizeof(*t->first));
+  t->list = calloc(t->nedges + 1, sizeof(*t->list));
+  for (i = 0; i < t->nedges; i++) t->first[t->from[i] + 2]++;
+  for (i = 2; i <= t->n + 1; i++) t->first[i] += t->first[i - 1];
+  for (i = 0; i < t->nedges; i++)
+    t->list[t->first[t->from[i] + 1]++] = t->to[i];
+}
+
+static void drop(given *t)
+{
+  free(t->from);
+  free(t->to);
+  free(t->first);
+  free(t->list);
+  memset(t, 0, sizeof(*t));
+}
+
+static bool no_edges(const given *t, uint32_t node)
+{
+  return t->first[node] == t->first[node + 1];
+}
+
+static void tell(void *ud, uint32_t node, mp_graph *g)
+{
+  const given *t = ud;
+  uint32_t i;
+  ck_assert(!mp_graph_isleaf(g, node));
+  for (i = t->first[node]; i < t->first[node + 1]; i++)
+    mp_graph_edge(g, t->list[i]);
+}
+
+static uint64_t own_size(uint32_t node)
+{
+  return node == 0 ? 0 : 1 + mp_mix(7, node) % 1000;
+}
+
+static void compute(mp_graph *g, given *t)
+{
+  uint32_t i;
+  ck_assert(mp_graph_init(g, t->n, tell, t));
+  for (i = 0; i < t->n; i++) {
+    g->retained[i] = own_size(i);
+    if (i > 0 && no_edges(t, i)) mp_graph_leaf(g, i);
+  }
+  ck_assert(mp_graph_dominate(g));
+  ck_assert(mp_graph_paths(g));
+}
+
+/* -- What the definitions say -------------------------------------------- */
+
+/* Distances from the root where the node `without` is not there, -1: it cannot
+** be reached. */
+static void distances(const given *t, uint32_t without, int32_t *dist,
+		      uint32_t *queue)
+{
+  uint32_t head = 0, tail = 0, i;
+  memset(dist, 0xff, t->n * sizeof(*dist));
+  if (without == 0) return;
+  dist[0] = 0;
+  queue[tail++] = 0;
+  while (head < tail) {
+    uint32_t v = queue[head++];
+    for (i = t->first[v]; i < t->first[v + 1]; i++) {
+      uint32_t w = t->list[i];
+      if (w == without || dist[w] >= 0) continue;
+      dist[w] = dist[v] + 1;
+      queue[tail++] = w;
+    }
+  }
+}
+
+static bool has_edge(const given *t, uint32_t from, uint32_t to)
+{
+  uint32_t i;
+  for (i = t->first[from]; i < t->first[from + 1]; i++)
+    if (t->list[i] == to) return true;
+  return false;
+}
+
+static void check_paths(const given *t, const mp_graph *g, const int32_t *dist)
+{
+  uint32_t v;
+  for (v = 1; v < t->n; v++) {
+    ck_assert_int_eq(dist[v] >= 0, g->up[v] != MP_GRAPH_NONE);
+    ck_assert_int_eq(dist[v] >= 0, mp_graph_reached(g, v));
+    if (dist[v] < 0) continue;
+    ck_assert(has_edge(t, g->up[v], v));
+    ck_assert_int_eq(dist[v], dist[g->up[v]] + 1);
+  }
+}
+
+/* A node goes with each of its holders, one after the other, and with no
+** other node: its last holder is the one that is farthest from the root. */
+static void check_node(const given *t, const mp_graph *g, uint32_t v,
+		       const int32_t *all, int32_t *dist, uint32_t *queue)
+{
+  uint64_t size = 0;
+  uint32_t w, h;
+  distances(t, v, dist, queue);
+  for (w = 0; w < t->n; w++) {
+    if (all[w] < 0 || dist[w] >= 0) continue;  /* Stays, or was never there. */
+    size += own_size(w);
+    for (h = w; h != v && h != MP_GRAPH_NONE; ) h = g->holder[h];
+    ck_assert_uint_eq(h, v);
+  }
+  if (all[v] >= 0) ck_assert_uint_eq(g->retained[v], size);
+  else ck_assert_uint_eq(g->retained[v], own_size(v));
+}
+
+static void check_order(const mp_graph *g)
+{
+  uint32_t *at = malloc(g->n * sizeof(*at)), i;
+  memset(at, 0xff, g->n * sizeof(*at));
+  for (i = 0; i < g->nordered; i++) at[g->order[i]] = i;
+  for (i = 1; i < g->nordered; i++)
+    ck_assert_uint_lt(at[g->holder[g->order[i]]], i);
+  free(at);
+}
+
+static void check(given *t)
+{
+  int32_t *all, *dist;
+  uint32_t *queue, v;
+  mp_graph g;
+  finish(t);
+  compute(&g, t);
+  all = malloc(t->n * sizeof(*all));
+  dist = malloc(t->n * sizeof(*dist));
+  queue = malloc(t->n * sizeof(*queue));
+  distances(t, MP_GRAPH_NONE, all, queue);
+  check_paths(t, &g, all);
+  check_order(&g);
+  for (v = 0; v < t->n; v++) check_node(t, &g, v, all, dist, queue);
+  free(all);
+  free(dist);
+  free(queue);
+  mp_graph_free(&g);
+  drop(t);
+}
+
+/* -- Graphs -------------------------------------------------------------- */
+
+static uint64_t seed;
+
+static uint32_t random_below(uint32_t n)
+{
+  seed = mp_mix(seed, 0x5bd1e995);
+  return (uint32_t)((seed >> 20) % n);
+}
+
+/* From nearly a tree to dense, with cycles, loops, edges given twice, and
+** nodes that cannot be reached. */
+static void make_random(given *t, uint32_t n)
+{
+  uint32_t i, k, some = 1 + random_below(4), local = random_below(3);
+  t->n = n;
+  for (i = 1; i < n; i++)
+    if (random_below(20) > 0) edge(t, random_below(i), i);
+  for (i = 0; i < n * some / 2; i++) {
+    uint32_t from = random_below(n), to = random_below(n);
+    if (local == 0) to = (from + random_below(5)) % n;
+    for (k = random_below(8) == 0 ? 2 : 1; k > 0 && from % 3 > 0; k--)
+      edge(t, from, to);
+  }
+}
+
+START_TEST(random_graphs)
+{
+  const char *nodes = getenv("MP_GRAPH_NODES");
+  given t = { 0 };
+  int i;
+  for (i = 0; i < 1000; i++) {
+    seed = (uint64_t)i + 1;
+    make_random(&t, nodes ? (uint32_t)atoi(nodes) : 2 + random_below(70));
+    check(&t);
+  }
+}
+END_TEST
+
+START_TEST(a_root_alone)
+{
+  given t = { 0 };
+  t.n = 1;
+  check(&t);
+  t.n = 2;
+  check(&t);  /* And something that nobody holds. */
+}
+END_TEST
+
+START_TEST(a_shared_leaf_counts_for_the_nearest_common_holder)
+{
+  given t = { 0 };
+  mp_graph g;
+  t.n = 6;
+  edge(&t, 0, 1);
+  edge(&t, 1, 2);
+  edge(&t, 1, 3);
+  edge(&t, 2, 4);
+  edge(&t, 3, 4);
+  edge(&t, 3, 5);
+  finish(&t);
+  compute(&g, &t);
+  ck_assert_uint_eq(g.holder[4], 1);
+  ck_assert_uint_eq(g.holder[5], 3);
+  ck_assert_uint_eq(g.retained[2], own_size(2));
+  ck_assert_uint_eq(g.retained[3], own_size(3) + own_size(5));
+  mp_graph_free(&g);
+  drop(&t);
+}
+END_TEST
+
+/* Two lists with links back and across, and what hangs on both: where a
+** computation that climbs from node to node takes for ever, or recursion
+** overflows the stack. */
+START_TEST(long_lists)
+{
+  given t = { 0 };
+  mp_graph g;
+  uint32_t i, n = getenv("MP_TEST_SLOW") ? 10000 : 200000;
+  t.n = 3 * n + 1;
+  edge(&t, 0, 1);
+  edge(&t, 0, 2);
+  for (i = 1; i <= 2 * n; i++) {
+    if (i + 2 <= 2 * n) edge(&t, i, i + 2);
+    if (i > 2) edge(&t, i, i - 2);
+    edge(&t, i, 2 * n + (i + 1) / 2);  /* A leaf of each two. */
+  }
+  finish(&t);
+  compute(&g, &t);
+  for (i = 3; i <= 2 * n; i++) ck_assert_uint_eq(g.holder[i], i - 2);
+  for (i = 2 * n + 1; i < t.n; i++) ck_assert_uint_eq(g.holder[i], 0);
+  ck_assert_uint_eq(g.nordered, 2 * n + 1);
+  mp_graph_free(&g);
+  drop(&t);
+}
+END_TEST
+
+START_TEST(no_memory_is_said)
+{
+  given t = { 0 };
+  bool ok = false;
+  int left;
+  make_random(&t, 3000);
+  finish(&t);
+  for (left = 0; !ok; left++) {
+    mp_graph g;
+    mp_mem_left = left;
+    ok = mp_graph_init(&g, t.n, tell, &t);
+    ok = ok && mp_graph_dominate(&g) && mp_graph_paths(&g);
+    mp_mem_left = -1;
+    mp_graph_free(&g);
+  }
+  ck_assert_int_gt(left, 15);
+  drop(&t);
+}
+END_TEST
+
+START_TEST(memory_is_counted)
+{
+  given t = { 0 };
+  mp_graph g;
+  make_random(&t, 3000);
+  finish(&t);
+  compute(&g, &t);
+  ck_assert_uint_eq(g.memory, (3000 / 64 + 1) * 8 + 3000 * (8 + 4 + 4) +
+		    g.nordered * 4 + g.capout * 4);
+  ck_assert_uint_gt(g.peak, g.memory);
+  mp_graph_free(&g);
+  drop(&t);
+}
+END_TEST
+
+CHECK_MAIN("graph", random_graphs, a_root_alone,
+	   a_shared_leaf_counts_for_the_nearest_common_holder, long_lists,
+	   no_memory_is_said, memory_is_counted)
