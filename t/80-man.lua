@@ -1,7 +1,8 @@
--- The manual has every option of the parser, and no other; the README's
--- commands name what exists.
+-- The manual has every option of the parser and every field of a profile, and
+-- no others; the README's commands name what exists.
 
 local tap = require("tap")
+local fields = require("jit.mp.model.fields")
 local options = require("jit.mp.options")
 
 local page = tap.read(tap.srcdir.."/man/luajit-mp.1")
@@ -15,6 +16,37 @@ for _, opt in ipairs(options.list) do
   described[opt[1]] = nil
 end
 tap.is(next(described), nil, "luajit-mp(1) describes nothing else")
+
+-- The fields that a part of luajit-mp(5) lists, by table.
+local function listed(part)
+  local tables, t = {}, nil
+  for line in part:gmatch("[^\n]+") do
+    local name = line:match("^%.It Sy (%a+)$")
+    local names = line:match("^%.It Va (.+)")
+    if name then
+      t = {}
+      tables[name] = t
+    end
+    for field in (names or ""):gmatch("[%a_]+") do t[#t+1] = field end
+  end
+  return tables
+end
+
+local function compare(part, list)
+  local found = listed(part)
+  for _, t in ipairs(list) do
+    local want = {}
+    for i, field in ipairs(t.fields) do want[i] = field.name end
+    local got = table.concat(found[t.name] or {}, " ")
+    tap.is(got, table.concat(want, " "), "luajit-mp(5): the fields of "..t.name)
+    found[t.name] = nil
+  end
+  tap.is(next(found), nil, "luajit-mp(5): nothing else")
+end
+local man5 = tap.read(tap.srcdir.."/man/luajit-mp.5")
+local values, tables = man5:match("\n%.Ss Values\n(.-)\n%.Ss Tables\n(.*)")
+compare(values, fields.groups)
+compare(tables, fields.tables)
 
 local readme = tap.read(tap.srcdir.."/README.md")
 local commands = {}

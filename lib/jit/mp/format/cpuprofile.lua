@@ -100,7 +100,7 @@ return function(p)
   local samples, n = count(p, tree, hits, ticks)
   if n == 0 then return nil, empty(p, "cpu") end
   local time = math.floor(p.info.cpu * 1e6 + 0.5)
-  local start = math.max(math.floor(p.info.started * 1e6), 1)
+  local start = math.max(math.floor((p.info.started or 0) * 1e6), 1)
   local out = { '{"nodes":[\n' }
   add_nodes(tree, hits, ticks, out)
   out[#out+1] = ('],\n"startTime":%.0f,"endTime":%.0f,\n"samples":['):format(

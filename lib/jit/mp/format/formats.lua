@@ -12,7 +12,7 @@ local list = {
   { ".heapprofile", view = "format.heapprofile" },
   { ".folded", view = "format.folded", set = { folded = true } },
   { ".html", view = "page.html" },
-  { ".mp", view = "format.file" },
+  { ".mp", view = "format.file_write" },
 }
 
 -- The format of a file name; nil: text.
@@ -46,14 +46,21 @@ local function text_view(o)
     o.annotate and "text.annotate" or "text.table"
 end
 
--- The view for a file name, and the options with what the name says.
+-- The options with what a suffix says besides.
+local function with(o, set)
+  local t = {}
+  for k, v in pairs(o) do t[k] = v end
+  for k, v in pairs(set) do t[k] = v end
+  return t
+end
+
+-- The view for a file name, the options with what the name says, and whether
+-- it is a text for people.
 local function view(name, o)
   local format = of(name)
   if not format then return require("jit.mp."..text_view(o)), o, true end
-  if format.set then
-    o = setmetatable(format.set, { __index = o })
-  end
-  return require("jit.mp."..format.view), o, false
+  return require("jit.mp."..format.view),
+    format.set and with(o, format.set) or o, false
 end
 
 return { of = of, files = files, view = view }

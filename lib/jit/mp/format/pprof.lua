@@ -247,11 +247,11 @@ end
 local function add_about(p, kind, totals, intern, out)
   local info = p.info
   local default, of, unit, period = defaults(p, kind, totals)
-  out[#out+1] = num(9, floor(info.started * 1e9))
+  out[#out+1] = num(9, floor((info.started or 0) * 1e9))
   out[#out+1] = num(10, floor(info.wall * 1e9 + 0.5))
   out[#out+1] = value_type(11, of, unit, intern)
   out[#out+1] = num(12, period)
-  for _, s in ipairs({ "luajit-mp, options "..info.options, info.luajit,
+  for _, s in ipairs({ "luajit-mp, options "..(info.options or "not known"), info.luajit or "LuaJIT",
     "capture "..info.capture, unpack(info.notes) }) do
     out[#out+1] = num(13, intern(s))
   end
@@ -281,5 +281,5 @@ return function(p, o)
   add_samples(p, list, intern, out)
   add_about(p, kind, totals, intern, out)
   for _, s in ipairs(strings) do out[#out+1] = bytes(6, s) end
-  return gzip(concat(out), floor(p.info.started))
+  return gzip.pack(concat(out), floor(p.info.started or 0))
 end

@@ -2,12 +2,13 @@
 -- Profiles of several runs as one: all that was counted, summed.
 ----------------------------------------------------------------------------
 --
--- What belongs to the time of one run (its course) is left out, and so are
--- events and survivors. What was in use, and its peaks, are sums too: several
--- processes have so much between them.
+-- The course of a run belongs to that run and is left out, and so are events
+-- and survivors. Bytes in use, and their peaks, are sums too: several processes
+-- have so much between them. model/fields says how each value is merged.
 --
 ----------------------------------------------------------------------------
 
+local fields = require("jit.mp.model.fields")
 local profile = require("jit.mp.model.profile")
 
 local function frame_key(f)
@@ -43,57 +44,109 @@ local function tree(parents, items)
   end
 end
 
-local sums = {
-  "cpu", "alloc_objects", "alloc_bytes", "inuse_objects", "inuse_bytes",
-  "peak_objects", "peak_bytes", "temp_objects", "temp_bytes"
-}
-
 local function add_fields(to, from, names)
   for _, name in ipairs(names) do
     if from[name] then to[name] = (to[name] or 0) + from[name] end
   end
 end
 
-local heap_sums = {
-  "alloc_objects", "alloc_bytes", "free_objects", "free_bytes",
-  "realloc_objects", "realloc_bytes", "realloc_freed", "samples", "dropped",
-  "inuse", "inuse_samples", "inuse_start", "peak", "gc_cycles"
-}
+-- -- Single values -----------------------------------------------------------
 
--- A value that all have, or nil.
-local function common(list, group, name)
-  local v = list[1][group][name]
-  for _, p in ipairs(list) do
-    if p[group][name] ~= v then return nil end
+-- What the values of a field are together, by how it is merged.
+local together = {}
+
+function together.sum(field, values)
+  local sum
+  for i = 1, values.n do
+    local v = values[i] or field.default
+    if v then sum = (sum or 0) + v end
   end
-  return v
+  return sum
 end
 
-local function merge_totals(list, s)
-  for _, name in ipairs({ "script", "luajit", "os", "arch", "options", "cwd",
-      "capture_why" }) do
-    s.info[name] = common(list, "info", name)
+function together.min(_, values)
+  local min
+  for i = 1, values.n do
+    min = math.min(min or math.huge, values[i] or math.huge)
   end
-  s.info.capture = common(list, "info", "capture") or "mixed"
-  s.info.runs, s.info.started = 0, math.huge
-  s.cpu.enabled, s.cpu.interval = false, list[1].cpu.interval
-  s.heap.enabled, s.heap.period, s.heap.adaptive = true, 0, false
+  return min < math.huge and min or nil
+end
+
+function together.max(_, values)
+  local max
+  for i = 1, values.n do max = math.max(max or 0, values[i] or 0) end
+  return max
+end
+
+function together.any(_, values)
+  for i = 1, values.n do
+    if values[i] then return true end
+  end
+  return false
+end
+
+function together.same(field, values)
+  for i = 2, values.n do
+    if values[i] ~= values[1] then return field.otherwise end
+  end
+  return values[1]
+end
+
+local function merge_groups(list, s)
+  for _, group in ipairs(fields.groups) do
+    for _, field in ipairs(group.fields) do
+      local values = { n = #list }
+      for i, p in ipairs(list) do
+	values[i] = field.merge and p[group.key][field.name]
+      end
+      if field.merge then
+	s[group.key][field.name] = together[field.merge](field, values)
+      end
+    end
+  end
+end
+
+-- Each note once.
+local function merge_notes(list, notes)
   local noted = {}
   for _, p in ipairs(list) do
-    add_fields(s.info, p.info, { "wall", "cpu" })
-    add_fields(s.cpu, p.cpu, { "samples" })
-    add_fields(s.heap, p.heap, heap_sums)
-    s.info.runs = s.info.runs + (p.info.runs or 1)
-    s.info.started = math.min(s.info.started, p.info.started or math.huge)
-    s.cpu.enabled = s.cpu.enabled or p.cpu.enabled
-    s.heap.period = math.max(s.heap.period, p.heap.period)
-    s.heap.adaptive = s.heap.adaptive or p.heap.adaptive
     for _, note in ipairs(p.info.notes) do
-      if not noted[note] then s.info.notes[#s.info.notes+1] = note end
+      if not noted[note] then notes[#notes+1] = note end
       noted[note] = true
     end
   end
-  if s.info.started == math.huge then s.info.started = nil end
+end
+
+-- -- Rows --------------------------------------------------------------------
+
+-- Frames, stacks and zones of a profile as those of the sum: what becomes of
+-- each number.
+local function translate(p, frame_id, push, push_zone)
+  local frames, stacks, zones = {}, { [0] = 0 }, { [0] = 0 }
+  for i, f in ipairs(p.frames) do frames[i] = frame_id(frame_key(f), f) end
+  for i, parent in ipairs(p.parent) do
+    stacks[i] = push(stacks[parent], frames[p.frame[i]])
+  end
+  for i, parent in ipairs(p.zones.parent) do
+    zones[i] = push_zone(zones[parent], p.zones.name[i])
+  end
+  return stacks, zones
+end
+
+local function add_rows(p, stacks, zones, rows, list)
+  local sums = fields.merged("row", "sum")
+  for _, r in ipairs(p.rows) do
+    local key = table.concat({ stacks[r.stack], zones[r.zone], r.state,
+      r.type or "" }, "\0")
+    local to = rows[key]
+    if not to then
+      to = { stack = stacks[r.stack], zone = zones[r.zone], state = r.state,
+	type = r.type }
+      rows[key] = to
+      list[#list+1] = to
+    end
+    add_fields(to, r, sums)
+  end
 end
 
 -- Returns the profile that is the sum of a list of profiles.
@@ -103,31 +156,14 @@ return function(list)
     stacks = { parent = {}, frame = {} }, zones = { parent = {}, name = {} },
     rows = {}
   }
-  merge_totals(list, s)
+  merge_groups(list, s)
+  merge_notes(list, s.info.notes)
   local frame_id, rows = interner(s.frames), {}
   local push = tree(s.stacks.parent, s.stacks.frame)
   local push_zone = tree(s.zones.parent, s.zones.name)
   for _, p in ipairs(list) do
-    local frames, stacks, zones = {}, { [0] = 0 }, { [0] = 0 }
-    for i, f in ipairs(p.frames) do frames[i] = frame_id(frame_key(f), f) end
-    for i, parent in ipairs(p.parent) do
-      stacks[i] = push(stacks[parent], frames[p.frame[i]])
-    end
-    for i, parent in ipairs(p.zones.parent) do
-      zones[i] = push_zone(zones[parent], p.zones.name[i])
-    end
-    for _, r in ipairs(p.rows) do
-      local key = table.concat({ stacks[r.stack], zones[r.zone], r.state,
-	r.type or "" }, "\0")
-      local to = rows[key]
-      if not to then
-	to = { stack = stacks[r.stack], zone = zones[r.zone], state = r.state,
-	  type = r.type }
-	rows[key] = to
-	s.rows[#s.rows+1] = to
-      end
-      add_fields(to, r, sums)
-    end
+    local stacks, zones = translate(p, frame_id, push, push_zone)
+    add_rows(p, stacks, zones, rows, s.rows)
   end
   return profile.new(s)
 end

@@ -1,0 +1,54 @@
+----------------------------------------------------------------------------
+-- Lists of numbers as columns of bytes, and back: how a profile file holds
+-- its tables.
+----------------------------------------------------------------------------
+--
+-- A column is "u4", whole numbers of four bytes, or "f8", doubles of eight;
+-- both with the lowest byte first.
+--
+----------------------------------------------------------------------------
+
+local has_ffi, ffi = pcall(require, "ffi")
+
+local floor = math.floor
+
+local sizes = { u4 = 4, f8 = 8 }
+local arrays = {}
+if has_ffi then
+  arrays.u4, arrays.f8 = ffi.typeof("uint32_t[?]"), ffi.typeof("double[?]")
+end
+
+-- nil, or why this LuaJIT can do none of this.
+local function missing()
+  if not has_ffi then return "this LuaJIT has no FFI library" end
+  if not ffi.abi("le") then return "this machine has the highest byte first" end
+end
+
+-- Whether all of n numbers fit into four bytes.
+local function is_small(list, n)
+  for i = 1, n do
+    local v = list[i]
+    if v ~= floor(v) or v < 0 or v >= 2^32 then return false end
+  end
+  return true
+end
+
+-- The first n numbers of a list as bytes, and the type of the column.
+local function pack(list, n)
+  local t = is_small(list, n) and "u4" or "f8"
+  local a = arrays[t](n)
+  for i = 1, n do a[i-1] = list[i] end
+  return ffi.string(a, n * sizes[t]), t
+end
+
+-- n numbers of a type that begin at a position of a text, as an array from 0
+-- on; and the position behind them. nil: the text is too short.
+local function unpack(text, pos, t, n)
+  local size = n * sizes[t]
+  if pos + size - 1 > #text then return nil end
+  local a = arrays[t](n)
+  ffi.copy(a, ffi.cast("const char *", text) + (pos - 1), size)
+  return a, pos + size
+end
+
+return { missing = missing, pack = pack, unpack = unpack, sizes = sizes }

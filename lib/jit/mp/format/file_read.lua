@@ -1,0 +1,334 @@
+----------------------------------------------------------------------------
+-- Reads profile files, which may come from anyone: what is returned has every
+-- field that is needed, each of its type and within its bounds.
+----------------------------------------------------------------------------
+--
+-- Fields and tables that are not known are passed over: a later version may
+-- have written them. Functions that find something wrong raise a text with
+-- damaged(), which read() returns.
+--
+----------------------------------------------------------------------------
+
+local columns = require("jit.mp.format.columns")
+local fields = require("jit.mp.model.fields")
+local gzip = require("jit.mp.format.gzip")
+local profile = require("jit.mp.model.profile")
+
+local VERSION = 2
+local MAX_BYTES = 2^29    -- Of an unpacked file.
+local MAX_RECORDS = 2^22  -- In a table.
+
+local function damaged(...)
+  error({ damage = (...):format(select(2, ...)) }, 0)
+end
+
+-- -- Single values -----------------------------------------------------------
+
+local function unescape(s)
+  local bad
+  s = s:gsub("\\(.?)(%x?%x?)", function(c, hex)
+    if c == "\\" then return "\\"..hex end
+    if c == "x" and #hex == 2 then return string.char(tonumber(hex, 16)) end
+    bad = true
+  end)
+  return not bad and s or nil
+end
+
+-- The value of a text that begins with its type's letter.
+local function scalar(text)
+  local t, rest = text:sub(1, 1), text:sub(2)
+  if t == "b" then
+    if rest == "true" then return true end
+    if rest == "false" then return false end
+  elseif t == "n" then return rest:match("^%-?%d") and tonumber(rest)
+  elseif t == "s" then return unescape(rest) end
+end
+
+local type_names = { flag = "boolean", number = "number", text = "string" }
+
+local function valid(field, value)
+  return type(value) == type_names[field.type] and (field.type ~= "number" or
+    value >= field.min and value <= field.max)
+end
+
+-- Checks what a group holds, after all of it was read.
+local function check_group(group, t)
+  for _, field in ipairs(group.fields) do
+    local value = t[field.name]
+    if value == nil and not field.optional then
+      damaged("%s %s is missing", group.name, field.name)
+    elseif value ~= nil and not valid(field, value) then
+      damaged("%s %s is not valid", group.name, field.name)
+    end
+  end
+end
+
+-- A line of the first part, which is text.
+local function read_value(s, words)
+  local kind, group = words[1], fields.groups[words[1]]
+  if group and #words == 3 then
+    local to = group.key == "" and s or s[group.key]
+    for _, field in ipairs(group.fields) do
+      if field.name == words[2] then
+	to[field.name] = scalar(words[3])
+	if to[field.name] == nil then
+	  damaged("%s %s is not valid", kind, words[2])
+	end
+      end
+    end
+  elseif (kind == "note" or kind == "command") and #words == 2 then
+    local text = unescape(words[2]) or damaged("the text of a %s", kind)
+    local list = kind == "note" and s.info.notes or s.info.command or {}
+    list[#list+1] = text
+    if kind == "command" then s.info.command = list end
+  else
+    damaged("an unknown line")
+  end
+end
+
+-- -- Tables ------------------------------------------------------------------
+
+local function count(word)
+  local n = word and #word <= 10 and word:match("^%d+$") and tonumber(word)
+  return n and n <= MAX_BYTES and n or damaged("a count is not valid")
+end
+
+-- The texts that records refer to, from 1 on.
+local function read_strings(text, pos, words)
+  local n, list = count(words[2]), {}
+  local lengths, from = columns.unpack(text, pos, "u4", n)
+  if not lengths then damaged("the strings are cut off") end
+  local stop = from + count(words[3])
+  for i = 1, n do
+    local to = from + lengths[i-1]
+    if to > stop then damaged("string %d is cut off", i) end
+    list[i] = text:sub(from, to - 1)
+    from = to
+  end
+  if stop > #text then damaged("the strings are cut off") end
+  return list, stop
+end
+
+-- How numbers become a field's values: expressions of what gives a record its
+-- value, with C the column, S the strings and i the number of the record.
+local expressions = {
+  text = "S[C[i]]",
+  ref = "C[i]",
+  line = "C[i] > 0 and C[i] - 1 or nil",
+  number = "C[i]",
+  amount = "(C[i] == C[i] and C[i] or nil)",
+  tenths = "{ C[10*i], C[10*i+1], C[10*i+2], C[10*i+3], C[10*i+4], "..
+    "C[10*i+5], C[10*i+6], C[10*i+7], C[10*i+8], C[10*i+9] }",
+}
+
+-- A function that makes the records of a table: compiled for its fields, for
+-- there can be very many records.
+local function record_maker(t, present)
+  local names, values = {}, {}
+  for _, field in ipairs(t.fields) do
+    if present[field.name] then
+      local kind = field.type == "number" and field.optional and "amount" or
+	field.type
+      names[#names+1] = "C_"..field.name
+      values[#values+1] = field.name.." = "..
+	expressions[kind]:gsub("C", "C_"..field.name)
+    end
+  end
+  return assert(loadstring(("local n, S, %s = ...\nlocal t = {}\n"..
+    "for i = 0, n - 1 do t[i+1] = { %s } end\nreturn t"):format(
+      table.concat(names, ", "), table.concat(values, ", "))))
+end
+
+-- Each looks at a column of n records; `ids` are the numbers of records in the
+-- tables, with this one. Returns the number of a record that is wrong.
+local check = {}
+
+function check.text(field, C, n, _, S)
+  for i = 0, n - 1 do
+    local s = S[C[i]]
+    if not s and (C[i] ~= 0 or not field.optional) or
+	s and field.one_of and not field.one_of[s] then return i + 1 end
+  end
+end
+
+function check.ref(field, C, n, counts, _, own)
+  local from, last = field.none and 0 or 1, counts[field.of] or 0
+  for i = 0, n - 1 do
+    if own then last = i end
+    local id = C[i]
+    if not (id >= from and id <= last and id % 1 == 0) then return i + 1 end
+  end
+end
+
+function check.number(field, C, n)
+  local min, max, optional = field.min, field.max, field.optional
+  for i = 0, n - 1 do
+    local v = C[i]
+    if not (v >= min and v <= max) and not (optional and v ~= v) then
+      return i + 1
+    end
+  end
+end
+
+function check.line(_, C, n)
+  for i = 0, n - 1 do
+    if not (C[i] <= 2^31 and C[i] % 1 == 0) then return i + 1 end
+  end
+end
+
+function check.tenths(field, C, n)
+  local i = check.number(field, C, 10 * n)
+  return i and math.ceil(i / 10)
+end
+
+-- How many numbers of a column a record has.
+local function width(table_name, name)
+  local t = fields.tables[table_name]
+  for _, field in ipairs(t and t.fields or {}) do
+    if field.name == name then return field.type == "tenths" and 10 or 1 end
+  end
+  return 1
+end
+
+-- The columns of a table by their names, and the position behind them.
+local function read_columns(text, pos, words, n)
+  local found = {}
+  for i = 4, #words do
+    local name, kind = words[i]:match("^([%a_]+):(%w+)$")
+    if not columns.sizes[kind] then damaged("an unknown kind of column") end
+    local numbers = n * width(words[2], name)
+    found[name], pos = columns.unpack(text, pos, kind, numbers)
+    if not pos then damaged("the table %s is cut off", words[2]) end
+  end
+  return found, pos
+end
+
+local function check_table(t, found, n, counts, strings)
+  for _, field in ipairs(t.fields) do
+    local column = found[field.name]
+    if not column and not field.optional then
+      damaged("the table %s has no %s", t.name, field.name)
+    end
+    local bad = column and
+      check[field.type](field, column, n, counts, strings, field.of == t.name)
+    if bad then
+      damaged("the %s of %s %d is not valid", field.name, t.name, bad)
+    end
+  end
+end
+
+-- A table into the snapshot. Returns the position behind it.
+local function read_table(s, text, pos, words)
+  local t, n = fields.tables[words[2]], count(words[3])
+  if n > MAX_RECORDS then damaged("a table of more than %d", MAX_RECORDS) end
+  local found
+  found, pos = read_columns(text, pos, words, n)
+  if not t then return pos end
+  if s.counts[t.name] then damaged("a second table %s", t.name) end
+  check_table(t, found, n, s.counts, s.strings)
+  s.counts[t.name] = n
+  local args = {}
+  for _, field in ipairs(t.fields) do
+    args[#args+1] = found[field.name]
+  end
+  local records = record_maker(t, found)(n, s.strings, unpack(args))
+  if t.columns then
+    for _, field in ipairs(t.fields) do
+      local list = s[t.key][field.name]
+      for i = 1, n do list[i] = records[i][field.name] end
+    end
+  else
+    s[t.key] = records
+  end
+  return pos
+end
+
+-- -- The file ----------------------------------------------------------------
+
+local function new_snapshot()
+  local s = { strings = {}, counts = {}, info = { notes = {} } }
+  for _, group in ipairs(fields.groups) do
+    if group.key ~= "" then s[group.key] = s[group.key] or {} end
+  end
+  for _, t in ipairs(fields.tables) do
+    if not t.recorded then s[t.key] = {} end
+    for _, field in ipairs(t.columns and t.fields or {}) do
+      s[t.key][field.name] = {}
+    end
+  end
+  return s
+end
+
+-- The part from a position on. Returns where the next one begins, or nil after
+-- the last one.
+local function read_part(s, text, pos)
+  local e = text:find("\n", pos, true)
+  if not e then damaged("it is cut off") end
+  local words = {}
+  for word in (text:sub(pos, e - 1).."\t"):gmatch("([^\t]*)\t") do
+    words[#words+1] = word
+  end
+  if words[1] == "end" then
+    if e ~= #text then damaged("something follows its end") end
+    return nil
+  elseif words[1] == "strings" then
+    s.strings, e = read_strings(text, e + 1, words)
+  elseif words[1] == "table" then
+    e = read_table(s, text, e + 1, words)
+  else
+    read_value(s, words)
+  end
+  return e + 1
+end
+
+-- The first line. Returns where the second begins.
+local function read_head(text)
+  local version, pos = text:match("^luajit%-mp profile (%d+)\n()")
+  if not version then return nil, "is not a profile of luajit-mp" end
+  if tonumber(version) ~= VERSION then
+    return nil, ("has version %s; this luajit-mp reads version %d"):format(
+      version, VERSION)
+  end
+  return pos
+end
+
+-- The parts of the text, from pos on. Returns a snapshot.
+local function read_parts(text, pos)
+  local s, at = new_snapshot(), pos
+  local ok, err = pcall(function()
+    while pos do
+      at = pos
+      pos = read_part(s, text, pos)
+    end
+    for _, group in ipairs(fields.groups) do
+      check_group(group, group.key == "" and s or s[group.key])
+    end
+    for _, t in ipairs(fields.tables) do
+      if not t.recorded and not s.counts[t.name] then
+	damaged("the table %s is missing", t.name)
+      end
+    end
+  end)
+  if ok then return s end
+  if type(err) ~= "table" or not err.damage then error(err, 0) end
+  return nil, ("is damaged at byte %d: %s"):format(at - 1, err.damage)
+end
+
+-- Reads the text of a profile file. Returns a profile, or nil and a message
+-- that goes with the file's name before it.
+return function(text)
+  if text == "" then return nil, "is empty" end
+  local why, msg = columns.missing()
+  if why then return nil, "cannot be read: "..why end
+  if gzip.is_packed(text) then
+    text, msg = gzip.unpack(text, MAX_BYTES)
+    if not text then return nil, msg end
+  end
+  local pos
+  pos, msg = read_head(text)
+  if not pos then return nil, msg end
+  local s
+  s, msg = read_parts(text, pos)
+  if not s then return nil, msg end
+  return profile.new(s)
+end

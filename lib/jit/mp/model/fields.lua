@@ -1,0 +1,153 @@
+----------------------------------------------------------------------------
+-- The fields of a profile: what the profile file holds, what its reader
+-- accepts and how profiles are merged all go by this list, and luajit-mp(5)
+-- is checked against it.
+----------------------------------------------------------------------------
+--
+-- A field is { name, type, ... } with
+--
+--   optional     may be missing
+--   min, max     bounds of a number; else 0 and 2^53
+--   one_of       the texts that there are, as a set
+--   merge        what several profiles have together: "sum", "min", "max",
+--                "any" (of flags), "same" (what all agree on, else
+--                `otherwise`); without it a merged profile has none
+--   default      the value to merge where it is missing
+--
+-- Types: "text"; "flag"; "number"; "line" (a whole number); "ref", the number
+-- of a record of the table `of`, from 1, or from 0 for none where `none` is
+-- set; "tenths", ten numbers.
+--
+----------------------------------------------------------------------------
+
+local SECONDS = 1e9   -- More than thirty years.
+local PERIOD = 2^40   -- The largest that option b takes.
+
+local function set(text)
+  local t = {}
+  for word in text:gmatch("%S+") do t[word] = true end
+  return t
+end
+
+local function text(name)
+  return { name, "text", optional = true, merge = "same" }
+end
+
+local function sum(name) return { name, "number", merge = "sum" } end
+
+local function optional(field)
+  field.optional = true
+  return field
+end
+
+local function seconds(name)
+  return { name, "number", merge = "sum", max = SECONDS }
+end
+
+-- Tables of single values. "" is the profile itself.
+local groups = {
+  { name = "profile", key = "", fields = {
+    { "collected", "flag", optional = true },
+  } },
+  { name = "info", key = "info", fields = {
+    seconds("wall"), seconds("cpu"),
+    { "capture", "text", merge = "same", otherwise = "mixed" },
+    text("capture_why"), text("script"), text("luajit"), text("os"),
+    text("arch"), text("options"), text("cwd"),
+    { "pid", "number", optional = true },
+    { "started", "number", optional = true, merge = "min", max = 1e11 },
+    { "runs", "number", optional = true, merge = "sum", default = 1 },
+  } },
+  { name = "cpu", key = "cpu", fields = {
+    { "enabled", "flag", merge = "any" },
+    sum("samples"),
+    { "interval", "number", merge = "max", max = 1e9 },
+  } },
+  { name = "heap", key = "heap", fields = {
+    { "enabled", "flag", merge = "any" },
+    sum("alloc_objects"), sum("alloc_bytes"),
+    sum("free_objects"), sum("free_bytes"),
+    sum("realloc_objects"), sum("realloc_bytes"), sum("realloc_freed"),
+    sum("samples"), sum("dropped"),
+    { "period", "number", merge = "max", min = 1, max = PERIOD },
+    { "adaptive", "flag", merge = "any" },
+    sum("inuse"), sum("inuse_start"), sum("peak"),
+    optional(sum("inuse_samples")), optional(sum("gc_cycles")),
+  } },
+}
+
+-- Tables of many records, each after those that it refers to. key: where the
+-- profile has it. columns: there it is one list for each field, not a list of
+-- records. recorded: it may be missing, which is not the same as empty.
+local tables = {
+  { name = "frame", key = "frames", fields = {
+    { "kind", "text", one_of = set("Lua C builtin pseudo") },
+    { "line", "line", optional = true },
+    { "linedefined", "line", optional = true },
+    { "name", "text", optional = true },
+    { "source", "text", optional = true },
+  } },
+  { name = "stack", key = "stacks", columns = true, fields = {
+    { "parent", "ref", of = "stack", none = true },
+    { "frame", "ref", of = "frame" },
+  } },
+  { name = "zone", key = "zones", columns = true, fields = {
+    { "parent", "ref", of = "zone", none = true },
+    { "name", "text" },
+  } },
+  { name = "row", key = "rows", fields = {
+    { "stack", "ref", of = "stack", none = true },
+    { "zone", "ref", of = "zone", none = true },
+    { "state", "text", one_of = set("N I C G J") },
+    { "type", "text", optional = true },
+    sum("cpu"), sum("alloc_objects"), sum("alloc_bytes"),
+    sum("inuse_objects"), sum("inuse_bytes"),
+    sum("peak_objects"), sum("peak_bytes"),
+    optional(sum("temp_objects")), optional(sum("temp_bytes")),
+  } },
+  { name = "point", key = "course", fields = {
+    { "wall", "number", max = SECONDS }, { "cpu", "number", max = SECONDS },
+    { "allocated", "number" }, { "inuse", "number" }, { "cycles", "number" },
+    { "rss", "number" },
+    { "phase", "text", optional = true,
+      one_of = set("pause mark sweep finalize") },
+  } },
+  { name = "change", key = "timeline", fields = {
+    { "point", "ref", of = "point" }, { "row", "ref", of = "row" },
+    { "cpu", "number" }, { "alloc_objects", "number" },
+    { "alloc_bytes", "number" }, { "inuse_bytes", "number" },
+  } },
+  { name = "event", key = "events", recorded = true, fields = {
+    { "kind", "text", one_of = set("free realloc") },
+    { "row", "ref", of = "row", none = true },
+    { "origin", "ref", of = "row", none = true },
+    { "count", "number" }, { "alloc_bytes", "number" },
+    { "free_bytes", "number" },
+  } },
+  { name = "survivor", key = "survivors", recorded = true, fields = {
+    { "row", "ref", of = "row" },
+    { "births", "number" },
+    { "objects", "tenths" }, { "bytes", "tenths" },
+  } },
+}
+
+-- The names of a group's or a table's fields that are merged in that way.
+local function merged(of, how)
+  local names = {}
+  for _, field in ipairs((groups[of] or tables[of]).fields) do
+    if field.merge == how then names[#names+1] = field.name end
+  end
+  return names
+end
+
+for _, list in ipairs({ groups, tables }) do
+  for _, t in ipairs(list) do
+    list[t.name] = t
+    for _, field in ipairs(t.fields) do
+      field.name, field.type = field[1], field[2]
+      field.min, field.max = field.min or 0, field.max or 2^53
+    end
+  end
+end
+
+return { groups = groups, tables = tables, merged = merged }

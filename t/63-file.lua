@@ -1,0 +1,255 @@
+-- The profile file: what is written is read back, what is damaged is refused
+-- with a place, and what is accepted can be shown by every view. Merged
+-- profiles are profiles.
+
+local tap = require("tap")
+local columns = require("jit.mp.format.columns")
+local core = require("jit.mp.core")
+local fields = require("jit.mp.model.fields")
+local file = require("jit.mp.format.file")
+local gzip = require("jit.mp.format.gzip")
+local merge = require("jit.mp.model.merge")
+local mp = require("jit.mp")
+local options = require("jit.mp.options")
+local profile = require("jit.mp.model.profile")
+local render = require("jit.mp.render")
+local slow = os.getenv("MP_TEST_SLOW")
+
+local why = columns.missing()
+if why then tap.skip(why) end
+
+-- -- A profile of this process -----------------------------------------------
+
+local function work()
+  local keep = {}
+  for i = 1, 20000 do keep[i % 500 + 1] = { tostring(i), i } end
+  return keep
+end
+
+local function profiled(opts)
+  assert(mp.start(opts, "/dev/null"))
+  local keep = work()
+  local snapshot = core.snapshot()
+  mp.stop()
+  return profile.new(snapshot), keep
+end
+
+local function text_of(p, opts)
+  return assert(render.render(p, assert(options.parse(opts)), { name = "-" }))
+end
+
+-- First difference between two values, as a path; nil: none.
+local function difference(a, b, path)
+  if type(a) ~= "table" or type(b) ~= "table" then
+    return a ~= b and path or nil
+  end
+  for k, v in pairs(a) do
+    local d = difference(v, b[k], path.."."..tostring(k))
+    if d then return d end
+  end
+  for k in pairs(b) do
+    if a[k] == nil then return path.."."..tostring(k) end
+  end
+end
+
+for _, opts in ipairs({ "f", "fb1", "e", "L", "fb4k" }) do
+  local p = profiled(opts)
+  local text = file.write(p)
+  local q, msg = file.read(text)
+  tap.is(msg, nil, opts..": a profile is read back")
+  tap.is(q and difference(p, q, "profile"), nil, opts..": nothing is lost")
+  tap.ok(q and file.write(q) == text, opts..": and written the same again")
+  for _, view in ipairs({ "fl", "tf", "v", "a", "g", "x", "e", "L" }) do
+    tap.is(q and text_of(q, view), text_of(p, view),
+      opts..": the same report "..view)
+  end
+end
+
+-- Names hold any byte.
+local p = profiled("fb1")
+p.frames[1].name = "\n\t\\x41-\0\255"
+p.frames[2].name = "-"
+p.frames[3].name = ""
+p.zones.name[1], p.zones.parent[1] = "\r\n", 0
+p.info.notes[1] = "\\e"
+p.info.script = "\t\n\\"
+local q = assert(file.read(file.write(p)))
+tap.is(difference(p, q, "profile"), nil, "names hold any byte")
+
+-- -- Damage ------------------------------------------------------------------
+
+local packed = file.write(profiled("L"))
+local good = assert(gzip.unpack(packed, 1e9))
+tap.ok(file.read(good), "an unpacked file is read as well")
+
+local function refused(text, what)
+  local q_, msg = file.read(text)
+  tap.ok(q_ == nil, what..": refused")
+  tap.ok(msg and not msg:find("[%c\127-\255]") and #msg < 200,
+    what..": in one line", msg)
+  return msg
+end
+
+-- The text with what matches replaced, once.
+local function changed(pattern, by)
+  local text, n = good:gsub(pattern, by, 1)
+  assert(n == 1, pattern)
+  return text
+end
+
+tap.like(refused("", "an empty file"), "is empty", "an empty file: said")
+tap.like(refused("GIF89a", "a foreign file"), "is not a profile",
+  "a foreign file: said")
+tap.like(refused(gzip.pack("GIF89a"), "a packed foreign file"),
+  "is not a profile", "a packed foreign file: said")
+tap.like(refused(changed("profile 2", "profile 7"), "another version"),
+  "version 7; this luajit%-mp reads version 2", "another version: said")
+tap.like(refused(good:sub(1, -2), "no last line end"), "at byte "..#good - 4 ..
+  ": it is cut off", "where it is cut off")
+tap.like(refused(packed:sub(1, -100), "half of it, packed"), "is damaged",
+  "half of it, packed: said")
+tap.like(refused(good.."more", "more behind the end"),
+  "something follows its end", "more behind the end: said")
+local at = good:find("\nheap\tpeak", 1, true)
+tap.like(refused(changed("\nheap\tpeak\t[^\n]*", ""), "a line less"),
+  "heap peak is missing", "which one")
+tap.like(refused(changed("\nheap\tpeak\t", "\nhoop\tpeak\t"),
+  "an unknown line"), "damaged at byte "..at..": an unknown line", "where the unknown line is")
+for _, bad in ipairs({ "n-1", "n1e308", "nnan", "ninf", "n", "s1", "btrue" }) do
+  tap.like(refused(changed("\nheap\tpeak\t[^\n]*", "\nheap\tpeak\t"..bad), bad),
+    "heap peak is not valid", bad..": what is not valid")
+end
+tap.ok(file.read(changed("\nheap\tpeak", "\nheap\tlater\tn-1%0")),
+  "a field of a later version is passed over")
+for _, name in ipairs({ "script", "started", "options", "luajit", "pid", "cwd",
+    "os", "arch" }) do
+  tap.ok(file.read((good:gsub("\ninfo\t"..name.."\t[^\n]*", "", 1))),
+    name.." may be missing")
+end
+
+-- -- Damage in a table -------------------------------------------------------
+
+-- The profile with one value that is written as it is; refused with a message.
+local function wrong_value(key, i, name, value, want)
+  local p_ = assert(file.read(good))
+  local t = p_[key]
+  if key == "stacks" then
+    p_[name][i] = value
+  elseif key == "zones" then
+    t.parent[i], t.name[i] = value, "zone"
+  else
+    t[i][name] = value
+  end
+  local text = file.write(p_)
+  tap.like(refused(text, name.." "..tostring(value)), want,
+    name.." "..tostring(value)..": said")
+end
+local huge = math.huge
+for _, v in ipairs({ -1, 1e308, huge, -huge }) do
+  wrong_value("rows", 2, "cpu", v, "the cpu of row 2 is not valid")
+  wrong_value("course", 1, "wall", v, "the wall of point 1 is not valid")
+end
+wrong_value("rows", 1, "alloc_bytes", 0/0, "the alloc_bytes of row 1 is not")
+wrong_value("rows", 3, "stack", 1e6, "the stack of row 3 is not valid")
+wrong_value("rows", 3, "stack", 0.5, "the stack of row 3 is not valid")
+wrong_value("rows", 3, "state", "X", "the state of row 3 is not valid")
+wrong_value("stacks", 2, "parent", 2, "the parent of stack 2 is not valid")
+wrong_value("stacks", 2, "frame", 0, "the frame of stack 2 is not valid")
+wrong_value("zones", 1, "parent", 1, "the parent of zone 1 is not valid")
+wrong_value("frames", 1, "kind", "other", "the kind of frame 1 is not valid")
+wrong_value("frames", 1, "line", 2^40, "the line of frame 1 is not valid")
+wrong_value("course", 1, "phase", "x", "the phase of point 1 is not valid")
+wrong_value("survivors", 1, "row", 0, "the row of survivor 1 is not valid")
+for _, t in ipairs(fields.tables) do
+  if not t.recorded then
+    tap.like(refused(changed("\ntable\t"..t.name.."\t", "\ntable\tother\t"),
+      "no table "..t.name), "", t.name)
+  end
+end
+tap.like(refused(changed("\ntable\trow\t%d+", "\ntable\trow\t99999999"),
+  "very many rows"), "more than", "very many rows: said")
+tap.like(refused(changed("\nstrings\t%d+", "\nstrings\t9999999"),
+  "very many strings"), "cut off", "very many strings: said")
+
+-- -- Mutations ---------------------------------------------------------------
+
+math.randomseed(20261121)
+local random = math.random
+local mutations = {
+  function(t, i) return t:sub(1, i - 1)..string.char(random(0, 255))..
+    t:sub(i + 1) end,
+  function(t, i) return t:sub(1, i) end,
+  function(t, i) return t:sub(1, i - 1)..t:sub(i + random(40)) end,
+  function(t, i)
+    local k = random(#t)
+    return t:sub(1, i)..t:sub(k, k + random(200))..t:sub(i + 1)
+  end,
+  function(t, i) return t:sub(1, i)..("9"):rep(random(30))..t:sub(i + 1) end,
+  function(t, i)
+    return t:sub(1, i - 1)..("\255"):rep(random(8))..t:sub(i + 8)
+  end,
+}
+
+-- Half of the times in the packed file, else in what it holds.
+local raised, silent, accepted = 0, 0, 0
+for i = 1, slow and 300 or 4000 do
+  local t = i % 2 == 0 and good or packed
+  for _ = 1, random(3) do
+    t = mutations[random(2) == 1 and 1 or random(#mutations)](t, random(#t))
+  end
+  local ok, r, msg = pcall(file.read, t)
+  if not ok then
+    raised = raised + 1
+    tap.diag(r)
+  elseif not r and type(msg) ~= "string" then
+    silent = silent + 1
+  elseif r then
+    accepted = accepted + 1
+    local view = ({ "fl", "L", "t", "g", "G", "e", "a" })[i / 2 % 7 + 1] or "s"
+    local shown, err = pcall(render.render, r, assert(options.parse(view)),
+      { name = "-" })
+    if not shown then
+      raised = raised + 1
+      tap.diag(err)
+    end
+  end
+end
+tap.is(raised, 0, "mutated files: no error is raised")
+tap.is(silent, 0, "mutated files: each is refused with a message")
+tap.ok(accepted > 0, "some of them are accepted", accepted)
+
+-- -- Merge -------------------------------------------------------------------
+
+local function totals(p_)
+  local t = {}
+  for _, field in ipairs(fields.merged("row", "sum")) do
+    t[field] = 0
+    for _, row in ipairs(p_.rows) do t[field] = t[field] + (row[field] or 0) end
+  end
+  return t
+end
+local a, b = profiled("fb1"), profiled("b64k")
+local m = merge({ a, b, a })
+local ta, tb, tm = totals(a), totals(b), totals(m)
+for field, sum in pairs(tm) do
+  tap.ok(math.abs(sum - 2 * ta[field] - tb[field]) <= 1e-6 * sum,
+    "merged: "..field)
+end
+for _, field in ipairs(fields.merged("heap", "sum")) do
+  tap.is(m.heap[field], 2 * (a.heap[field] or 0) + (b.heap[field] or 0),
+    "merged: heap "..field)
+end
+tap.is(m.info.runs, 3, "merged: three runs")
+tap.is(merge({ m, a }).info.runs, 4, "merged again: four")
+tap.is(m.info.options, nil, "merged: the options differ")
+tap.is(m.info.script, a.info.script, "merged: the script is the same")
+tap.is(m.info.started, math.min(a.info.started, b.info.started),
+  "merged: the earliest start")
+tap.is(m.heap.period, math.max(a.heap.period, b.heap.period),
+  "merged: the coarsest period")
+b.info.capture = "safepoint"
+tap.is(merge({ a, b }).info.capture, "mixed", "merged: captures differ")
+tap.is(difference(m, assert(file.read(file.write(m))), "profile"), nil,
+  "a merged profile is a profile")
+
+tap.done()
