@@ -174,16 +174,16 @@ static void push_rows(lua_State *L, const mp_counts *counts, uint32_t n,
     lua_pushlstring(L, &state, 1);
     lua_setfield(L, -2, "state");
     set_number(L, "cpu", r->cpu);
-    set_number(L, "alloc_objects", r->alloc_objects);
-    set_number(L, "alloc_bytes", r->alloc_bytes);
+    set_number(L, "alloc_objects", whole(r->alloc_objects));
+    set_number(L, "alloc_bytes", whole(r->alloc_bytes));
     set_number(L, "inuse_objects", whole(r->inuse_objects));
     set_number(L, "inuse_bytes", whole(r->inuse_bytes));
     set_number(L, "peak_objects", whole(mp_counts_peak_objects(counts, i)));
     set_number(L, "peak_bytes", whole(mp_counts_peak_bytes(counts, i)));
     set_string(L, "type", mp_type_name(r->type));
     if (temporary) {
-      set_number(L, "temp_objects", r->temp_objects);
-      set_number(L, "temp_bytes", r->temp_bytes);
+      set_number(L, "temp_objects", whole(r->temp_objects));
+      set_number(L, "temp_bytes", whole(r->temp_bytes));
     }
     lua_rawseti(L, -2, (int)i);
   }

@@ -114,8 +114,9 @@ local tables = {
   } },
   { name = "change", key = "timeline", fields = {
     { "point", "ref", of = "point" }, { "row", "ref", of = "row" },
-    { "cpu", "number" }, { "alloc_objects", "number" },
-    { "alloc_bytes", "number" }, { "inuse_bytes", "number" },
+    -- Less than nothing where what a row had counted went to another one.
+    { "cpu", "number" }, { "alloc_objects", "number", min = -2^53 },
+    { "alloc_bytes", "number", min = -2^53 }, { "inuse_bytes", "number" },
   } },
   { name = "event", key = "events", recorded = true, fields = {
     { "kind", "text", one_of = set("free realloc") },
