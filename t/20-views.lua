@@ -3,6 +3,8 @@
 -- MP_GOLDEN=new writes them anew.
 
 local tap = require("tap")
+local options = require("jit.mp.options")
+local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
 
 -- An app with a loader, a worker that calls a builtin, and a C function.
@@ -107,7 +109,8 @@ end
 local function show(text, env, change)
   local s = snapshot()
   if change then change(s) end
-  local out, msg = render.report(s, text, env or {})
+  local o = assert(options.parse(text))
+  local out, msg = render.render(profile.new(s), o, env or {})
   return clean(out or "ERROR "..tostring(msg).."\n")
 end
 

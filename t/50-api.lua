@@ -64,7 +64,32 @@ mp.report("lh", early)
 local before = allocated()
 mp.report("flhm0", early)
 tap.is(allocated(), before, "a report counts no allocation of its own")
+ok, msg = pcall(mp.report, "fq")
+tap.like(not ok and msg, "unknown option 'q' at position 2",
+  "a report by wrong options")
+ok, msg, errno = mp.report("f", "/nonexistent/file", early)
+tap.is(ok, nil, "a report that cannot be opened")
+tap.like(msg, "cannot open '/nonexistent/file'", "says so")
+tap.is(errno, 2, "with the errno")
+tap.is(mp.report("H", early), false, "a report of the options")
+tap.like(tap.read(early), "b<n>%[k|m%]", "is the list of them")
 mp.stop()
+
+-- Later changes to where modules are found do not matter.
+local dir = tap.tmpname()
+os.remove(dir)
+os.execute("mkdir -p "..dir.."/away && cp -r "..tap.srcdir.."/lib/jit "..dir)
+local r = tap.luajit("-jm=f,/dev/null "..tap.program([[
+require("ffi").cdef "int chdir(const char *);"
+require("ffi").C.chdir("away")
+package.path, package.cpath = "./?.lua", ""
+package.loaded["jit.mp.plan"] = nil
+print(require("jit.mp").report("g", "-"))
+]]), { dir = dir, env = { LUA_PATH = "./?.lua;;" } })
+tap.like(r.out, "luajit%-mp.*\ntrue\n$",
+  "a report after the program changed its path and directory")
+tap.is(r.err, "", "and nothing is said")
+os.execute("rm -r "..dir)
 
 -- Snapshots add up, to the byte, with every allocation counted.
 tap.is(mp.start("fb1", "/dev/null"), true, "start with b1")
@@ -94,8 +119,12 @@ local function raises(want, ...)
   tap.ok(not done and tostring(why):find(want, 1, true), "raises: "..want, why)
 end
 raises("unknown option 'q' at position 2", "fq")
-raises("must be a string", 42)
-raises("must be a file name", "f", {})
+ok, msg = pcall(function() mp.start("fq") end)
+tap.like(not ok and msg, "50%-api%.lua:%d+: jit%.mp: ", "with the caller's place")
+raises("the options must be a string, not a number", 42)
+raises("the output must be a file name, not a table", "f", {})
+ok, msg = pcall(mp.report, {})
+tap.like(not ok and msg, "must be a string", "so does a report")
 ok, msg, errno = mp.start("f", "/nonexistent/dir/file")
 tap.is(ok, nil, "a file that cannot be opened: refused at the start")
 tap.like(msg, "/nonexistent/dir/file", "names the file")
@@ -114,7 +143,7 @@ command("f,/nonexistent/dir/file", "cannot open '/nonexistent/dir/file'")
 command("aG", "options 'a' and 'G'")
 
 -- Help, and where reports go.
-local r = tap.luajit("-jm=H -e 'print(\"ran\")'")
+r = tap.luajit("-jm=H -e 'print(\"ran\")'")
 tap.is(r.status, 0, "H: exit status 0")
 tap.like(r.out, "b<n>%[k|m%]", "H lists the options")
 tap.unlike(r.out, "ran", "H does not run the program")
@@ -142,18 +171,10 @@ tap.ok(profiled > plain and profiled - plain < 12,
   "the profiler keeps less than 12 KB in the program's heap",
   profiled - plain)
 
--- core.options: what a start would do.
-local o
-o, msg, errno = core.options("fb64kL1k", "a.pb.gz", "b%p.txt")
-tap.is(table.concat(o, " "), "a.cpu.pb.gz a.heap.pb.gz b%p.txt", "the files")
-tap.is(o.period, 65536, "the period")
-tap.is(o.leak_limit, 1024, "the limit")
-tap.is(core.options("f")[1], os.getenv("LUAJIT_PROFILEFILE"), "the default")
-tap.like(core.options("fH").help, "b<n>", "the help")
-o, msg, errno = core.options("fq")
-tap.is(o, nil, "wrong options")
-tap.like(msg, "unknown option 'q' at position 2", "are named")
-tap.is(errno, nil, "and are no failure of the environment")
+-- The options asked for: printed where a report would be, and nothing starts.
+tap.is(mp.start("fH", out), false, "H: there is no profile")
+tap.like(tap.read(out), "b<n>%[k|m%]", "H: the options are printed")
+tap.is(mp.stop(), nil, "H: nothing was started")
 
 -- Zones, with jit.zone as it is.
 r = tap.luajit("-jm=zhorm0b1 "..tap.program([[

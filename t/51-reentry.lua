@@ -26,7 +26,7 @@ end
 
 local r = run("stop inside of a snapshot", forever..[[
 local core = require("jit.mp.core")
-assert(core.start({ period = 1, text = "h" }, "/dev/null"))
+assert(core.start("hb1", "/dev/null"))
 local inside, refused, keep = false, nil, {}
 each(function()
   if not inside then return end
@@ -46,7 +46,7 @@ tap.like(r.out, "cannot be stopped by a finalizer", "and it is said")
 
 r = run("snapshot inside of a snapshot", forever..[[
 local core = require("jit.mp.core")
-assert(core.start({ period = 4096, text = "h" }, "/dev/null"))
+assert(core.start("hb4096", "/dev/null"))
 local inside = false
 each(function() if inside then core.snapshot() end end)
 for i = 1, 400 do

@@ -8,8 +8,8 @@ local function start(opts, ...)
   local valid, ok, msg = pcall(mp.start, opts, ...)
   -- Where in this file an error was raised is of no use to the user.
   if not valid then error((tostring(ok):gsub("^.-(jit%.mp: )", "%1")), 0) end
-  if not ok then error("jit.mp: "..msg, 0) end
-  if msg == "help" then os.exit(0, true) end
+  if ok == nil then error("jit.mp: "..msg, 0) end
+  if not ok then os.exit(0, true) end -- The options were printed.
 end
 
 local function stop()

@@ -33,7 +33,8 @@
 -- From Lua:
 --
 --   local mp = require("jit.mp")
---   mp.start(options, output...)   -- true; or nil, message, errno
+--   mp.start(options, output...)   -- true; or nil, message, errno;
+--                                  -- false: the options were printed (H)
 --   mp.report(options, output...)  -- any view of the profile so far
 --   mp.stop()                      -- writes the report
 --
@@ -45,55 +46,8 @@
 
 local core = require("jit.mp.core")
 
--- Checks the arguments; raises errors on behalf of the caller's caller.
--- Returns what core.options does.
-local function check(opts, ...)
-  if opts ~= nil and type(opts) ~= "string" then
-    error("jit.mp: the options must be a string, not a "..type(opts), 3)
-  end
-  for i = 1, select("#", ...) do
-    local out = select(i, ...)
-    if out ~= nil and type(out) ~= "string" then
-      error("jit.mp: the output must be a file name, not a "..type(out), 3)
-    end
-  end
-  local o, msg, errno = core.options(opts or "f", ...)
-  if not o and not errno then error("jit.mp: "..msg, 3) end
-  return o, msg, errno
-end
-
--- Prints the options instead of profiling.
-local function help(text, out)
-  local file, msg, errno = io.stdout
-  if out and out ~= "-" then
-    file, msg, errno = io.open(out, "w")
-    if not file then return nil, msg, errno end
-  end
-  file:write(text)
-  if file ~= io.stdout then file:close() end
-  return true, "help"
-end
-
-local function start(opts, ...)
-  local o, msg, errno = check(opts, ...)
-  if not o then return nil, msg, errno end
-  if o.help then return help(o.help, o[1]) end
-  return core.start(o, unpack(o))
-end
-
-local function report(opts, ...)
-  local o, msg, errno = check(opts, ...)
-  if not o then return nil, msg, errno end
-  if o.help then return help(o.help, o[1]) end
-  return core.report(o.text, unpack(o))
-end
-
-local function stop()
-  return core.stop()
-end
-
 return {
-  start = start,
-  report = report,
-  stop = stop
+  start = core.start,
+  report = core.report,
+  stop = core.stop
 }

@@ -27,10 +27,9 @@ static char guard_key, anchor_key;
 static void ctx_free(mp_ctx *c)
 {
   int i;
+  mp_plan_free(c, &c->plan);
   mp_report_close(c);
   mp_screen_close(&c->screen);
-  for (i = 0; i < c->nouts; i++) mp_output_close(&c->outs[i]);
-  free(c->outs);
   mp_live_free(&c->live);
   mp_capture_free(&c->capture);
   mp_counts_free(&c->counts);
@@ -98,28 +97,26 @@ int mp_fail(lua_State *L, const char *msg, int err)
   return 3;
 }
 
-/* A field of the options that is a count, or the default. */
-static uint64_t opt_count(lua_State *L, const char *field, uint64_t def)
+/* An option string, "f" by default, and names of outputs or nils. */
+static void check_arguments(lua_State *L)
 {
-  double n;
-  lua_getfield(L, 1, field);
-  if (!lua_isnil(L, -1)) {
-    n = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : 0;
-    if (!(n >= 1 && n <= 1e15))
-      luaL_error(L, "jit.mp.core: '%s' must be a number from 1 on", field);
-    def = (uint64_t)n;
+  int i;
+  if (lua_isnoneornil(L, 1)) {
+    lua_settop(L, lua_gettop(L) > 0 ? lua_gettop(L) : 1);
+    lua_pushliteral(L, "f");
+    lua_replace(L, 1);
   }
-  lua_pop(L, 1);
-  return def;
+  for (i = 1; i <= lua_gettop(L); i++)
+    if (lua_type(L, i) != LUA_TSTRING && !(i > 1 && lua_isnil(L, i)))
+      luaL_error(L, "jit.mp: the %s, not a %s", i == 1 ? "options must be a "
+		 "string" : "output must be a file name", luaL_typename(L, i));
 }
 
-static bool opt_bool(lua_State *L, const char *field)
+/* Wrong arguments are the caller's error. */
+static int fail(lua_State *L, const char *msg, int err)
 {
-  bool b;
-  lua_getfield(L, 1, field);
-  b = lua_toboolean(L, -1);
-  lua_pop(L, 1);
-  return b;
+  if (err == MP_WRONG) return luaL_error(L, "jit.mp: %s", msg);
+  return mp_fail(L, msg, err);
 }
 
 #define COMMAND_MAX	1000	/* Words kept of the command line. */
@@ -192,45 +189,42 @@ static mp_ctx **make_guard(lua_State *L)
   return guard;
 }
 
-/* Opens the outputs: the arguments from the second on; none: stdout. */
-static const char *open_outputs(mp_ctx *c, lua_State *L, int n, char *buf,
-				size_t size, int *err)
+/* Has the option string read, which is all that the rest needs to know. */
+static const char *plan_open(mp_ctx *c, lua_State *L, char *buf, size_t n,
+			     int *err)
 {
-  int i;
-  c->outs = calloc((size_t)n + 1, sizeof(*c->outs));
-  if (c->outs == NULL) return "not enough memory";
-  for (i = 0; i < n || i == 0; i++) {
-    const char *name = i < n ? lua_tostring(L, i + 2) : NULL;
-    c->nouts++;
-    *err = mp_output_open(&c->outs[i], name, c->cwd);
-    if (*err == 0) continue;
-    snprintf(buf, size, "cannot open '%s' for the report: %s", name,
-	     strerror(*err));
-    return buf;
-  }
+  const char *msg;
+  *err = ENOMEM;
+  c->options = strdup(lua_tostring(L, 1));
+  c->cwd = getcwd(NULL, 0);
+  if (c->cwd == NULL) c->cwd = strdup("/");
+  if (c->options == NULL || c->cwd == NULL) return "not enough memory";
+  *err = EIO;
+  msg = mp_report_open(c, lua_tostring(L, lua_upvalueindex(1)), buf, n);
+  if (msg != NULL) return msg;
+  *err = mp_plan_make(c, L, &c->plan, buf, n);
+  if (*err != 0) return buf;
+  c->exact = c->plan.period == 1;
+  c->interval = c->plan.interval;
+  c->wants_events = c->plan.events;
+  c->wants_leaks = c->plan.leaks;
+  mp_period_init(&c->period, c->plan.period, (uint64_t)time(NULL) *
+		 2654435761u ^ (uint64_t)getpid() << 32 ^
+		 (uint64_t)(uintptr_t)c);
   return NULL;
 }
 
-/* Everything that can fail for want of memory, a file or a terminal. */
-static const char *ctx_open(mp_ctx *c, lua_State *L, int nouts, char *buf,
-			    size_t n, int *err)
+/* Everything else that can fail for want of memory or a terminal. */
+static const char *ctx_open(mp_ctx *c, int *err)
 {
   uint32_t slots = c->exact ? CACHE_EXACT : CACHE_SAMPLING;
-  const char *msg;
   *err = ENOMEM;
-  c->cwd = getcwd(NULL, 0);
-  if (c->cwd == NULL) c->cwd = strdup("/");
-  if (!mp_live_init(&c->live, c->exact) || c->options == NULL ||
-      c->cwd == NULL ||
+  if (!mp_live_init(&c->live, c->exact) ||
       !mp_capture_init(&c->capture, &c->vm, &c->counts, slots))
     return "not enough memory";
   /* The VM frees it when the timer is stopped: the hook must see that. */
   mp_live_watch(&c->live, mp_dump_region);
-  msg = open_outputs(c, L, nouts, buf, n, err);
-  if (msg != NULL) return msg;
-  *err = EIO;
-  msg = mp_report_open(c, L, buf, n);
-  if (msg != NULL || !c->wants_screen) return msg;
+  if (!c->plan.live) return NULL;
   *err = mp_screen_open(&c->screen);
   return *err != 0 ? "the live view needs a terminal, and there is none: leave "
 		     "out option T" : NULL;
@@ -246,29 +240,12 @@ static void ctx_init(mp_ctx *c)
   mp_events_init(&c->events);
 }
 
-/* A new context with the options of the table that is the first argument. */
+/* A new context. NULL: no memory. */
 static mp_ctx *ctx_new(lua_State *L)
 {
-  uint64_t period = opt_count(L, "period", 0);
-  uint64_t interval = opt_count(L, "interval", 10);
-  uint64_t limit = opt_count(L, "leak_limit", UINT64_MAX);
-  const char *options;
-  mp_ctx *c;
-  lua_getfield(L, 1, "text");
-  options = luaL_optstring(L, -1, "f");  /* All that may raise comes first. */
-  c = aligned_alloc(LINE, (sizeof(*c) + LINE - 1) & ~(LINE - 1));
+  mp_ctx *c = aligned_alloc(LINE, (sizeof(*c) + LINE - 1) & ~(LINE - 1));
   if (c == NULL) return NULL;
   ctx_init(c);
-  c->exact = period == 1;
-  c->interval = interval > 1000000 ? 1000000 : (int)interval;
-  c->leak_limit = limit == UINT64_MAX ? 0 : (double)limit;
-  c->wants_events = opt_bool(L, "events");
-  c->wants_leaks = opt_bool(L, "leaks");
-  c->wants_screen = opt_bool(L, "live");
-  mp_period_init(&c->period, period, (uint64_t)time(NULL) * 2654435761u ^
-		 (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)c);
-  c->options = strdup(options);
-  lua_pop(L, 1);
   set_command(c, L);
   return c;
 }
@@ -281,15 +258,38 @@ static const char *started_within(lua_State *L, int *err)
   return "the profiler is already running";
 }
 
-/* start(options [, out...]) */
+/* What is left to do once everything is open. */
+static const char *ctx_begin(mp_ctx *c, lua_State *L, int *err)
+{
+  const char *msg = started_within(L, err);
+  if (msg != NULL) return msg;
+  make_anchor(c, L);
+  msg = started_within(L, err);
+  if (msg != NULL) return msg;
+  *err = mp_timer_start(c, L);
+  return *err != 0 ? "the profiling timer is in use by another profiler (jit.p "
+		     "or jit.profile, or a C library's): stop it first" : NULL;
+}
+
+/* Writes the list of the options in place of a profile. */
+static int show_help(lua_State *L, mp_ctx *c)
+{
+  char buf[512];
+  int err = mp_report(c, &c->plan, buf, sizeof(buf));
+  ctx_free(c);
+  if (err != 0) return mp_fail(L, buf, err);
+  lua_pushboolean(L, 0);
+  return 1;
+}
+
+/* start([options [, out...]]) */
 static int core_start(lua_State *L)
 {
   mp_ctx *c, **guard;
   const char *msg;
   char buf[512];
-  int err, i, nouts = lua_gettop(L) - 1;
-  luaL_checktype(L, 1, LUA_TTABLE);
-  for (i = 0; i < nouts; i++) luaL_optstring(L, i + 2, NULL);
+  int err;
+  check_arguments(L);
   if ((c = ctx_get(L)) != NULL) {
     if (c->pid == getpid())
       return mp_fail(L, "the profiler is already running", EALREADY);
@@ -299,21 +299,13 @@ static int core_start(lua_State *L)
   if ((c = ctx_new(L)) == NULL)
     return mp_fail(L, "not enough memory", ENOMEM);
   mp_vm_prove(&c->vm, L, core_start);
-  msg = ctx_open(c, L, nouts, buf, sizeof(buf), &err);
-  if (msg == NULL) msg = started_within(L, &err);
-  if (msg == NULL) {
-    make_anchor(c, L);
-    msg = started_within(L, &err);
-  }
-  if (msg == NULL) {
-    err = mp_timer_start(c, L);
-    if (err != 0) msg = "the profiling timer is in use by another profiler "
-			"(jit.p or jit.profile, or a C library's): stop it first";
-  }
+  msg = plan_open(c, L, buf, sizeof(buf), &err);
+  if (msg == NULL && c->plan.help) return show_help(L, c);
+  if (msg == NULL) msg = ctx_open(c, &err);
+  if (msg == NULL) msg = ctx_begin(c, L, &err);
   if (msg != NULL) {
-    lua_pushstring(L, msg);
     ctx_free(c);
-    return mp_fail(L, lua_tostring(L, -1), err);
+    return fail(L, msg, err);
   }
   *guard = c;
   mp_point_begin(c);
@@ -354,28 +346,20 @@ static int core_stop(lua_State *L)
   return 1;
 }
 
-/* report(options [, out...]) */
+/* report([options [, out...]]) */
 static int core_report(lua_State *L)
 {
-  const char *options = luaL_checkstring(L, 1);
   mp_ctx *c = running(L);
+  mp_plan plan;
   char msg[512];
-  int err, i = 2;
+  int err;
+  check_arguments(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
-  do {
-    const char *name = luaL_optstring(L, i, NULL);
-    mp_output out;
-    err = mp_output_open(&out, name, c->cwd);
-    if (err == 0)
-      err = mp_report(c, options, &out, msg, sizeof(msg));
-    else
-      snprintf(msg, sizeof(msg), "cannot open '%s' for the report: %s", name,
-	       strerror(err));
-    mp_output_close(&out);
-    if (err != 0) return mp_fail(L, msg, err);
-  } while (++i <= lua_gettop(L));
-  lua_pushboolean(L, 1);
-  return 1;
+  err = mp_plan_make(c, L, &plan, msg, sizeof(msg));
+  if (err == 0) err = mp_report(c, &plan, msg, sizeof(msg));
+  lua_pushboolean(L, !plan.help);
+  mp_plan_free(c, &plan);
+  return err != 0 ? fail(L, msg, err) : 1;
 }
 
 static int make_snapshot(lua_State *L)
@@ -384,21 +368,20 @@ static int make_snapshot(lua_State *L)
   return 1;
 }
 
-/* Calls the upvalue with all that is on the stack: what it allocates is ours,
-** and the profile cannot be stopped meanwhile. c: the running one, or NULL.
-** Returns how many results it left. */
+/* Calls the upvalue: what it allocates is ours, and the profile cannot be
+** stopped meanwhile. */
 static int call_frozen(mp_ctx *c, lua_State *L)
 {
-  bool frozen = c == NULL || c->frozen;  /* By one that a finalizer came into. */
-  bool busy = c != NULL && c->busy;
+  bool frozen = c->frozen, busy = c->busy;  /* A finalizer may have come in. */
   int err;
+  lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  if (c != NULL) c->busy = true;
+  lua_pushlightuserdata(L, c);
+  c->busy = true;
   if (!frozen) mp_alloc_freeze(c);
-  err = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+  err = lua_pcall(L, 1, LUA_MULTRET, 0);
   if (!frozen) mp_alloc_thaw(c);
-  if (c != NULL) c->busy = busy;
+  c->busy = busy;
   return err != 0 ? lua_error(L) : lua_gettop(L);
 }
 
@@ -407,32 +390,22 @@ static int core_snapshot(lua_State *L)
 {
   mp_ctx *c = running(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
-  lua_settop(L, 0);
-  lua_pushlightuserdata(L, c);
   return call_frozen(c, L);
-}
-
-/* options(options [, out...]) */
-static int core_options(lua_State *L)
-{
-  luaL_checkstring(L, 1);
-  return call_frozen(running(L), L);
 }
 
 __attribute__((visibility("default")))
 int luaopen_jit_mp_core(lua_State *L)
 {
   static const luaL_Reg functions[] = {
-    { "start", core_start },
     { "stop", core_stop },
     { "report", core_report },
     { NULL, NULL }
   };
   lua_newtable(L);
   luaL_register(L, NULL, functions);
-  lua_pushcfunction(L, mp_report_options);
-  lua_pushcclosure(L, core_options, 1);
-  lua_setfield(L, -2, "options");
+  mp_modules_path(L);
+  lua_pushcclosure(L, core_start, 1);
+  lua_setfield(L, -2, "start");
   lua_pushcfunction(L, make_snapshot);
   lua_pushcclosure(L, core_snapshot, 1);
   lua_setfield(L, -2, "snapshot");

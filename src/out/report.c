@@ -1,11 +1,15 @@
 /*
-** Reports are made in a Lua state of their own, and so are options read.
+** Option strings are read and reports are made in a private Lua state.
 **
-** The one for reports is opened when the profile starts and has loaded all the
-** views by then. So nothing that the program does can stop the report: another
-** directory or root, changed libraries, a full heap, a trace or a C call that
-** is still running when the process is told to end. And the profiled heap,
-** whose size and collections are measured, holds next to nothing of ours.
+** It is opened when the profile starts and has loaded all the views by then,
+** so nothing that the program does can stop the report: another directory or
+** root, changed libraries, a full heap, a trace or a C call that is still
+** running when the process is told to end. And the profiled heap, whose size
+** and collections are measured, holds next to nothing of ours.
+**
+** Nothing is done with that state but inside a protected call, and the
+** functions that are called so are made when it is opened: the call itself
+** needs no memory.
 */
 #include "config.h"
 
@@ -21,27 +25,34 @@
 #include "luajit.h"
 #include "lualib.h"
 
-/* Registry key of the module jit.mp.render. */
-static char render_key;
+/* -- The private state --------------------------------------------------- */
 
-/* Copies package.<field> of the program, from which it loaded us. */
-static void copy_path(lua_State *R, lua_State *L, const char *field)
+/* Registry keys: of the module jit.mp.plan, and of the list of the functions
+** below. The address of a plan is the key of what that module made of it. */
+static char module_key, functions_key;
+
+static int make_plan(lua_State *R);
+static int drop_plan(lua_State *R);
+static int write_report(lua_State *R);
+static int draw_report(lua_State *R);
+
+static int collect(lua_State *R)
 {
-  int top = lua_gettop(L);
-  lua_pushliteral(L, "package");
-  lua_rawget(L, LUA_GLOBALSINDEX);
-  if (lua_istable(L, -1)) {
-    lua_pushstring(L, field);
-    lua_rawget(L, -2);
-    if (lua_type(L, -1) == LUA_TSTRING) {
-      lua_getglobal(R, "package");
-      lua_pushstring(R, lua_tostring(L, -1));
-      lua_setfield(R, -2, field);
-      lua_pop(R, 1);
-    }
-  }
-  lua_settop(L, top);
+  lua_gc(R, LUA_GCCOLLECT, 0);
+  return 0;
 }
+
+static const lua_CFunction functions[] = {
+  make_plan, drop_plan, write_report, draw_report, collect
+};
+
+/* Their places in the list, which alone is on the stack of the state. */
+enum { MAKE_PLAN = 1, DROP_PLAN, WRITE_REPORT, DRAW_REPORT, COLLECT };
+
+typedef struct opening {
+  mp_ctx *c;
+  const char *path;
+} opening;
 
 static char *jit_field(lua_State *R, const char *field)
 {
@@ -53,144 +64,60 @@ static char *jit_field(lua_State *R, const char *field)
   return s;
 }
 
-/* Has the module load the views that will be needed. */
-static void prepare(lua_State *R, const mp_ctx *c)
+static void set_package(lua_State *R, const char *field, const char *value)
 {
-  int i;
-  lua_getfield(R, -1, "prepare");
-  lua_pushstring(R, c->options);
-  lua_createtable(R, c->nouts, 0);
-  for (i = 0; i < c->nouts; i++) {
-    lua_pushstring(R, c->outs[i].given ? c->outs[i].given : "-");
-    lua_rawseti(R, -2, i + 1);
-  }
-  lua_call(R, 2, 0);
-}
-
-/* A state of our own, without the JIT compiler. NULL: no memory. */
-static lua_State *new_state(void)
-{
-  lua_State *R = luaL_newstate();
-  if (R != NULL)
-    luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
-  return R;
-}
-
-/* Pushes a module, found where the program L found us. */
-static void load(lua_State *R, lua_State *L, const char *module)
-{
-  luaL_openlibs(R);
-  copy_path(R, L, "path");
-  copy_path(R, L, "cpath");
-  lua_getglobal(R, "require");
-  lua_pushstring(R, module);
-  lua_call(R, 1, 1);
-}
-
-/* The message of an error in that. */
-static const char *not_loaded(lua_State *R, char *buf, size_t n)
-{
-  const char *msg = lua_tostring(R, -1);
-  snprintf(buf, n, "cannot load the reports: %s", msg ? msg : "no memory");
-  return buf;
+  lua_getglobal(R, "package");
+  lua_pushstring(R, value);
+  lua_setfield(R, -2, field);
+  lua_pop(R, 1);
 }
 
 static int open_state(lua_State *R)
 {
-  mp_ctx *c = lua_touserdata(R, 1);
-  lua_State *L = lua_touserdata(R, 2);
-  lua_pushlightuserdata(R, &render_key);
-  load(R, L, "jit.mp.render");
-  c->luajit = jit_field(R, "version");
-  c->os = jit_field(R, "os");
-  c->arch = jit_field(R, "arch");
-  prepare(R, c);
+  opening *o = lua_touserdata(R, 1);
+  size_t i;
+  luaL_openlibs(R);
+  luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  set_package(R, "path", o->path);
+  set_package(R, "cpath", "");
+  o->c->luajit = jit_field(R, "version");
+  o->c->os = jit_field(R, "os");
+  o->c->arch = jit_field(R, "arch");
+  lua_pushlightuserdata(R, &module_key);
+  lua_getglobal(R, "require");
+  lua_pushliteral(R, "jit.mp.plan");
+  lua_call(R, 1, 1);
+  lua_rawset(R, LUA_REGISTRYINDEX);
+  lua_pushlightuserdata(R, &functions_key);
+  lua_newtable(R);
+  for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+    lua_pushcfunction(R, functions[i]);
+    lua_rawseti(R, -2, (int)i + 1);
+  }
   lua_rawset(R, LUA_REGISTRYINDEX);
   return 0;
 }
 
-const char *mp_report_open(mp_ctx *c, lua_State *L, char *buf, size_t n)
+/* The message of an error that left the state. */
+static const char *error_message(lua_State *R)
 {
-  lua_State *R = new_state();
+  return lua_type(R, -1) == LUA_TSTRING ? lua_tostring(R, -1) :
+	 "not enough memory";
+}
+
+const char *mp_report_open(mp_ctx *c, const char *path, char *buf, size_t n)
+{
+  opening o = { c, path };
+  lua_State *R = luaL_newstate();
   if (R == NULL) return "not enough memory";
   c->report = R;
-  lua_pushcfunction(R, open_state);
-  lua_pushlightuserdata(R, c);
-  lua_pushlightuserdata(R, L);
-  return lua_pcall(R, 2, 0, 0) == 0 ? NULL : not_loaded(R, buf, n);
-}
-
-/* -- Options ------------------------------------------------------------- */
-
-/* Calls jit.mp.setup with the arguments of L. */
-static int call_setup(lua_State *R)
-{
-  lua_State *L = lua_touserdata(R, 1);
-  int i, n = lua_gettop(L);
-  load(R, L, "jit.mp.setup");
-  luaL_checkstack(R, n, "too many outputs");
-  for (i = 1; i <= n; i++) {
-    size_t len;
-    const char *s = lua_tolstring(L, i, &len);
-    if (s != NULL) lua_pushlstring(R, s, len);
-    else lua_pushliteral(R, "");
+  if (lua_cpcall(R, open_state, &o) == 0) {
+    lua_pushlightuserdata(R, &functions_key);
+    lua_rawget(R, LUA_REGISTRYINDEX);
+    return NULL;
   }
-  lua_call(R, n, 2);
-  return 2;
-}
-
-static void copy_scalar(lua_State *L, lua_State *R, int i)
-{
-  size_t len;
-  const char *s;
-  switch (lua_type(R, i)) {
-  case LUA_TNUMBER: lua_pushnumber(L, lua_tonumber(R, i)); break;
-  case LUA_TBOOLEAN: lua_pushboolean(L, lua_toboolean(R, i)); break;
-  case LUA_TSTRING:
-    s = lua_tolstring(R, i, &len);
-    lua_pushlstring(L, s, len);
-    break;
-  default: lua_pushnil(L); break;
-  }
-}
-
-/* Copies the table or the nil, and the message, that R has on its stack. */
-static int copy_options(lua_State *L)
-{
-  lua_State *R = lua_touserdata(L, 1);
-  if (!lua_istable(R, -2)) {
-    copy_scalar(L, R, -2);
-    copy_scalar(L, R, -1);
-    return 2;
-  }
-  lua_newtable(L);
-  for (lua_pushnil(R); lua_next(R, -3) != 0; lua_pop(R, 1)) {
-    copy_scalar(L, R, -2);
-    copy_scalar(L, R, -1);
-    lua_rawset(L, -3);
-  }
-  lua_pushnil(L);
-  return 2;
-}
-
-int mp_report_options(lua_State *L)
-{
-  lua_State *R = new_state();
-  char buf[256];
-  int err;
-  if (R == NULL) return mp_fail(L, "not enough memory", ENOMEM);
-  lua_pushcfunction(R, call_setup);
-  lua_pushlightuserdata(R, L);
-  if (lua_pcall(R, 1, 2, 0) != 0) {
-    not_loaded(R, buf, sizeof(buf));
-    lua_close(R);
-    return mp_fail(L, buf, EIO);
-  }
-  lua_pushcfunction(L, copy_options);
-  lua_pushlightuserdata(L, R);
-  err = lua_pcall(L, 1, 2, 0);
-  lua_close(R);
-  return err ? lua_error(L) : 2;
+  snprintf(buf, n, "cannot load the reports: %s", error_message(R));
+  return buf;
 }
 
 void mp_report_close(mp_ctx *c)
@@ -199,125 +126,271 @@ void mp_report_close(mp_ctx *c)
   c->report = NULL;
 }
 
-/* One report: what goes in, for the protected call below. */
-typedef struct request {
-  mp_ctx *c;
-  const char *options;
-  const char *name;		/* Of the output: says the format. */
-  int columns;			/* Of the terminal, or 0. */
-} request;
-
-/* Returns the text, or nil and a message; and the bytes that leak, or nil. */
-static int render(lua_State *R)
+/* Calls one of the functions. False: an error, and its message. */
+static bool call(mp_ctx *c, int function, void *argument, char *buf, size_t n)
 {
-  request *rq = lua_touserdata(R, 1);
-  lua_settop(R, 0);
-  lua_pushlightuserdata(R, &render_key);
-  lua_rawget(R, LUA_REGISTRYINDEX);
-  lua_getfield(R, -1, "report");
-  mp_snapshot(R, rq->c);
-  lua_pushstring(R, rq->options);
-  lua_newtable(R);
-  lua_pushstring(R, rq->name);
-  lua_setfield(R, -2, "name");
-  if (rq->columns > 0) {
-    lua_pushinteger(R, rq->columns);
-    lua_setfield(R, -2, "width");
-  }
-  lua_call(R, 3, 3);
-  return 3;
-}
-
-/* Leaves the text on the stack of the state. 0, or -1 with a message. */
-static int make(request *rq, char *buf, size_t n)
-{
-  mp_ctx *c = rq->c;
   lua_State *R = c->report;
-  const char *msg;
-  bool made;
-  lua_pushcfunction(R, render);
-  lua_pushlightuserdata(R, rq);
-  mp_capture_mutex(true);  /* Another thread may run the VM (mp_grow). */
-  made = lua_pcall(R, 1, 3, 0) == 0;
-  mp_capture_mutex(false);
-  if (!made) {
-    msg = lua_tostring(R, -1);
-    snprintf(buf, n, "cannot make the report: %s", msg ? msg : "no memory");
-    return -1;
-  }
-  if (c->done && c->leak_limit > 0 && lua_tonumber(R, -1) >= c->leak_limit)
-    mp_end_fail();
-  if (lua_type(R, -3) == LUA_TSTRING) return 0;
-  msg = lua_tostring(R, -2);
-  snprintf(buf, n, "%s", msg ? msg : "the report is empty");
-  return -1;
+  bool ok;
+  lua_rawgeti(R, 1, function);
+  lua_pushlightuserdata(R, argument);
+  ok = lua_pcall(R, 1, 0, 0) == 0;
+  if (!ok && buf != NULL) snprintf(buf, n, "%s", error_message(R));
+  lua_settop(R, 1);
+  return ok;
 }
 
-static void unmake(mp_ctx *c)
+/* Nobody else may use the state meanwhile: a finalizer, another thread. */
+static bool take(mp_ctx *c, char *buf, size_t n)
 {
-  lua_settop(c->report, 0);
-  lua_gc(c->report, LUA_GCCOLLECT, 0);
+  if (c->reporting) {
+    snprintf(buf, n, "another report is being made");
+    return false;
+  }
+  return c->reporting = true;
+}
+
+static void give_back(mp_ctx *c)
+{
+  call(c, COLLECT, NULL, NULL, 0);
   c->reporting = false;
 }
 
-int mp_report(mp_ctx *c, const char *options, mp_output *out, char *buf,
-	      size_t n)
-{
-  request rq = { c, options, out->given ? out->given : "-",
-		 mp_output_width(out) };
-  const char *text;
-  size_t len;
+/* -- Plans --------------------------------------------------------------- */
+
+typedef struct planning {
+  mp_ctx *c;
+  mp_plan *plan;
+  lua_State *L;			/* Has the arguments on its stack. */
+  char *buf;			/* For a message. */
+  size_t n;
   int err;
-  if (c->reporting) {
-    snprintf(buf, n, "another report is being made");
-    return EBUSY;
+} planning;
+
+static double number_field(lua_State *R, const char *field, double otherwise)
+{
+  double n;
+  lua_getfield(R, -1, field);
+  n = lua_isnumber(R, -1) ? lua_tonumber(R, -1) : otherwise;
+  lua_pop(R, 1);
+  return n;
+}
+
+static bool bool_field(lua_State *R, const char *field)
+{
+  bool b;
+  lua_getfield(R, -1, field);
+  b = lua_toboolean(R, -1);
+  lua_pop(R, 1);
+  return b;
+}
+
+/* What the core needs to know of the plan on top of the stack. */
+static void read_plan(lua_State *R, mp_plan *plan)
+{
+  plan->period = (uint64_t)number_field(R, "period", 0);
+  plan->interval = (int)number_field(R, "interval", 10);
+  plan->leak_limit = number_field(R, "leak_limit", 0);
+  plan->events = bool_field(R, "events");
+  plan->leaks = bool_field(R, "leaks");
+  plan->live = bool_field(R, "live");
+  plan->help = bool_field(R, "contents");
+}
+
+/* Opens the files of the plan on top of the stack. */
+static void open_outputs(lua_State *R, planning *p)
+{
+  mp_plan *plan = p->plan;
+  int i, n;
+  lua_getfield(R, -1, "files");
+  n = (int)lua_objlen(R, -1);
+  p->err = ENOMEM;
+  plan->outs = calloc((size_t)n, sizeof(*plan->outs));
+  if (plan->outs == NULL) luaL_error(R, "not enough memory");
+  for (p->err = 0, i = 1; i <= n && p->err == 0; i++) {
+    const char *name;
+    lua_rawgeti(R, -1, i);
+    name = lua_tostring(R, -1);
+    p->err = mp_output_open(&plan->outs[plan->nouts++], name, p->c->cwd);
+    if (p->err != 0)
+      snprintf(p->buf, p->n, "cannot open '%s' for the report: %s", name,
+	       strerror(p->err));
+    lua_pop(R, 1);
   }
-  c->reporting = true;
-  err = make(&rq, buf, n);
-  if (err == 0) {
-    text = lua_tolstring(c->report, -3, &len);
-    err = mp_output_write(out, text, len);
-    if (err != 0)
-      snprintf(buf, n, "cannot write %s%s%s: %s", out->given ? "'" : "",
-	       out->given ? out->given : "to standard output",
-	       out->given ? "'" : "", strerror(err));
+  lua_pop(R, 1);
+}
+
+static int make_plan(lua_State *R)
+{
+  planning *p = lua_touserdata(R, 1);
+  int i, n = lua_gettop(p->L);
+  luaL_checkstack(R, n + 8, "too many outputs");
+  lua_pushlightuserdata(R, &module_key);
+  lua_rawget(R, LUA_REGISTRYINDEX);
+  lua_getfield(R, -1, "make");
+  for (i = 1; i <= n; i++) {
+    size_t len;
+    const char *s = lua_tolstring(p->L, i, &len);
+    lua_pushlstring(R, s ? s : "", s ? len : 0);
   }
-  unmake(c);
+  lua_call(R, n, 2);
+  if (!lua_istable(R, -2)) {
+    p->err = MP_WRONG;
+    luaL_error(R, "%s", lua_tostring(R, -1));
+  }
+  lua_pop(R, 1);
+  read_plan(R, p->plan);
+  open_outputs(R, p);
+  lua_pushlightuserdata(R, p->plan);
+  lua_insert(R, -2);
+  lua_rawset(R, LUA_REGISTRYINDEX);
+  return 0;
+}
+
+int mp_plan_make(mp_ctx *c, lua_State *L, mp_plan *plan, char *buf, size_t n)
+{
+  planning p = { c, plan, L, buf, n, 0 };
+  memset(plan, 0, sizeof(*plan));
+  if (!take(c, buf, n)) return EBUSY;
+  if (!call(c, MAKE_PLAN, &p, buf, n) && p.err == 0) p.err = -1;
+  give_back(c);
+  return p.err;
+}
+
+static int drop_plan(lua_State *R)
+{
+  lua_pushnil(R);
+  lua_rawset(R, LUA_REGISTRYINDEX);
+  return 0;
+}
+
+void mp_plan_free(mp_ctx *c, mp_plan *plan)
+{
+  int i;
+  if (plan->outs != NULL) call(c, DROP_PLAN, plan, NULL, 0);
+  for (i = 0; i < plan->nouts; i++) mp_output_close(&plan->outs[i]);
+  free(plan->outs);
+  memset(plan, 0, sizeof(*plan));
+}
+
+/* -- Reports ------------------------------------------------------------- */
+
+/* One report, for the protected calls below. */
+typedef struct request {
+  mp_ctx *c;
+  const mp_plan *plan;
+  mp_output *out;		/* Where it goes: there, */
+  mp_screen *screen;		/* or to the screen. */
+  char *buf;			/* For a message. */
+  size_t n;
+  bool locked;
+  int err;
+} request;
+
+/* Another thread may run the VM: what is read must not move. */
+static void push_snapshot(lua_State *R, request *rq)
+{
+  if (rq->plan->help) {
+    lua_pushnil(R);
+    return;
+  }
+  mp_capture_mutex(rq->locked = true);
+  mp_snapshot(R, rq->c);
+  mp_capture_mutex(rq->locked = false);
+}
+
+/* Pushes the text. NULL: there is none, and a message. */
+static const char *push_report(lua_State *R, request *rq, const char *name,
+			       int columns, size_t *len)
+{
+  mp_ctx *c = rq->c;
+  lua_pushlightuserdata(R, &module_key);
+  lua_rawget(R, LUA_REGISTRYINDEX);
+  lua_getfield(R, -1, "report");
+  lua_pushlightuserdata(R, (void *)rq->plan);
+  lua_rawget(R, LUA_REGISTRYINDEX);
+  push_snapshot(R, rq);
+  lua_pushstring(R, name);
+  if (columns > 0) lua_pushinteger(R, columns);
+  else lua_pushnil(R);
+  lua_call(R, 4, 3);
+  if (c->done && rq->plan->leak_limit > 0 &&
+      lua_tonumber(R, -1) >= rq->plan->leak_limit)
+    mp_end_fail();
+  if (lua_type(R, -3) == LUA_TSTRING) return lua_tolstring(R, -3, len);
+  rq->err = -1;
+  snprintf(rq->buf, rq->n, "%s", lua_isstring(R, -2) ? lua_tostring(R, -2) :
+	   "the report is empty");
+  return NULL;
+}
+
+static int write_report(lua_State *R)
+{
+  request *rq = lua_touserdata(R, 1);
+  mp_output *out = rq->out;
+  size_t len;
+  const char *text = push_report(R, rq, out->given ? out->given : "-",
+				 mp_output_width(out), &len);
+  if (text == NULL) return 0;
+  rq->err = mp_output_write(out, text, len);
+  if (rq->err != 0)
+    snprintf(rq->buf, rq->n, "cannot write %s%s%s: %s", out->given ? "'" : "",
+	     out->given ? out->given : "to standard output",
+	     out->given ? "'" : "", strerror(rq->err));
+  return 0;
+}
+
+static int draw_report(lua_State *R)
+{
+  request *rq = lua_touserdata(R, 1);
+  size_t len;
+  const char *text = push_report(R, rq, "-", rq->screen->columns, &len);
+  if (text != NULL) mp_screen_draw(rq->screen, text, len);
+  return 0;
+}
+
+/* Calls one of these. Returns 0, or an errno value or -1, and a message. */
+static int make(request *rq, int function)
+{
+  char msg[256];
+  bool ok = call(rq->c, function, rq, msg, sizeof(msg));
+  if (rq->locked) mp_capture_mutex(false);
+  if (ok) return rq->err;
+  snprintf(rq->buf, rq->n, "cannot make the report: %s", msg);
+  return -1;
+}
+
+int mp_report(mp_ctx *c, const mp_plan *plan, char *buf, size_t n)
+{
+  char msg[512];
+  int i, err = 0;
+  if (!take(c, buf, n)) return EBUSY;
+  for (i = 0; i < plan->nouts; i++) {
+    request rq = { c, plan, &plan->outs[i], NULL, msg, sizeof(msg), false, 0 };
+    int e = make(&rq, WRITE_REPORT);
+    if (e == 0) continue;
+    if (err != 0) fprintf(stderr, "luajit-mp: %s\n", msg);
+    else snprintf(buf, n, "%s", msg);
+    if (err == 0) err = e;
+  }
+  give_back(c);
   return err;
 }
 
 int mp_report_final(mp_ctx *c, char *buf, size_t n)
 {
-  char msg[512];
-  int i, err = 0;
   if (c->done || c->pid != getpid()) return 0;
   c->done = true;
   c->wall1 = mp_timer_wall();
   c->cpu1 = mp_timer_cpu();
   mp_screen_close(&c->screen);
-  for (i = 0; i < c->nouts; i++) {
-    int e = mp_report(c, c->options, &c->outs[i], msg, sizeof(msg));
-    if (e == 0) continue;
-    if (err != 0) {
-      fprintf(stderr, "luajit-mp: %s\n", msg);
-    } else {
-      snprintf(buf, n, "%s", msg);
-      err = e;
-    }
-  }
-  return err;
+  return mp_report(c, &c->plan, buf, n);
 }
 
 void mp_report_draw(mp_ctx *c, mp_screen *s)
 {
-  request rq = { c, c->options, "-", s->columns };
   char buf[256];
-  const char *text = buf;
-  size_t len;
-  if (c->reporting) return;
-  c->reporting = true;
-  if (make(&rq, buf, sizeof(buf)) == 0) text = lua_tolstring(c->report, -3, &len);
-  else len = strlen(buf);
-  mp_screen_draw(s, text, len);
-  unmake(c);
+  request rq = { c, &c->plan, NULL, s, buf, sizeof(buf), false, 0 };
+  if (!take(c, buf, sizeof(buf))) return;
+  if (make(&rq, DRAW_REPORT) != 0) mp_screen_draw(s, buf, strlen(buf));
+  give_back(c);
 }

@@ -56,6 +56,20 @@ typedef struct mp_output {
   double started;		/* Unix time, for %t. */
 } mp_output;
 
+/* What an option string and the names of outputs ask for. The parsed options
+** themselves stay in the state that makes the reports. */
+typedef struct mp_plan {
+  mp_output *outs;		/* Where the report goes: `nouts` places. */
+  int nouts;
+  uint64_t period;		/* Mean bytes between samples; 0: adapts. */
+  int interval;			/* Milliseconds between CPU samples. */
+  double leak_limit;		/* Bytes; 0: none. */
+  bool events, leaks, live;	/* Whether these are wanted. */
+  bool help;			/* The report is the list of the options. */
+} mp_plan;
+
+#define MP_WRONG (-2)		/* In place of an errno: wrong arguments. */
+
 /* The terminal of the live view. */
 typedef struct mp_screen {
   int fd;			/* Or -1. */
@@ -86,7 +100,7 @@ typedef struct mp_ctx {
   /* -- Samples -- */
   mp_period period;		/* When the next one is due. */
   bool exact;			/* Every allocation is a sample. */
-  bool wants_events, wants_leaks, wants_screen;
+  bool wants_events, wants_leaks;
   bool collected;		/* What could be collected was. */
   size_t inuse0;		/* Bytes in the Lua heap at the start. */
   bool direct;			/* Ids in `live` are rows, not samples. */
@@ -116,10 +130,8 @@ typedef struct mp_ctx {
   lua_State *report;		/* The private state that makes reports. */
   char *options;		/* Option string. */
   char *luajit, *os, *arch;	/* What is running, as the jit library says. */
-  mp_output *outs;		/* Where the report goes: `nouts` places. */
-  int nouts;
+  mp_plan plan;			/* What was asked for at the start. */
   mp_screen screen;		/* The live view. */
-  double leak_limit;		/* Bytes; 0: none. */
   char *cwd, *script;		/* When the profile began. */
   char **command;		/* The luajit command's words, NULL at the end. */
   int interval;			/* Milliseconds asked of the timer. */
@@ -216,23 +228,30 @@ int mp_fail(lua_State *L, const char *msg, int err);
 /* Pushes the profile as one table. Raises Lua errors: out of memory. */
 void mp_snapshot(lua_State *L, mp_ctx *c);
 
+/* -- out/modules.c: where private states find their modules -- */
+
+/* Pushes a package.path for them. */
+void mp_modules_path(lua_State *L);
+
 /* -- out/report.c: reports are made in a state of their own -- */
 
-/* Loads what the options and the outputs need. NULL, or a message (static or
-** in buf). */
-const char *mp_report_open(mp_ctx *c, lua_State *L, char *buf, size_t n);
+/* Opens that state, with that package.path. NULL, or a message (static or in
+** buf). */
+const char *mp_report_open(mp_ctx *c, const char *path, char *buf, size_t n);
 void mp_report_close(mp_ctx *c);
 
-/* The function options of jit.mp.core. Raises Lua errors: out of memory. */
-int mp_report_options(lua_State *L);
+/* Makes a plan of what L has on its stack: an option string and the names of
+** outputs, which are opened. Returns 0; or an errno value, MP_WRONG or -1,
+** with a message in buf. To be freed in any case, at the same address. */
+int mp_plan_make(mp_ctx *c, lua_State *L, mp_plan *plan, char *buf, size_t n);
+void mp_plan_free(mp_ctx *c, mp_plan *plan);
 
-/* Makes the report and writes it. Returns 0, or an errno value (or -1), with
-** a message in buf. */
-int mp_report(mp_ctx *c, const char *options, mp_output *out, char *buf,
-	      size_t n);
-
-/* Makes the final reports, once. The same for the first that fails; what the
+/* Makes and writes the reports of the plan, each whether or not others fail.
+** Returns 0; or what mp_plan_make does, for the first that fails: what the
 ** others say goes to standard error. */
+int mp_report(mp_ctx *c, const mp_plan *plan, char *buf, size_t n);
+
+/* The same for the profile's own plan, at the end, once. */
 int mp_report_final(mp_ctx *c, char *buf, size_t n);
 
 /* Draws the report on the screen. */

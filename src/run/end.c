@@ -145,8 +145,8 @@ static void leave_signals(void)
 static bool per_process(const mp_ctx *c)
 {
   int i;
-  for (i = 0; i < c->nouts; i++)
-    if (!mp_output_perpid(&c->outs[i])) return false;
+  for (i = 0; i < c->plan.nouts; i++)
+    if (!mp_output_perpid(&c->plan.outs[i])) return false;
   return true;
 }
 
@@ -166,7 +166,7 @@ static void after_fork(void)
       c->done = true;
       continue;
     }
-    for (i = 0; i < c->nouts; i++) mp_output_forked(&c->outs[i]);
+    for (i = 0; i < c->plan.nouts; i++) mp_output_forked(&c->plan.outs[i]);
     mp_counts_restart(&c->counts);
     mp_course_free(&c->course);
     mp_alloc_restart(c);

@@ -4,8 +4,6 @@
 
 local formats = require("jit.mp.format.formats")
 local header = require("jit.mp.text.header")
-local options = require("jit.mp.options")
-local profile = require("jit.mp.model.profile")
 
 -- Renders a profile (jit.mp.model.profile) by parsed options.
 --   env.name   the output's name, whose suffix says the format
@@ -22,17 +20,4 @@ local function render(p, o, env)
   return body, nil, leaked
 end
 
--- The same for a snapshot of the core and an option string.
-local function report(snapshot, text, env)
-  local o, msg = options.parse(text)
-  if not o then return nil, msg end
-  return render(profile.new(snapshot), o, env)
-end
-
--- Loads what the reports will need: later there may be no way to.
-local function prepare(text, names)
-  local o = options.parse(text)
-  for _, name in ipairs(o and names or {}) do formats.view(name, o) end
-end
-
-return { render = render, report = report, prepare = prepare }
+return { render = render }
