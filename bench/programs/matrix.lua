@@ -1,4 +1,5 @@
 -- Matrices as tables of tables.
+local scale = tonumber((...)) or 1
 local function matrix(n, f)
   local m = {}
   for i = 1, n do
@@ -15,9 +16,9 @@ local function multiply(a, b, n)
     return sum
   end)
 end
-local n = 300
+local n = math.min(300, math.ceil(3000 * scale))
 local a = matrix(n, function(i, j) return (i + j) % 7 end)
 local b = matrix(n, function(i, j) return (i * j) % 5 end)
 local c
-for _ = 1, 35 do c = multiply(a, b, n) end
+for _ = 1, math.ceil(35 * scale) do c = multiply(a, b, n) end
 print(c[10][20], c[n][n])

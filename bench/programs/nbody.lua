@@ -1,4 +1,5 @@
 -- Pure number crunching: nothing is allocated.
+local scale = tonumber((...)) or 1
 local bodies, n = {}, 5
 for i = 1, n do
   bodies[i] = { x = i, y = i * 0.5, z = -i, vx = 0, vy = 0.01 * i, vz = 0,
@@ -25,5 +26,5 @@ local function step(dt)
     a.x, a.y, a.z = a.x + dt * a.vx, a.y + dt * a.vy, a.z + dt * a.vz
   end
 end
-for _ = 1, 6000000 do step(0.001) end
+for _ = 1, 6000000 * scale do step(0.001) end
 print(("%.9f"):format(bodies[1].x))
