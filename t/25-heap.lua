@@ -251,8 +251,8 @@ tap.is(r.status, 0, "nor below the limit")
 
 r = tap.luajit("-e 'local mp = require(\"jit.mp\") mp.start(\"f\", "..
   "\"/dev/null\") mp.report(\"e\") mp.report(\"L\") mp.stop()'")
-tap.like(r.out, "recorded with option e only", "events need option e")
-tap.like(r.out, "recorded with option L only", "leaks need option L")
+tap.like(r.out, "profile with option e", "events need option e")
+tap.like(r.out, "profile with option L", "leaks need option L")
 
 -- -- The live view -----------------------------------------------------------
 

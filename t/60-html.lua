@@ -340,7 +340,8 @@ bare.rows = {}
 bare.info.cpu = 0.004
 local e = decode(json(html(profile.new(bare), opts())))
 tap.is(e.profiles[1].info.empty.cpu,
-  "no CPU samples: 4 ms of CPU is too short for a timer of 10 ms",
+  "no CPU samples: 4 ms of CPU is too short for a timer of 10 ms; "..
+  "i1 samples more often",
   "an empty view says why")
 tap.is(#e.profiles[1].course.wall + #e.profiles[1].timeline.point, 0,
   "a profile without a course")
@@ -348,7 +349,7 @@ bare.rows = { { stack = 0, zone = 0, state = "N", cpu = 1, alloc_objects = 1,
   alloc_bytes = 2, inuse_objects = 0, inuse_bytes = 0/0 } }
 e = decode(json(html(profile.new(bare), opts("l"))))
 tap.is(e.profiles[1].rows.peak_bytes, nil, "a profile without a peak")
-tap.like(e.profiles[1].info.empty.peak, "not recorded", "which says so")
+tap.like(e.profiles[1].info.empty.peak, "does not have", "which says so")
 tap.is(e.profiles[1].rows.inuse_bytes[1], 0, "what is no number is none")
 tap.is(e.profiles[1].rows.type[1], -1, "types that are not known")
 local start = decode(json(html(made(), opts("lvou")))).start

@@ -2,6 +2,8 @@
 -- The option string: letters in any order, some with a number.
 ----------------------------------------------------------------------------
 
+local views = require("jit.mp.model.views")
+
 -- All options: the parser, the help and the manual's test go by this list.
 -- arg: "n" takes a number, "bytes" a number with an optional k or m.
 local list = {
@@ -45,8 +47,6 @@ local plain = {}
 for _, opt in ipairs(list) do
   if #opt[1] == 1 then plain[opt[1]] = true end
 end
-
-local view_names = { c = "cpu", h = "alloc", u = "inuse", x = "peak" }
 
 -- Where a letter stands, for error messages.
 local function place(text, pos)
@@ -97,8 +97,8 @@ local number = {
     o.period = bytes
     return e
   end,
-  L = function(o, text, pos)
-    o.seen.L = o.seen.L or pos
+  L = function(o, text, pos, seen)
+    seen.L = seen.L or pos
     if not text:match("^%d", pos + 1) then return pos + 1 end
     local bytes, e = size(text, pos)
     if not bytes then
@@ -112,7 +112,7 @@ local number = {
 
 -- One letter or number at pos. Returns the position behind it, or nil and
 -- a message.
-local function parse_one(o, text, pos)
+local function parse_one(o, seen, text, pos)
   local n, e = text:match("^(%-?%d+)()", pos)
   if n then
     if tonumber(n) == 0 or math.abs(tonumber(n)) > 100 then
@@ -123,11 +123,11 @@ local function parse_one(o, text, pos)
     return e
   end
   local c = text:sub(pos, pos)
-  if number[c] then return number[c](o, text, pos) end
+  if number[c] then return number[c](o, text, pos, seen) end
   if c == "-" then
     o.invert = true
   elseif plain[c] then
-    o.seen[c] = o.seen[c] or pos
+    seen[c] = seen[c] or pos
   else
     return nil, ("unknown option '%s'%s; option H lists them all"):format(
       c, place(text, pos))
@@ -136,24 +136,24 @@ local function parse_one(o, text, pos)
 end
 
 -- What the views are; objects or bytes.
-local function set_views(o)
+local function set_views(o, seen)
   o.views = {}
-  for c in ("chux"):gmatch(".") do
-    if o.seen[c] then o.views[#o.views+1] = view_names[c] end
+  for _, view in ipairs(views.list) do
+    if seen[view.letter] then o.views[#o.views+1] = view.name end
   end
   o.chosen = #o.views
-  o.objects = o.seen.o ~= nil
+  o.objects = seen.o ~= nil
   if o.chosen > 0 then return end
   -- A CPU sample has no type.
-  o.views = o.seen.t and { "alloc", "inuse" } or { "cpu", "alloc", "inuse" }
+  o.views = seen.t and { "alloc", "inuse" } or { "cpu", "alloc", "inuse" }
 end
 
 -- The combination rules are those of LuaJIT's own profiler, jit.p.
-local function set_levels(o)
-  local m = o.seen
+local function set_levels(o, m)
   o.states = m.t and "t" or m.z and "z" or m.v and "v"
   local name = m.F and "F" or m.f and "f"
   o.scope = m.l and not name and "l" or name or (o.states and "" or "f")
+  o.scope_given = name ~= nil or m.l ~= nil
   o.depth_given = o.depth ~= nil or o.invert ~= nil
   o.depth = o.depth or (o.invert and -1) or 1
   if m.s then
@@ -173,60 +173,65 @@ end
 -- Letters of which each is a report of its own.
 local reports = { "a", "A", "g", "e", "L", "G" }
 
-local function check(o)
+local function check(o, seen)
   local first
   for _, c in ipairs(reports) do
-    if o.seen[c] and first then
+    if seen[c] and first then
       return ("options '%s' and '%s' are two different reports: give one of "..
 	"them"):format(first, c)
-    elseif o.seen[c] then
+    elseif seen[c] then
       first = c
     end
   end
-  if o.seen.G and o.chosen > 1 then
+  if seen.G and o.chosen > 1 then
     return "option 'G' writes one number for each stack: give one of the "..
       "views c, h, u and x"
-  elseif o.seen.e and o.period and o.period ~= 1 then
+  elseif seen.e and o.period and o.period ~= 1 then
     return "option 'e' counts every allocation: leave out b, or give b1"
   end
-  local states = (o.seen.t and 1 or 0) + (o.seen.z and 1 or 0) +
-    (o.seen.v and 1 or 0)
+  local states = (seen.t and 1 or 0) + (seen.z and 1 or 0) +
+    (seen.v and 1 or 0)
   if states > 1 then
     return "options 't', 'v' and 'z' split a table by different things: give "..
       "one of them"
   end
 end
 
+local function set_flags(o, seen)
+  o.help = seen.H ~= nil
+  o.raw = seen.r ~= nil
+  o.path = seen.p ~= nil
+  o.annotate = seen.A and "A" or seen.a and "a"
+  o.folded = seen.G ~= nil
+  o.kib = seen.k ~= nil
+  o.callgraph = seen.g ~= nil
+  o.events = seen.e ~= nil
+  o.leaks = seen.L ~= nil
+  o.live = seen.T ~= nil
+  o.combined = seen.P ~= nil
+  o.nosource = seen.N ~= nil
+end
+
 -- Parses an option string. Returns a table, or nil and a message:
 --   text, help, min (percent), depth, interval (ms), period (bytes),
 --   views ("cpu", "alloc", "inuse", "peak"), objects, raw, path, kib,
 --   states ("t", "z", "v" or nil), scope ("f", "F", "l" or "": states only),
+--   scope_given, depth_given (whether they are not the default),
 --   split (nil, "stack", "lines", "state" before or "scope" before),
 --   annotate ("a", "A" or nil), folded, callgraph, events, leaks,
 --   leak_limit (bytes or nil), live, combined, nosource
 local function parse(text)
-  local o = { text = text, min = 3, seen = {} }
+  local o, seen = { text = text, min = 3 }, {}
   local pos = 1
   while pos <= #text do
-    local e, msg = parse_one(o, text, pos)
+    local e, msg = parse_one(o, seen, text, pos)
     if not e then return nil, msg end
     pos = e
   end
-  set_views(o)
-  set_levels(o)
-  o.help = o.seen.H ~= nil
-  o.raw = o.seen.r ~= nil
-  o.path = o.seen.p ~= nil
-  o.annotate = o.seen.A and "A" or o.seen.a and "a"
-  o.folded = o.seen.G ~= nil
-  o.kib = o.seen.k ~= nil
-  o.callgraph = o.seen.g ~= nil
-  o.events = o.seen.e ~= nil
-  o.leaks = o.seen.L ~= nil
-  o.live = o.seen.T ~= nil
-  o.combined = o.seen.P ~= nil
-  o.nosource = o.seen.N ~= nil
-  local msg = check(o)
+  set_views(o, seen)
+  set_levels(o, seen)
+  set_flags(o, seen)
+  local msg = check(o, seen)
   if msg then return nil, msg end
   if o.events then o.period = 1 end
   -- A leak may be small, and what is held is a small part of what is allocated.

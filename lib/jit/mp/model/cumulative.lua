@@ -108,102 +108,99 @@ local function tree(p, own)
   return child, sibling
 end
 
-local function sums(p, values, name)
-  local n = #values
-  local own = by_stack(p, values)
-  local child, sibling = tree(p, own)
-  local list, by = {}, {}
+-- -- The walk over the tree of stacks -----------------------------------------
+
+-- The path from the root to the stack being looked at, by depth: the stack, its
+-- function, the edge that leads there (if any), and the sums of what lies
+-- beyond it; and all functions found.
+local Path = {}
+Path.__index = Path
+
+local function new_path(n, own, name)
   local root = new_function(nil, n)
-  -- Along the path from the root, by depth: the stack, its function, the edge
-  -- that leads there (if any), and the sums of what lies beyond.
-  local path, func, edge, sum = {}, { [0] = root }, {}, { [0] = zeros(n) }
+  return setmetatable({ n = n, own = own, name = name, root = root,
+    list = {}, by = {}, depth = 0, stack = {}, func = { [0] = root }, edge = {},
+    sum = { [0] = zeros(n) } }, Path)
+end
 
-  local function find(text)
-    local f = by[text]
-    if not f then
-      f = new_function(text, n)
-      by[text] = f
-      list[#list+1] = f
-    end
-    return f
+local function add(to, from, n)
+  for i = 1, n do to[i] = to[i] + from[i] end
+end
+
+function Path:find(text)
+  local f = self.by[text]
+  if not f then
+    f = new_function(text, self.n)
+    self.by[text] = f
+    self.list[#self.list+1] = f
   end
+  return f
+end
 
-  local function enter(s, d)
-    local caller = func[d-1]
-    local text = name(s ~= NONE and s or 0)
-    local f, e = caller, nil
-    if text then
-      f = find(text)
-      if d < f.depth then f.depth = d end
-      e = caller.to[f] or new_edge(caller, f, n)
-      f.active = f.active + 1
-      if e.active == 0 then e.below, f.top = f.top, e end
-      e.active = e.active + 1
-    end
-    path[d], func[d], edge[d] = s, f, e
-    local to, from = sum[d], own[s]
-    if not to then
-      to = {}
-      sum[d] = to
-    end
-    if not from then
-      for i = 1, n do to[i] = 0 end
-      return
-    end
-    local self = f.self
-    for i = 1, n do
-      to[i] = from[i]
-      self[i] = self[i] + from[i]
-    end
-    e = f.top
-    while e do
-      self = e.self
-      for i = 1, n do self[i] = self[i] + from[i] end
-      e = e.below
-    end
+-- The function of a stack, which the path's last one calls, and the edge
+-- between them; or the caller itself, for a frame that counts for it.
+function Path:call(stack, depth)
+  local caller = self.func[depth-1]
+  local text = self.name(stack ~= NONE and stack or 0)
+  if not text then return caller end
+  local f = self:find(text)
+  if depth < f.depth then f.depth = depth end
+  local e = caller.to[f] or new_edge(caller, f, self.n)
+  f.active = f.active + 1
+  if e.active == 0 then e.below, f.top = f.top, e end
+  e.active = e.active + 1
+  return f, e
+end
+
+function Path:enter(stack)
+  local d, n = self.depth + 1, self.n
+  local f, e = self:call(stack, d)
+  self.depth, self.stack[d], self.func[d], self.edge[d] = d, stack, f, e
+  local from = self.own[stack]
+  self.sum[d] = self.sum[d] or {}
+  for i = 1, n do self.sum[d][i] = from and from[i] or 0 end
+  if not from then return end
+  add(f.self, from, n)
+  e = f.top
+  while e do
+    add(e.self, from, n)
+    e = e.below
   end
+end
 
-  local function leave(d)
-    local f, e, from, up = func[d], edge[d], sum[d], sum[d-1]
-    for i = 1, n do up[i] = up[i] + from[i] end
-    if not e then return end
+-- Goes back by one; returns the stack that was left.
+function Path:leave()
+  local d, n = self.depth, self.n
+  local f, e, from = self.func[d], self.edge[d], self.sum[d]
+  self.depth = d - 1
+  add(self.sum[d-1], from, n)
+  if e then
     e.active = e.active - 1
     if e.active == 0 then
       f.top, e.below = e.below, nil
-      local to = e.cumulative
-      for i = 1, n do to[i] = to[i] + from[i] end
+      add(e.cumulative, from, n)
     end
     f.active = f.active - 1
-    if f.active == 0 then
-      local to = f.cumulative
-      for i = 1, n do to[i] = to[i] + from[i] end
-    end
+    if f.active == 0 then add(f.cumulative, from, n) end
   end
-
-  local s, d = child[0], 0
-  while s do
-    d = d + 1
-    enter(s, d)
-    s = child[s]
-    while not s and d > 0 do
-      leave(d)
-      s = sibling[path[d]]
-      if s == 0 then s = nil end
-      d = d - 1
-    end
-  end
-  root.cumulative = sum[0]
-  return { functions = list, by = by, root = root }
+  return self.stack[d]
 end
 
--- Whether a frame that is no Lua function was called by a Lua line.
-local function from_lua(p, stack)
-  repeat
-    local kind = p.frames[p.frame[stack]].kind
-    if kind == "Lua" then return true end
-    stack = p.parent[stack]
-  until kind == "pseudo" or stack == 0
-  return false
+local function sums(p, values, name)
+  local own = by_stack(p, values)
+  local child, sibling = tree(p, own)
+  local path = new_path(#values, own, name)
+  local s = child[0]
+  while s do
+    path:enter(s)
+    s = child[s]
+    while not s and path.depth > 0 do
+      s = sibling[path:leave()]
+      if s == 0 then s = nil end
+    end
+  end
+  path.root.cumulative = path.sum[0]
+  return { functions = path.list, by = path.by, root = path.root }
 end
 
 -- A function from a stack to the name of its top frame in a scope, the one
@@ -216,62 +213,78 @@ local function names(p, scope, path)
     local name = cache[id]
     if name or not id then return name or namer({ stack = 0 })[1] end
     local lua = p.frames[id].kind == "Lua"
-    if scope == "l" and not lua and from_lua(p, stack) then return nil end
+    if scope == "l" and not lua and p:line_stack(stack) ~= stack then
+      return nil
+    end
     name = namer({ stack = stack })[1]
     if scope ~= "l" or lua then cache[id] = name end
     return name
   end
 end
 
--- Cycles: lists of two functions or more of which each reaches the others by
--- edges that count in values[i]. (Tarjan's algorithm, without recursion: a
--- graph may be deeper than Lua's stack.)
+-- -- Cycles -------------------------------------------------------------------
+
+-- Tarjan's algorithm, without recursion: a graph may be deeper than Lua's
+-- stack. order: when a function was met; low: the first one met that it
+-- reaches; stack: those whose cycle is not known yet (open, as a set); path:
+-- the functions being looked at; at: how many callees of each are done. The
+-- lengths are counted: older LuaJITs may compile # wrongly for such a loop.
+local Search = {}
+Search.__index = Search
+
+function Search:enter(f)
+  self.count = self.count + 1
+  self.order[f], self.low[f] = self.count, self.count
+  self.opened, self.depth = self.opened + 1, self.depth + 1
+  self.stack[self.opened], self.open[f] = f, true
+  self.path[self.depth], self.at[self.depth] = f, 0
+end
+
+function Search:component(f)
+  local members = {}
+  repeat
+    local m = self.stack[self.opened]
+    self.opened, self.open[m] = self.opened - 1, nil
+    members[#members+1] = m
+  until m == f
+  if #members > 1 then self.found[#self.found+1] = members end
+end
+
+function Search:leave(f)
+  local low = self.low
+  self.depth = self.depth - 1
+  local up = self.path[self.depth]
+  if up then low[up] = math.min(low[up], low[f]) end
+  if low[f] == self.order[f] then self:component(f) end
+end
+
+-- Follows an edge from f.
+function Search:follow(f, callee)
+  if not self.order[callee] then
+    self:enter(callee)
+  elseif self.open[callee] then
+    self.low[f] = math.min(self.low[f], self.order[callee])
+  end
+end
+
+-- Lists of two functions or more of which each reaches the others by edges
+-- that count in values[i].
 local function cycles(g, i)
-  local found, open, order, low, count = {}, {}, {}, {}, 0
-  local path, at = {}, {}
-
-  local function enter(f)
-    count = count + 1
-    order[f], low[f] = count, count
-    open[#open+1] = f
-    open[f] = true
-    path[#path+1], at[#path+1] = f, 0
-  end
-
-  local function component(f)
-    local members = {}
-    repeat
-      local m = open[#open]
-      open[#open], open[m] = nil, nil
-      members[#members+1] = m
-    until m == f
-    if #members > 1 then found[#found+1] = members end
-  end
-
-  local function leave(f)
-    path[#path] = nil
-    local up = path[#path]
-    if up then low[up] = math.min(low[up], low[f]) end
-    if low[f] == order[f] then component(f) end
-  end
-
+  local search = setmetatable({ found = {}, order = {}, low = {}, open = {},
+    stack = {}, path = {}, at = {}, count = 0, opened = 0, depth = 0 }, Search)
+  local path, at = search.path, search.at
   for _, first in ipairs(g.functions) do
-    if not order[first] then enter(first) end
-    while #path > 0 do
-      local f = path[#path]
-      at[#path] = at[#path] + 1
-      local e = f.callees[at[#path]]
-      if not e then
-	leave(f)
-      elseif e.cumulative[i] > 0 then
-	if not order[e.callee] then enter(e.callee)
-	elseif open[e.callee] then
-	  low[f] = math.min(low[f], order[e.callee])
-	end
-      end
+    if not search.order[first] then search:enter(first) end
+    while search.depth > 0 do
+      local d = search.depth
+      local f = path[d]
+      at[d] = at[d] + 1
+      local e = f.callees[at[d]]
+      if not e then search:leave(f)
+      elseif e.cumulative[i] > 0 then search:follow(f, e.callee) end
     end
   end
-  return found
+  return search.found
 end
 
 return { sums = sums, names = names, cycles = cycles }

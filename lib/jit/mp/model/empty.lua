@@ -1,18 +1,29 @@
 ----------------------------------------------------------------------------
--- A view with nothing in it says why.
+-- Why a view has nothing in it.
 ----------------------------------------------------------------------------
 
 local numbers = require("jit.mp.model.numbers")
 
 return function(p, view)
   if view == "cpu" then
-    if not p.cpu.enabled then return "no CPU view: the timer was not ours" end
-    return ("no CPU samples: %s of CPU is too short for a timer of %d ms")
-      :format(numbers.seconds(p.info.cpu), p.cpu.interval)
+    if not p.cpu.enabled then
+      return "no CPU samples: another Lua state of this process holds the "..
+	"profiling timer"
+    end
+    return ("no CPU samples: %s of CPU is too short for a timer of %d ms%s")
+      :format(numbers.seconds(p.info.cpu), p.cpu.interval,
+      p.cpu.interval > 1 and "; i1 samples more often" or "")
   elseif view == "alloc" then
-    return ("no allocation samples: %s allocated, a sample every %s"):format(
+    if p.heap.period <= 1 then return "nothing was allocated" end
+    return ("no allocation samples: %s allocated, a sample every %s; "..
+      "b1 counts every allocation"):format(
       numbers.bytes(p.heap.alloc_bytes), numbers.period(p.heap.period))
+  elseif view == "peak" then
+    if p.rows[1] and not p.rows[1].peak_bytes then
+      return "no peak: the profile does not have what was in use when the "..
+	"heap was highest"
+    end
+    return "nothing in use at the peak"
   end
-  if view == "peak" then return "nothing in use at the peak" end
-  return "nothing in use: all that was sampled has been freed"
+  return "nothing in use: everything that was sampled has been freed"
 end

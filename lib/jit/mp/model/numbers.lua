@@ -48,24 +48,31 @@ local function seconds(s)
   return three_digits(s).." s"
 end
 
--- A period of the allocation sampler: powers of two by custom.
+-- A period of the allocation sampler, in powers of two as option b takes it.
 local function period(n)
   if n < 1024 then return ("%.0f B"):format(n) end
   if n < 1048576 then return ("%.3g KiB"):format(n / 1024) end
   return ("%.3g MiB"):format(n / 1048576)
 end
 
--- A share that is to be trusted: 99.96 % is not 100 %.
+-- A share of 0 to 1, in percent. Rounded down: 99.96% never shows as 100%.
 local function percent(share)
-  local s = ("%.1f"):format(math.floor(share * 1000) / 10):gsub("%.0$", "")
-  return s.." %"
+  return (("%.1f"):format(math.floor(share * 1000) / 10):gsub("%.0$", "")).."%"
 end
 
-local function samples(n)
-  return ("%d sample%s"):format(n, n == 1 and "" or "s")
+-- A part of a total, in whole percent.
+local function share(v, total)
+  return ("%.0f%%"):format(rounded(total > 0 and v * 100 / total or 0, 1))
 end
+
+-- "1 sample", "2 samples".
+local function counted(n, what)
+  return ("%.0f %s%s"):format(n, what, n == 1 and "" or "s")
+end
+
+local function samples(n) return counted(n, "sample") end
 
 return {
   bytes = bytes, count = count, seconds = seconds, period = period,
-  percent = percent, samples = samples
+  percent = percent, share = share, counted = counted, samples = samples
 }

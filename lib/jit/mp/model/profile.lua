@@ -10,16 +10,13 @@
 --
 ----------------------------------------------------------------------------
 
+local terms = require("jit.mp.model.terms")
+
 local ok, vmdef = pcall(require, "jit.vmdef")
 local ffnames = ok and vmdef.ffnames or {}
 
 local Profile = {}
 Profile.__index = Profile
-
-local state_names = {
-  N = "Compiled", I = "Interpreted", C = "C code",
-  G = "Garbage Collector", J = "JIT Compiler"
-}
 
 local function new(snapshot)
   local frames = {}
@@ -80,16 +77,16 @@ local function frame_name(f, scope, path)
   return printable(f.name)
 end
 
--- The stack that a line counts for: builtins and C functions count for the
--- Lua line that called them, compiled or not; what the VM does for itself
+-- The stack whose line a stack counts for: builtins and C functions count for
+-- the Lua line that called them, compiled or not; what the VM does for itself
 -- (pseudo frames) counts for no line.
-local function lua_stack(p, stack)
+function Profile:line_stack(stack)
   local s = stack
   while s ~= 0 do
-    local kind = p.frames[p.frame[s]].kind
+    local kind = self.frames[self.frame[s]].kind
     if kind == "Lua" then return s end
     if kind == "pseudo" then break end
-    s = p.parent[s]
+    s = self.parent[s]
   end
   return stack
 end
@@ -111,13 +108,13 @@ function Profile:namer(scope, path, depth)
     local t = cache[row.stack]
     if t then return t end
     local s = row.stack
-    if scope == "l" then s = lua_stack(self, s) end
+    if scope == "l" then s = self:line_stack(s) end
     t = {}
     for i, f in ipairs(self:stack_frames(s, depth)) do
       names[f] = names[f] or frame_name(f, scope, path)
       t[i] = names[f]
     end
-    if #t == 0 then t[1] = "(no stack)" end
+    if #t == 0 then t[1] = terms.no_stack end
     cache[row.stack] = t
     return t
   end
@@ -125,7 +122,7 @@ end
 
 -- File and line of the nearest Lua frame of a row; nil: there is none.
 function Profile:source_line(row)
-  local s = lua_stack(self, row.stack)
+  local s = self:line_stack(row.stack)
   local f = s ~= 0 and self.frames[self.frame[s]]
   if f and f.kind == "Lua" and f.source then return f.source, f.line end
 end
@@ -142,16 +139,17 @@ function Profile:source_path(source)
 end
 
 function Profile:state_name(row)
-  return state_names[row.state] or row.state
+  return terms.states[row.state] or row.state
 end
 
 function Profile:zone_name(row)
-  return row.zone ~= 0 and printable(self.zones.name[row.zone]) or "(none)"
+  return row.zone ~= 0 and printable(self.zones.name[row.zone]) or
+    terms.no_zone
 end
 
 -- Type of a row's objects. CPU samples have none.
 function Profile:type_name(row)
-  return row.type or "other"
+  return row.type or terms.no_type
 end
 
 -- Name of a row by what a table can be split by: "v", "z" or "t".

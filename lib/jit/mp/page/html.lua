@@ -12,6 +12,7 @@
 ----------------------------------------------------------------------------
 
 local empty = require("jit.mp.model.empty")
+local facts = require("jit.mp.model.facts")
 local json = require("jit.mp.format.json")
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
@@ -260,32 +261,21 @@ local function encode_timeline(p)
 end
 
 -- The header of a report: name, value, and what else is to say.
-local function facts(p, kib)
+local function header(p, kib)
   local h, t = p.heap, {}
   local function add(name, value, more)
     t[#t+1] = strings({ name, value, more or "" })
   end
-  local rate = p.info.cpu > 0 and p.cpu.samples / p.info.cpu or 0
-  add("CPU", numbers.seconds(p.info.cpu), p.cpu.enabled and
-    ("%s (%.0f/s)"):format(numbers.samples(p.cpu.samples), rate) or
-    "not sampled")
-  add("Allocated", numbers.bytes(h.alloc_bytes, kib), h.period <= 1 and
-    "every allocation" or numbers.samples(h.samples))
-  local few = h.period > 1 and h.inuse_samples
-  add("In use", numbers.bytes(h.inuse, kib), (few and
-    numbers.samples(few)..", " or "").."peak "..numbers.bytes(h.peak, kib))
-  local n, share = h.gc_cycles, p:state_share("G")
-  add("GC", n and ("%d cycle%s"):format(n, n == 1 and "" or "s") or
-    "cycles not known", share and ("%.0f %% of CPU"):format(share * 100))
-  local lined = p:line_share("alloc")
-  add("Capture", p.info.capture, lined and
-    "with a line "..numbers.percent(lined))
-  if h.period <= 1 then
-    add("Allocations", "exact")
-  else
-    add("Estimated", "from a sample", ("every %s%s"):format(
-      numbers.period(h.period), h.adaptive and ", adaptive" or ""))
-  end
+  add("CPU", numbers.seconds(p.info.cpu), facts.cpu_samples(p) or "not sampled")
+  add("Allocated", numbers.bytes(h.alloc_bytes, kib), facts.alloc_samples(p))
+  local few = facts.inuse_samples(p)
+  add("In use", numbers.bytes(h.inuse, kib), (few and few..", " or "")..
+    "peak "..numbers.bytes(h.peak, kib))
+  add("GC", facts.gc(p))
+  add("Capture", p.info.capture, facts.lines(p))
+  local period = facts.period(p)
+  if period then add("Estimated", "from a sample", period)
+  else add("Allocations", "exact") end
   return list(t)
 end
 
@@ -294,21 +284,15 @@ local function notes(p)
   if p.info.capture_why then
     t[1] = ("capture %s: %s"):format(p.info.capture, p.info.capture_why)
   end
-  if p.heap.dropped > 0 then
-    t[#t+1] = ("%d samples lost: no memory for them"):format(p.heap.dropped)
-  end
+  t[#t+1] = facts.lost(p)
   for _, note in ipairs(p.info.notes or {}) do t[#t+1] = note end
   return strings(t)
 end
 
 -- Why a view is empty, in case it is.
 local function reasons(p)
-  local peak, row = empty(p, "peak"), p.rows[1]
-  if row and not row.peak_bytes then
-    peak = "no peak view: what was in use at the peak was not recorded"
-  end
   return object({ "cpu", str(empty(p, "cpu")), "alloc", str(empty(p, "alloc")),
-    "inuse", str(empty(p, "inuse")), "peak", str(peak) })
+    "inuse", str(empty(p, "inuse")), "peak", str(empty(p, "peak")) })
 end
 
 local function command_line(p)
@@ -323,8 +307,7 @@ local function command_line(p)
 end
 
 local function script_name(p)
-  return p.info.script and profile.module_name({ source = p.info.script }) or
-    "luajit"
+  return facts.script(p) or "luajit"
 end
 
 local function encode_info(p, kib)
@@ -337,7 +320,7 @@ local function encode_info(p, kib)
   if i.wall then about[#about+1] = "ran "..numbers.seconds(i.wall) end
   return object({ "script", str(script_name(p)), "command",
     str(command_line(p)), "about", strings(about), "cpu", number(i.cpu),
-    "wall", number(i.wall or i.cpu), "facts", facts(p, kib), "notes", notes(p),
+    "wall", number(i.wall or i.cpu), "facts", header(p, kib), "notes", notes(p),
     "empty", reasons(p) })
 end
 

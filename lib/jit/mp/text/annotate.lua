@@ -2,15 +2,15 @@
 -- Annotated source: every view's share beside each line.
 ----------------------------------------------------------------------------
 
-local grid = require("jit.mp.text.cells")
+local cells = require("jit.mp.text.cells")
 local empty = require("jit.mp.model.empty")
+local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
+local views = require("jit.mp.model.views")
 
-local pad = grid.pad
+local pad = cells.pad
 
 local CONTEXT = 3 -- Lines shown around what counts, unless all are.
-
-local titles = { cpu = "CPU", alloc = "alloc", inuse = "in use", peak = "peak" }
 
 -- Sums by file and line: { [file] = { [line] = sums } }, and totals.
 local function by_file(p, o)
@@ -35,20 +35,16 @@ local function worth(files, totals, o)
   for file, lines in pairs(files) do
     local max
     for line, e in pairs(lines) do
-      local s = grid.largest(e, totals)
-      if s > 0 and math.floor(s * 100 + 0.5) >= o.min then
+      local s = views.largest(e, totals)
+      if views.shows(s, o) then
 	max = math.max(max or 0, s)
       else
 	lines[line] = nil
       end
     end
-    if max then t[#t+1] = { file = file, lines = lines, max = max } end
+    if max then t[#t+1] = { name = file, lines = lines, max = max } end
   end
-  table.sort(t, function(a, b)
-    if a.max ~= b.max then return a.max > b.max end
-    return a.file < b.file
-  end)
-  return t
+  return views.sort(t, "max")
 end
 
 -- The lines of a file, or nil and why not.
@@ -73,15 +69,17 @@ end
 local function cell(o, v, total)
   if not v or v <= 0 or total <= 0 then return "" end
   if o.raw then return ("%.0f"):format(v) end
-  return ("%.0f%%"):format(v * 100 / total)
+  return numbers.share(v, total)
 end
 
 -- Width of each view's column in a file.
 local function widths(o, lines, totals)
   local w = {}
   for i, view in ipairs(o.views) do
-    w[i] = #titles[view]
-    for _, e in pairs(lines) do w[i] = math.max(w[i], #cell(o, e[i], totals[i])) end
+    w[i] = #views.by[view].short
+    for _, e in pairs(lines) do
+      w[i] = math.max(w[i], #cell(o, e[i], totals[i]))
+    end
   end
   return w
 end
@@ -97,25 +95,27 @@ local function shown(o, lines, n)
 end
 
 local function annotate_file(p, o, entry, totals, out)
-  local text, msg = read_lines(p, entry.file)
-  out[#out+1] = "\n====== "..profile.printable(entry.file).." ======\n"
+  local text, msg = read_lines(p, entry.name)
+  out[#out+1] = "\n====== "..profile.printable(entry.name).." ======\n"
   if not text then
     out[#out+1] = "["..msg.."]\n"
     return
   end
   local w = widths(o, entry.lines, totals)
   local head = {}
-  for i, view in ipairs(o.views) do head[i] = pad(titles[view], w[i]) end
+  for i, view in ipairs(o.views) do
+    head[i] = pad(views.by[view].short, w[i])
+  end
   out[#out+1] = " "..table.concat(head, "  ").." |\n"
   local show, gap = shown(o, entry.lines, #text), true
   for k, line in ipairs(text) do
     if show(k) then
       if gap and o.annotate == "a" then out[#out+1] = "@@ "..k.." @@\n" end
-      local e, cells = entry.lines[k], {}
+      local e, list = entry.lines[k], {}
       for i in ipairs(o.views) do
-	cells[i] = pad(cell(o, e and e[i], totals[i]), w[i])
+	list[i] = pad(cell(o, e and e[i], totals[i]), w[i])
       end
-      out[#out+1] = " "..table.concat(cells, "  ").." | "..line.."\n"
+      out[#out+1] = " "..table.concat(list, "  ").." | "..line.."\n"
     end
     gap = not show(k)
   end
@@ -130,8 +130,7 @@ return function(p, o)
   local list = worth(files, totals, o)
   for _, entry in ipairs(list) do annotate_file(p, o, entry, totals, out) end
   if #list == 0 and #out < #o.views then
-    out[#out+1] = ("no line reaches %d %%; option m sets the limit\n"):format(
-      o.min)
+    out[#out+1] = views.nothing("no line", o)
   end
   return table.concat(out)
 end

@@ -36,19 +36,16 @@
 --
 ----------------------------------------------------------------------------
 
-local grid = require("jit.mp.text.cells")
+local cells = require("jit.mp.text.cells")
 local cumulative = require("jit.mp.model.cumulative")
 local empty = require("jit.mp.model.empty")
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
+local views = require("jit.mp.model.views")
 
-local cut, pad = grid.cut, grid.pad
+local cut, pad = cells.cut, cells.pad
 
 local RULER = 79 -- Dashes between entries, unless the terminal is narrower.
-
-local titles = {
-  cpu = "CPU", alloc = "allocated", inuse = "in use", peak = "at the peak"
-}
 
 -- -- Names -------------------------------------------------------------------
 
@@ -150,22 +147,6 @@ end
 
 -- -- Lines -------------------------------------------------------------------
 
-local function percent(v, total)
-  return ("%.0f%%"):format(v * 100 / total)
-end
-
--- Whether a number is large enough to be shown.
-local function counts(v, total, o)
-  return v > 0 and math.floor(v * 100 / total + 0.5) >= o.min
-end
-
--- A view's amount for people, or raw.
-local function amount(p, o, view, v, total)
-  if o.raw then return ("%.0f"):format(v) end
-  if view == "cpu" then return numbers.seconds(v * p.info.cpu / total) end
-  return o.objects and numbers.count(v) or numbers.bytes(v, o.kib)
-end
-
 -- Writes lines of cells, aligned to the right, with a name behind them. A
 -- line is { cells..., name = text, mark = text, indent = columns } where the
 -- mark is never cut; or false: a ruler.
@@ -190,221 +171,18 @@ local function write(out, lines, width)
   return w
 end
 
--- -- Flat profile ------------------------------------------------------------
+-- -- The report's data -------------------------------------------------------
 
--- Largest share of a function in any view, by "self" or "cumulative".
-local function largest(f, field, views, totals)
-  local max = 0
-  for _, v in ipairs(views) do
-    max = math.max(max, f[field][v.amount] / totals[v.amount])
-  end
-  return max
-end
-
--- Cells of a function in a view: its self, and how much is cumulative.
-local function flat_cells(p, o, v, f, total, cells, first)
-  local self, all = f.self[v.amount], f.cumulative[v.amount]
-  local gap = first and "  " or " "
-  local function shown(n, text) return n > 0 and text or "" end
-  local own = shown(self, amount(p, o, v.name, self, total))
-  if o.raw then
-    cells[#cells+1] = gap..own
-    cells[#cells+1] = shown(all, amount(p, o, v.name, all, total))
-  else
-    cells[#cells+1] = gap..shown(self, percent(self, total))
-    cells[#cells+1] = own
-    cells[#cells+1] = shown(all, percent(all, total))
-  end
-end
-
--- The line of the views' titles, each amid its columns.
-local function flat_title(views, w)
-  local n, t = #w / #views, {}
-  for k, v in ipairs(views) do
-    local width = 2 * (n - 1)
-    for i = (k - 1) * n + 1, k * n do width = width + w[i] end
-    local title = titles[v.name] or v.name
-    local left = pad(title, math.ceil((width + #title) / 2))
-    t[k] = left..(" "):rep(width - #left)
-  end
-  return (table.concat(t, "  "):gsub(" +$", "")).."\n"
-end
-
-local function flat(p, o, g, views, labels, width)
-  local totals, list = g.root.cumulative, {}
-  local share, whole = {}, {}
-  for _, f in ipairs(g.functions) do
-    share[f] = largest(f, "self", views, totals)
-    whole[f] = largest(f, "cumulative", views, totals)
-    if counts(whole[f], 1, o) then list[#list+1] = f end
-  end
-  if #list == 0 then return nil end
-  table.sort(list, function(a, b)
-    if share[a] ~= share[b] then return share[a] > share[b] end
-    if whole[a] ~= whole[b] then return whole[a] > whole[b] end
-    return labels[a.name] < labels[b.name]
-  end)
-  local head, lines = {}, {}
-  for k in ipairs(views) do
-    if not o.raw then head[#head+1] = "" end
-    head[#head+1] = (k == 1 and "  " or " ").."self"
-    head[#head+1] = "cum."
-  end
-  head.name = "name"
-  lines[1] = head
-  for i, f in ipairs(list) do
-    local cells = { name = labels[f.name] }
-    for k, v in ipairs(views) do
-      flat_cells(p, o, v, f, totals[v.amount], cells, k == 1)
-    end
-    lines[i+1] = cells
-  end
-  local out = {}
-  local w = write(out, lines, width)
-  return flat_title(views, w)..table.concat(out)
-end
-
--- -- Graphs ------------------------------------------------------------------
-
--- What has an entry in a view's graph: functions, and cycles. A list, and the
--- same by key, of { f = function (the sums), label = text, ring = key of its
--- cycle if it is in one, members = those of a cycle }.
-local function entries(p, g, values, key_of, v, labels)
-  local list, by, ring = {}, {}, {}
-  local cycles = cumulative.cycles(g, v.amount)
-  for n, members in ipairs(cycles) do
-    for _, f in ipairs(members) do ring[f.name] = "\0cycle"..n end
-  end
-  for _, f in ipairs(g.functions) do
-    local e = { f = f, label = labels[f.name], ring = ring[f.name] }
-    by[f.name], list[#list+1] = e, e
-  end
-  if #cycles == 0 then return list, by end
-  local whole = cumulative.sums(p, values, function(stack)
-    local key = key_of(stack)
-    return ring[key] or key
-  end)
-  for n, members in ipairs(cycles) do
-    local key = "\0cycle"..n
-    local e = { f = whole.by[key], members = {},
-      label = ("%d functions"):format(#members) }
-    for i, f in ipairs(members) do e.members[i] = by[f.name] end
-    by[key], list[#list+1] = e, e
-  end
-  return list, by
-end
-
--- Sorts by cumulative amount; where that is equal the outer function goes
--- before the inner one, and a cycle before its members.
-local function sort(list, v)
-  table.sort(list, function(a, b)
-    local x, y = a.f.cumulative[v.amount], b.f.cumulative[v.amount]
-    if x ~= y then return x > y end
-    x, y = a.f.depth, b.f.depth
-    if x ~= y then return x < y end
-    if not a.members ~= not b.members then return a.members ~= nil end
-    return a.label < b.label
-  end)
-end
-
--- Numbers the entries that are shown, and the cycles. Returns the former.
-local function number(list, by, v, total, o)
-  local shown, cycles = {}, 0
-  for _, e in ipairs(list) do
-    if counts(e.f.cumulative[v.amount], total, o) then
-      shown[#shown+1] = e
-      e.index = ("[%d]"):format(#shown)
-    end
-    if e.members then
-      cycles = cycles + 1
-      e.cycle = (" <cycle %d>"):format(cycles)
-      sort(e.members, v)
-    end
-  end
-  for _, e in ipairs(list) do
-    local cycle = e.ring and by[e.ring].cycle or e.cycle or ""
-    e.mark = cycle..(e.index and " "..e.index or "")
-  end
-  return shown
-end
-
--- Cells of a line; sums is a function's or an edge's, share a percentage.
-local function cells(p, o, v, total, sums, index, share, part)
-  local all, self = sums.cumulative, sums.self[v.amount]
-  local t = { ("%-5s"):format(index) }
-  if not o.raw then t[2], t[3] = share, part end
-  t[#t+1] = amount(p, o, v.name, all[v.amount], total)
-  t[#t+1] = self > 0 and amount(p, o, v.name, self, total) or ""
-  if v.count then t[#t+1] = numbers.count(all[v.count]) end
-  return t
-end
-
--- The lines of one entry.
-local function entry_lines(p, o, v, total, e, by, lines)
-  local all = e.f.cumulative[v.amount]
-  local function add(sums, name, mark)
-    local line = cells(p, o, v, total, sums, "", "",
-      percent(sums.cumulative[v.amount], all))
-    line.name, line.mark, line.indent = name, mark, 4
-    lines[#lines+1] = line
-  end
-  -- Edges, the largest first, by what is at their other ends.
-  local function edges(list, other)
-    local found = {}
-    for _, edge in ipairs(list) do
-      if edge[other] ~= e.f and edge.cumulative[v.amount] > 0 then
-	local to = by[edge[other].name] or { label = "(root)", mark = "" }
-	found[#found+1] = { f = edge, label = to.label, mark = to.mark }
-      end
-    end
-    sort(found, v)
-    for _, x in ipairs(found) do add(x.f, x.label, x.mark) end
-  end
-  edges(e.f.callers, "caller")
-  local line = cells(p, o, v, total, e.f, e.index, percent(all, total), "")
-  line.name, line.mark = e.label, e.mark
-  lines[#lines+1] = line
-  for _, m in ipairs(e.members or {}) do add(m.f, m.label, m.mark) end
-  local again = e.f.to[e.f]
-  if again and not e.members and again.cumulative[v.amount] > 0 then
-    add(again, e.label, " (recursive)"..e.mark)
-  end
-  edges(e.f.callees, "callee")
-end
-
--- Headings of the columns.
-local function heading(o, v)
-  local t = { "index", "%", "part", "cum.", "self", v.counted }
-  if o.raw then t = { "index", "cum.", "self" } end
-  t.name = "name"
-  return t
-end
-
-local function nothing(o)
-  return ("nothing reaches %d %%; option m sets the limit\n"):format(o.min)
-end
-
-local function graph(p, o, g, values, key_of, v, labels, width)
-  local total = g.root.cumulative[v.amount]
-  local list, by = entries(p, g, values, key_of, v, labels)
-  sort(list, v)
-  local shown = number(list, by, v, total, o)
-  local out = { "\ncall graph: ", titles[v.name] or v.name, "\n\n" }
-  if #shown == 0 then return table.concat(out)..nothing(o) end
-  local lines = { heading(o, v), false }
-  for _, e in ipairs(shown) do
-    entry_lines(p, o, v, total, e, by, lines)
-    lines[#lines+1] = false
-  end
-  write(out, lines, width)
-  return table.concat(out)
-end
-
--- -- The report --------------------------------------------------------------
+-- A report: the profile and its options, the columns (see below), the sums of
+-- all stacks, and the functions' names by key.
+local Report = {}
+Report.__index = Report
 
 -- What is summed: each view's amount, and the count that stands beside it.
+-- Returns a list of { name, amount, count, counted }, where amount and count
+-- are indices of the second, a list of functions from a row to a number.
 local function columns(p, o)
-  local views, values = {}, {}
+  local list, values = {}, {}
   for k, name in ipairs(o.views) do
     local v = { name = name }
     values[#values+1] = p.value_of(name, o.objects)
@@ -415,30 +193,275 @@ local function columns(p, o)
       values[#values+1] = p.value_of(name, true)
       v.count, v.counted = #values, "objects"
     end
-    views[k] = v
+    list[k] = v
   end
-  return views, values
+  return list, values
+end
+
+local function new_report(p, o, width)
+  local r = setmetatable({ profile = p, options = o, width = width }, Report)
+  local names
+  r.views, r.values = columns(p, o)
+  r.key_of, names = naming(p, o)
+  r.sums = cumulative.sums(p, r.values, r.key_of)
+  r.labels = names()
+  for _, f in ipairs(r.sums.functions) do
+    r.labels[f.name] = r.labels[f.name] or f.name
+  end
+  return r
+end
+
+function Report:total(v) return self.sums.root.cumulative[v.amount] end
+
+-- An amount of a view for people; empty where there is none.
+function Report:amount(v, n)
+  if n <= 0 then return "" end
+  return views.amount(self.profile, self.options, v.name, n, self:total(v))
+end
+
+local function percent(n, total)
+  return n > 0 and numbers.share(n, total) or ""
+end
+
+-- -- Flat profile ------------------------------------------------------------
+
+-- Largest share of a function in any view, by "self" or "cumulative".
+function Report:largest(f, field, full)
+  local max = 0
+  for _, v in ipairs(full) do
+    max = math.max(max, f[field][v.amount] / self:total(v))
+  end
+  return max
+end
+
+-- Adds the cells of a function in a view: its self, and how much is
+-- cumulative.
+function Report:flat_cells(cells, v, f)
+  local self_n, all = f.self[v.amount], f.cumulative[v.amount]
+  local gap = #cells == 0 and "  " or " "
+  if self.options.raw then
+    cells[#cells+1] = gap..self:amount(v, self_n)
+    cells[#cells+1] = self:amount(v, all)
+  else
+    cells[#cells+1] = gap..percent(self_n, self:total(v))
+    cells[#cells+1] = self:amount(v, self_n)
+    cells[#cells+1] = percent(all, self:total(v))
+  end
+end
+
+-- The line of the views' titles, each amid its columns.
+local function flat_title(full, w)
+  local n, t = #w / #full, {}
+  for k, v in ipairs(full) do
+    local width = 2 * (n - 1)
+    for i = (k - 1) * n + 1, k * n do width = width + w[i] end
+    local title = views.by[v.name].title
+    local left = pad(title, math.ceil((width + #title) / 2))
+    t[k] = left..(" "):rep(width - #left)
+  end
+  return (table.concat(t, "  "):gsub(" +$", "")).."\n"
+end
+
+-- The headings of the columns.
+function Report:flat_head(full)
+  local head = { name = "name" }
+  for k in ipairs(full) do
+    if not self.options.raw then head[#head+1] = "" end
+    head[#head+1] = (k == 1 and "  " or " ").."self"
+    head[#head+1] = "cum."
+  end
+  return head
+end
+
+-- The functions worth a line, by largest self.
+function Report:flat_list(full)
+  local list = {}
+  for _, f in ipairs(self.sums.functions) do
+    local all = self:largest(f, "cumulative", full)
+    if views.shows(all, self.options) then
+      list[#list+1] = { f = f, name = self.labels[f.name], all = all,
+	own = self:largest(f, "self", full) }
+    end
+  end
+  return views.sort(list, "own", "all")
+end
+
+-- The flat profile of the views that are not empty.
+function Report:flat(full)
+  local list, lines, out = self:flat_list(full), { self:flat_head(full) }, {}
+  if #list == 0 then return views.nothing("nothing", self.options) end
+  for i, e in ipairs(list) do
+    local cells = { name = e.name }
+    for _, v in ipairs(full) do self:flat_cells(cells, v, e.f) end
+    lines[i+1] = cells
+  end
+  local w = write(out, lines, self.width)
+  return flat_title(full, w)..table.concat(out)
+end
+
+-- -- Graphs ------------------------------------------------------------------
+
+-- The graph of a view: its report, the view, all entries by key, and those in
+-- a list. An entry is a function or a cycle: { f = function (the sums), label =
+-- text, ring = key of its cycle if it is in one, members = those of a cycle }.
+local Graph = {}
+Graph.__index = Graph
+
+local function cycle_key(n) return "\0cycle"..n end
+
+local function new_graph(report, v)
+  local g = setmetatable({ report = report, view = v, list = {}, by = {} },
+    Graph)
+  local ring = {}
+  local cycles = cumulative.cycles(report.sums, v.amount)
+  for n, members in ipairs(cycles) do
+    for _, f in ipairs(members) do ring[f.name] = cycle_key(n) end
+  end
+  for _, f in ipairs(report.sums.functions) do
+    local e = { f = f, label = report.labels[f.name], ring = ring[f.name] }
+    g.by[f.name], g.list[#g.list+1] = e, e
+  end
+  if #cycles > 0 then g:add_cycles(cycles, ring) end
+  return g
+end
+
+-- Entries of cycles: the sums once more, with each cycle as one function.
+function Graph:add_cycles(cycles, ring)
+  local report = self.report
+  local whole = cumulative.sums(report.profile, report.values, function(stack)
+    local key = report.key_of(stack)
+    return ring[key] or key
+  end)
+  for n, members in ipairs(cycles) do
+    local key = cycle_key(n)
+    local e = { f = whole.by[key], members = {},
+      label = ("%d functions"):format(#members) }
+    for i, f in ipairs(members) do e.members[i] = self.by[f.name] end
+    self.by[key], self.list[#self.list+1] = e, e
+  end
+end
+
+-- Sorts by cumulative amount; where that is equal the outer function goes
+-- before the inner one, and a cycle before its members.
+function Graph:sort(list)
+  local i = self.view.amount
+  table.sort(list, function(a, b)
+    local x, y = a.f.cumulative[i], b.f.cumulative[i]
+    if x ~= y then return x > y end
+    x, y = a.f.depth, b.f.depth
+    if x ~= y then return x < y end
+    if not a.members ~= not b.members then return a.members ~= nil end
+    return a.label < b.label
+  end)
+end
+
+-- Numbers the entries that are shown, and the cycles. Returns the former.
+function Graph:number()
+  local shown, cycles, i = {}, 0, self.view.amount
+  local total, o = self.report:total(self.view), self.report.options
+  self:sort(self.list)
+  for _, e in ipairs(self.list) do
+    if views.shows(e.f.cumulative[i] / total, o) then
+      shown[#shown+1] = e
+      e.index = ("[%d]"):format(#shown)
+    end
+    if e.members then
+      cycles = cycles + 1
+      e.cycle = (" <cycle %d>"):format(cycles)
+      self:sort(e.members)
+    end
+  end
+  for _, e in ipairs(self.list) do
+    local cycle = e.ring and self.by[e.ring].cycle or e.cycle or ""
+    e.mark = cycle..(e.index and " "..e.index or "")
+  end
+  return shown
+end
+
+-- Cells of a line; sums is a function's or an edge's, share a percentage.
+function Graph:cells(sums, index, share, part)
+  local report, v = self.report, self.view
+  local t = { ("%-5s"):format(index) }
+  if not report.options.raw then t[2], t[3] = share, part end
+  t[#t+1] = report:amount(v, sums.cumulative[v.amount])
+  t[#t+1] = report:amount(v, sums.self[v.amount])
+  if v.count then t[#t+1] = numbers.count(sums.cumulative[v.count]) end
+  return t
+end
+
+-- Adds the line of a part of an entry: a caller, a member, a callee.
+function Graph:add_part(lines, e, sums, name, mark)
+  local i = self.view.amount
+  local line = self:cells(sums, "", "",
+    numbers.share(sums.cumulative[i], e.f.cumulative[i]))
+  line.name, line.mark, line.indent = name, mark, 4
+  lines[#lines+1] = line
+end
+
+-- Adds an entry's edges, the largest first, by what is at their other ends.
+function Graph:add_edges(lines, e, list, other)
+  local found = {}
+  for _, edge in ipairs(list) do
+    if edge[other] ~= e.f and edge.cumulative[self.view.amount] > 0 then
+      local to = self.by[edge[other].name] or { label = "(root)", mark = "" }
+      found[#found+1] = { f = edge, label = to.label, mark = to.mark }
+    end
+  end
+  self:sort(found)
+  for _, x in ipairs(found) do self:add_part(lines, e, x.f, x.label, x.mark) end
+end
+
+-- The lines of one entry.
+function Graph:add_entry(lines, e)
+  local i = self.view.amount
+  self:add_edges(lines, e, e.f.callers, "caller")
+  local line = self:cells(e.f, e.index,
+    numbers.share(e.f.cumulative[i], self.report:total(self.view)), "")
+  line.name, line.mark = e.label, e.mark
+  lines[#lines+1] = line
+  for _, m in ipairs(e.members or {}) do
+    self:add_part(lines, e, m.f, m.label, m.mark)
+  end
+  local again = e.f.to[e.f]
+  if again and not e.members and again.cumulative[i] > 0 then
+    self:add_part(lines, e, again, e.label, " (recursive)"..e.mark)
+  end
+  self:add_edges(lines, e, e.f.callees, "callee")
+end
+
+-- Headings of the columns.
+function Graph:heading()
+  local t = { "index", "%", "part", "cum.", "self", self.view.counted }
+  if self.report.options.raw then t = { "index", "cum.", "self" } end
+  t.name = "name"
+  return t
+end
+
+function Graph:text()
+  local shown, report = self:number(), self.report
+  local out = { "\ncall graph: ", views.by[self.view.name].title, "\n\n" }
+  if #shown == 0 then
+    return table.concat(out)..views.nothing("nothing", report.options)
+  end
+  local lines = { self:heading(), false }
+  for _, e in ipairs(shown) do
+    self:add_entry(lines, e)
+    lines[#lines+1] = false
+  end
+  write(out, lines, report.width)
+  return table.concat(out)
 end
 
 -- env.width: columns of the terminal that the report goes to, if any.
 return function(p, o, env)
-  local width = env and env.width
-  local views, values = columns(p, o)
-  local key_of, names = naming(p, o)
-  local g = cumulative.sums(p, values, key_of)
-  local labels, out, full = names(), {}, {}
-  for _, f in ipairs(g.functions) do
-    labels[f.name] = labels[f.name] or f.name
-  end
-  for _, v in ipairs(views) do
-    if g.root.cumulative[v.amount] > 0 then full[#full+1] = v
+  local report, out, full = new_report(p, o, env and env.width), {}, {}
+  for _, v in ipairs(report.views) do
+    if report:total(v) > 0 then full[#full+1] = v
     else out[#out+1] = empty(p, v.name).."\n" end
   end
   if #full == 0 then return table.concat(out) end
   if #out > 0 then out[#out+1] = "\n" end
-  out[#out+1] = flat(p, o, g, full, labels, width) or nothing(o)
-  for _, v in ipairs(full) do
-    out[#out+1] = graph(p, o, g, values, key_of, v, labels, width)
-  end
+  out[#out+1] = report:flat(full)
+  for _, v in ipairs(full) do out[#out+1] = new_graph(report, v):text() end
   return table.concat(out)
 end

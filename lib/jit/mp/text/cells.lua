@@ -31,13 +31,4 @@ local function rows(list)
   return table.concat(out)
 end
 
--- Largest share that an entry of sums has in any view, 0 to 1.
-local function largest(e, totals)
-  local max = 0
-  for i, total in ipairs(totals) do
-    if total > 0 then max = math.max(max, e[i] / total) end
-  end
-  return max
-end
-
-return { pad = pad, cut = cut, rows = rows, largest = largest }
+return { pad = pad, cut = cut, rows = rows }

@@ -2,18 +2,15 @@
 -- The difference of two profiles: each row before and after, by change.
 ----------------------------------------------------------------------------
 
-local grid = require("jit.mp.text.cells")
+local cells = require("jit.mp.text.cells")
+local facts = require("jit.mp.model.facts")
+local keys = require("jit.mp.model.keys")
 local numbers = require("jit.mp.model.numbers")
-local profile = require("jit.mp.model.profile")
-local rows_of = require("jit.mp.model.keys")
-
-local titles = {
-  cpu = "CPU", alloc = "allocated", inuse = "in use", peak = "at the peak"
-}
+local views = require("jit.mp.model.views")
 
 -- Sums of one view by the first level's key, by name.
 local function sums(p, o, view)
-  local list, totals = p:sums({ view }, o.objects, (rows_of(p, o)))
+  local list, totals = p:sums({ view }, o.objects, (keys(p, o)))
   local by = {}
   for _, e in ipairs(list) do by[e.name] = e[1] end
   return by, totals[1]
@@ -48,26 +45,16 @@ local function compare(old, new, o, view, by_share)
     seen[name] = true
     local before, after = (a[name] or 0) * ka, (b[name] or 0) * kb
     list[#list+1] = { name = name, before = before, after = after,
-      change = after - before }
+      change = after - before, size = math.abs(after - before) }
   end
   for name in pairs(a) do add(name) end
   for name in pairs(b) do add(name) end
-  table.sort(list, function(x, y)
-    local cx, cy = math.abs(x.change), math.abs(y.change)
-    if cx ~= cy then return cx > cy end
-    return x.name < y.name
-  end)
-  return list, atotal * ka, btotal * kb
-end
-
--- Percentage of the larger total that a change must reach to be shown.
-local function shown(e, largest, o)
-  return e.change ~= 0 and math.abs(e.change) * 100 >= largest * o.min
+  return views.sort(list, "size"), atotal * ka, btotal * kb
 end
 
 local function put_view(out, old, new, o, view, by_share)
   local list, before, after = compare(old, new, o, view, by_share)
-  local rows = { { "before", "after", "change", titles[view] } }
+  local rows = { { "before", "after", "change", views.by[view].title } }
   local function row(name, a, b)
     rows[#rows+1] = { format(o, view, by_share, a),
       format(o, view, by_share, b),
@@ -78,15 +65,15 @@ local function put_view(out, old, new, o, view, by_share)
   local largest = by_share and 100 or math.max(before, after)
   local n = 0
   for _, e in ipairs(list) do
-    if shown(e, largest, o) then
+    if views.shows(e.size / largest, o) then
       row(e.name, e.before, e.after)
       n = n + 1
     end
   end
   if n == 0 then
-    rows[#rows+1] = { "", "", "", ("(no row changes by %d %%)"):format(o.min) }
+    rows[#rows+1] = { "", "", "", ("(no row changes by %d%%)"):format(o.min) }
   end
-  out[#out+1] = grid.rows(rows)
+  out[#out+1] = cells.rows(rows)
   out[#out+1] = "\n"
   local grew = before > 0 and (after - before) / before * 100 or
     after > 0 and math.huge or 0
@@ -94,10 +81,9 @@ local function put_view(out, old, new, o, view, by_share)
 end
 
 local function head(p, title)
-  local script = p.info.script and
-    profile.module_name({ source = p.info.script }) or "?"
   return ("%s  %s  %s CPU   %s allocated   in use %s, peak %s\n"):format(title,
-    script, numbers.seconds(p.info.cpu), numbers.bytes(p.heap.alloc_bytes),
+    facts.script(p) or "?", numbers.seconds(p.info.cpu),
+    numbers.bytes(p.heap.alloc_bytes),
     numbers.bytes(p.heap.inuse), numbers.bytes(p.heap.peak))
 end
 

@@ -160,8 +160,9 @@ local function put_temporary(out, o, list)
   out[#out+1] = "TEMPORARY (freed by the collection that came next)\n"
   for _, e in ipairs(sorted(list, "temp_bytes")) do
     if e.temp > 0 then
-      out[#out+1] = ("%s: %.0f objects\t%s\t%.0f %% of its bytes\n"):format(
-	e.place, e.temp, amount(o, e.temp_bytes), e.temp_bytes * 100 / e.bytes)
+      out[#out+1] = ("%s: %.0f objects\t%s\t%s of its bytes\n"):format(
+	e.place, e.temp, amount(o, e.temp_bytes),
+	numbers.share(e.temp_bytes, e.bytes))
     end
   end
   out[#out+1] = "\n"
@@ -220,7 +221,7 @@ end
 
 return function(p, o)
   if not p.events then
-    return "no events: they are recorded with option e only\n"
+    return "no events: profile with option e to record them\n"
   end
   local out = {}
   local alloc, realloc, free, place = collect(p)

@@ -16,18 +16,18 @@
 --
 ----------------------------------------------------------------------------
 
-local grid = require("jit.mp.text.cells")
+local cells = require("jit.mp.text.cells")
 local numbers = require("jit.mp.model.numbers")
+local views = require("jit.mp.model.views")
 
-local PARTS = 5 -- Of the run, for the course of what was in use.
+local PARTS = 5 -- Of the run, for what was in use over time.
 local STEP = 1.1 -- How much more is more.
 local DEPTH = 6 -- Frames of a stack, unless the options say.
 
 -- -- Groups ------------------------------------------------------------------
 
 local function group_names(p, o)
-  local seen = o.seen
-  local scope = (seen.f or seen.F or seen.l) and o.scope or "l"
+  local scope = o.scope_given and o.scope or "l"
   local depth = o.depth_given and math.abs(o.depth) or DEPTH
   local namer = p:namer(scope, o.path, depth)
   return function(row)
@@ -84,50 +84,60 @@ local function born_all_along(g)
   return early > old * 0.25 and early < old * 0.75
 end
 
+-- The least that each group had in use in the collection that began then,
+-- noted for its part of the run.
+local function cycle_done(p, list, lowest, began)
+  local part = math.min(PARTS, math.floor(began / p.info.wall * PARTS) + 1)
+  for _, g in ipairs(list) do
+    local low = lowest[g]
+    if low and (not g.floors[part] or low < g.floors[part]) then
+      g.floors[part] = low
+    end
+    lowest[g] = nil
+  end
+end
+
+-- A function that takes a change of a row's bytes in use to its group.
+local function follower(list)
+  local of, now = {}, {}
+  for _, g in ipairs(list) do
+    for row in pairs(g.rows) do of[row] = g end
+    g.now = 0
+  end
+  return function(change)
+    local g = of[change.row]
+    if g then
+      g.now = math.max(g.now + change.inuse_bytes - (now[change.row] or 0), 0)
+      now[change.row] = change.inuse_bytes
+    end
+  end
+end
+
 -- What the rows of each group had in use after each collection: the least from
 -- the collection's beginning to the next one's. Sets g.floors to one number
 -- for each part of the run, or false where there was no collection.
 local function set_floors(p, list)
-  local of, now, lowest = {}, {}, {}
+  local follow, lowest = follower(list), {}
   for _, g in ipairs(list) do
-    for row in pairs(g.rows) do of[row] = g end
-    g.now, g.floors = 0, {}
+    g.floors = {}
     for i = 1, PARTS do g.floors[i] = false end
   end
-  local course, changes, k = p.course, p.timeline, 1
-  local cycles = course[1] and course[1].cycles
-  local function cycle_done(wall)
-    local part = math.min(PARTS, math.floor(wall / p.info.wall * PARTS) + 1)
-    for _, g in ipairs(list) do
-      local low = lowest[g]
-      if low and (not g.floors[part] or low < g.floors[part]) then
-	g.floors[part] = low
-      end
-      lowest[g] = nil
-    end
-  end
-  local began = 0
-  for i, point in ipairs(course) do
+  local points, changes, k, began = p.course, p.timeline, 1, 0
+  local cycles = points[1] and points[1].cycles
+  for i, point in ipairs(points) do
     while changes[k] and changes[k].point == i do
-      local c = changes[k]
-      local g = of[c.row]
-      if g then
-	g.now = math.max(g.now + c.inuse_bytes - (now[c.row] or 0), 0)
-	now[c.row] = c.inuse_bytes
-      end
+      follow(changes[k])
       k = k + 1
     end
     if point.cycles ~= cycles then
-      if cycles > 0 then cycle_done(began) end
+      if cycles > 0 then cycle_done(p, list, lowest, began) end
       cycles, began = point.cycles, point.wall
     end
-    if cycles > 0 then
-      for _, g in ipairs(list) do
-	lowest[g] = math.min(lowest[g] or g.now, g.now)
-      end
+    for _, g in ipairs(cycles > 0 and list or {}) do
+      lowest[g] = math.min(lowest[g] or g.now, g.now)
     end
   end
-  cycle_done(began)
+  cycle_done(p, list, lowest, began)
   if p.collected then
     for _, g in ipairs(list) do g.floors[PARTS] = g.bytes end
   end
@@ -151,8 +161,8 @@ end
 
 -- -- Report ------------------------------------------------------------------
 
--- The course of what was in use, in one unit.
-local function course_text(o, g)
+-- What was in use over time.
+local function history_text(o, g)
   local t = {}
   for i = 1, PARTS do
     t[i] = g.floors[i] and numbers.bytes(math.max(g.floors[i], 0), o.kib) or "-"
@@ -181,13 +191,13 @@ local function heading(p)
   if p.collected then
     return "Allocated during the profile and held after a full collection:\n"
   end
-  return "Allocated during the profile and held after the last collection, or "..
-    "new since:\n"
+  return "Allocated during the profile and held after the last "..
+    "collection, or new since:\n"
 end
 
 return function(p, o)
   if not p.survivors then
-    return "no leaks to be seen: ages are recorded with option L only\n"
+    return "no leak data: profile with option L to record the ages of objects\n"
   end
   local list, total, leaked, hidden = groups(p, o), 0, 0, 0
   set_floors(p, list)
@@ -199,25 +209,25 @@ return function(p, o)
   sort(list)
   if total == 0 then return heading(p).."nothing\n", nil, 0 end
   local rows = {
-    { "held", "objects", "of it new", "mean age", "verdict",
+    { "held", "objects", "new bytes", "mean age", "verdict",
       "in use after collections, by fifths of the run" }
   }
   local out = { heading(p) }
   for _, g in ipairs(list) do
-    if g.bytes * 100 >= total * o.min or g.verdict == "grows" then
+    if views.shows(g.bytes / total, o) or g.verdict == "grows" then
       rows[#rows+1] = { numbers.bytes(g.bytes, o.kib),
 	numbers.count(g.objects), numbers.bytes(g.new, o.kib), age_text(p, g),
-	g.verdict, course_text(o, g).."\n      "..g.name }
+	g.verdict, history_text(o, g).."\n      "..g.name }
     else
       hidden = hidden + 1
     end
   end
-  out[2] = grid.rows(rows)
+  out[2] = cells.rows(rows)
   out[3] = ("\n%s held, %s of it in stacks that grow\n"):format(
     numbers.bytes(total, o.kib), numbers.bytes(leaked, o.kib))
   if hidden > 0 then
-    out[4] = ("%d stack%s below %d %% not shown; option m sets the limit\n")
-      :format(hidden, hidden == 1 and "" or "s", o.min)
+    out[4] = ("%s below %d%% not shown; option m sets the limit\n")
+      :format(numbers.counted(hidden, "stack"), o.min)
   end
   return table.concat(out), nil, leaked
 end

@@ -5,34 +5,23 @@
 -- they are on. Rows are chosen and sorted by what is their own.
 ----------------------------------------------------------------------------
 
-local grid = require("jit.mp.text.cells")
+local cells = require("jit.mp.text.cells")
 local cumulative = require("jit.mp.model.cumulative")
 local empty = require("jit.mp.model.empty")
 local keys = require("jit.mp.model.keys")
 local numbers = require("jit.mp.model.numbers")
+local views = require("jit.mp.model.views")
 
-local cut, pad = grid.cut, grid.pad
-
-local titles = {
-  cpu = "CPU", alloc = "allocated", inuse = "in use", peak = "at the peak"
-}
-
--- Sorts by largest share; equal ones by name, so that reports can be compared.
-local function sort(list, totals)
-  for _, e in ipairs(list) do e.share = grid.largest(e, totals) end
-  table.sort(list, function(a, b)
-    if a.share ~= b.share then return a.share > b.share end
-    return a.name < b.name
-  end)
-end
+local cut, pad = cells.cut, cells.pad
 
 -- Rows to be shown: { level, entry }.
 local function visible(list, totals, o)
   local rows = {}
   local function add(entries, level)
-    sort(entries, totals)
+    for _, e in ipairs(entries) do e.share = views.largest(e, totals) end
+    views.sort(entries, "share")
     for _, e in ipairs(entries) do
-      if math.floor(e.share * 100 + 0.5) >= o.min and e.share > 0 then
+      if views.shows(e.share, o) then
 	rows[#rows+1] = { level = level, e = e }
 	if e.sub then add(e.sub, level + 1) end
       end
@@ -43,14 +32,10 @@ local function visible(list, totals, o)
 end
 
 -- Cells of an entry in a view: percentage, and amount.
-local function cells(p, o, view, v, total)
+local function entry_cells(p, o, view, v, total)
   if v <= 0 or total <= 0 then return "", "" end
   if o.raw then return "", ("%.0f"):format(v) end
-  local pct = ("%.0f%%"):format(v * 100 / total)
-  if view == "cpu" then
-    return pct, numbers.seconds(v * p.info.cpu / total)
-  end
-  return pct, o.objects and numbers.count(v) or numbers.bytes(v, o.kib)
+  return numbers.share(v, total), views.amount(p, o, view, v, total)
 end
 
 -- Cumulative sums by name, or nil: rows are not single functions or lines.
@@ -76,7 +61,7 @@ local function cumulative_column(o, rows, i, total, by)
     out[k] = ""
     if v > 0 then
       out[k] = o.raw and ("%.0f"):format(v) or
-	("%.0f%%"):format(v * 100 / total)
+	numbers.share(v, total)
     end
     w = math.max(w, #out[k])
   end
@@ -89,12 +74,12 @@ end
 local function column(p, o, rows, i, view, total)
   local pcts, amounts, wp, wa = {}, {}, 0, 0
   for k, row in ipairs(rows) do
-    local pct, amount = cells(p, o, view, row.e[i], total)
+    local pct, amount = entry_cells(p, o, view, row.e[i], total)
     if row.level > 0 and not o.raw and #o.views > 1 then amount = "" end
     pcts[k], amounts[k] = pct, amount
     wp, wa = math.max(wp, #pct), math.max(wa, #amount)
   end
-  local title = titles[view]
+  local title = views.by[view].title
   local gap = o.raw and 0 or 2
   local width = math.max(wp + gap + wa, #title)
   wa = width - wp - gap
@@ -110,34 +95,24 @@ local function column(p, o, rows, i, view, total)
   return out
 end
 
-return function(p, o, env)
-  local width = env.width
-  local out = {}
-  local list, totals = p:sums(o.views, o.objects, keys(p, o))
-  local views, columns = {}, {}
+-- The columns of all views that are not empty; by: cumulative sums, if any.
+local function all_columns(p, o, rows, totals, by)
+  local columns = {}
   for i, view in ipairs(o.views) do
-    if totals[i] > 0 then views[#views+1] = i
-    else out[#out+1] = empty(p, view).."\n" end
-  end
-  local rows = visible(list, totals, o)
-  if #rows == 0 then
-    if #views > 0 then
-      out[#out+1] = ("nothing reaches %d %%; option m sets the limit\n"):format(
-	o.min)
-    end
-    return table.concat(out)
-  end
-  if #out > 0 then out[#out+1] = "\n" end
-  local by = cumulate(p, o)
-  for _, i in ipairs(views) do
-    local c = column(p, o, rows, i, o.views[i], totals[i])
-    columns[#columns+1] = c
-    if by then
-      local all = cumulative_column(o, rows, i, totals[i], by)
-      c.title = c.title.."  "..all.title
-      for k in ipairs(rows) do c[k] = c[k].."  "..all[k] end
+    if totals[i] > 0 then
+      local c = column(p, o, rows, i, view, totals[i])
+      columns[#columns+1] = c
+      if by then
+	local all = cumulative_column(o, rows, i, totals[i], by)
+	c.title = c.title.."  "..all.title
+	for k in ipairs(rows) do c[k] = c[k].."  "..all[k] end
+      end
     end
   end
+  return columns
+end
+
+local function write(out, rows, columns, width)
   local head = {}
   for k, c in ipairs(columns) do head[k] = c.title end
   out[#out+1] = "  "..table.concat(head, "   ").."\n"
@@ -149,5 +124,21 @@ return function(p, o, env)
     if width then name = cut(name, math.max(width - #left, 8)) end
     out[#out+1] = left..name.."\n"
   end
+end
+
+return function(p, o, env)
+  local out, full = {}, false
+  local list, totals = p:sums(o.views, o.objects, keys(p, o))
+  for i, view in ipairs(o.views) do
+    if totals[i] > 0 then full = true
+    else out[#out+1] = empty(p, view).."\n" end
+  end
+  local rows = visible(list, totals, o)
+  if #rows == 0 then
+    if full then out[#out+1] = views.nothing("nothing", o) end
+    return table.concat(out)
+  end
+  if #out > 0 then out[#out+1] = "\n" end
+  write(out, rows, all_columns(p, o, rows, totals, cumulate(p, o)), env.width)
   return table.concat(out)
 end

@@ -1,0 +1,62 @@
+----------------------------------------------------------------------------
+-- What a profile measured in all, and how far to trust it: the phrases that
+-- the text header and the page's have in common.
+----------------------------------------------------------------------------
+
+local numbers = require("jit.mp.model.numbers")
+local profile = require("jit.mp.model.profile")
+
+local facts = {}
+
+-- Name of the program.
+function facts.script(p)
+  return p.info.script and profile.module_name({ source = p.info.script })
+end
+
+-- "582 samples (108/s)"; nil where CPU was not sampled.
+function facts.cpu_samples(p)
+  if not p.cpu.enabled then return nil end
+  local rate = p.info.cpu > 0 and p.cpu.samples / p.info.cpu or 0
+  return ("%s (%.0f/s)"):format(numbers.samples(p.cpu.samples), rate)
+end
+
+-- What allocated bytes rest on.
+function facts.alloc_samples(p)
+  return p.heap.period <= 1 and "every allocation" or
+    numbers.samples(p.heap.samples)
+end
+
+-- What bytes in use rest on; nil where they are counted, or it is not known.
+function facts.inuse_samples(p)
+  return p.heap.period > 1 and p.heap.inuse_samples and
+    numbers.samples(p.heap.inuse_samples) or nil
+end
+
+-- How often the collector ran, and its share of the CPU time, if known.
+function facts.gc(p)
+  local n, share = p.heap.gc_cycles, p:state_share("G")
+  return n and numbers.counted(n, "cycle") or "cycles not known",
+    share and numbers.share(share, 1).." of CPU"
+end
+
+-- "every 1.04 MiB, adaptive"; nil where every allocation is counted.
+function facts.period(p)
+  local h = p.heap
+  if h.period <= 1 then return nil end
+  return "every "..numbers.period(h.period)..(h.adaptive and ", adaptive" or "")
+end
+
+-- "with a line 99.9%"
+function facts.lines(p)
+  local share = p:line_share("alloc")
+  return share and "with a line "..numbers.percent(share)
+end
+
+-- Samples that are missing, as a line of its own; or nil.
+function facts.lost(p)
+  if p.heap.dropped == 0 then return nil end
+  return ("%s lost: no memory for them"):format(
+    numbers.samples(p.heap.dropped))
+end
+
+return facts

@@ -1,0 +1,14 @@
+----------------------------------------------------------------------------
+-- Names for people: VM states, the collector's phases, and what is absent.
+----------------------------------------------------------------------------
+
+return {
+  states = {
+    N = "Compiled", I = "Interpreted", C = "C code",
+    G = "Garbage Collector", J = "JIT Compiler"
+  },
+  phases = { "pause", "mark", "sweep", "finalize" }, -- As the core has them.
+  no_stack = "(no stack)",
+  no_zone = "(no zone)",
+  no_type = "other",
+}

@@ -1,0 +1,73 @@
+----------------------------------------------------------------------------
+-- The views: what each is called, how its numbers are written, and which of
+-- them are worth a row.
+----------------------------------------------------------------------------
+--
+-- A view has a name, the letter of its option, a title, a short title for
+-- narrow columns, and a unit: samples of "seconds", or "bytes" (or objects).
+--
+----------------------------------------------------------------------------
+
+local numbers = require("jit.mp.model.numbers")
+
+local list = {
+  { name = "cpu", letter = "c", title = "CPU", short = "CPU",
+    unit = "seconds" },
+  { name = "alloc", letter = "h", title = "allocated", short = "alloc",
+    unit = "bytes" },
+  { name = "inuse", letter = "u", title = "in use", short = "in use",
+    unit = "bytes" },
+  { name = "peak", letter = "x", title = "at the peak", short = "peak",
+    unit = "bytes" },
+}
+
+local by = {}
+for _, view in ipairs(list) do by[view.name] = view end
+
+-- Whether option m shows a share of a view (0 to 1): it goes by the percentage
+-- that is printed.
+local function shows(share, o)
+  return share > 0 and math.floor(share * 100 + 0.5) >= o.min
+end
+
+-- The line that stands for a report in which option m hides everything.
+local function nothing(what, o)
+  return ("%s reaches %d%%; option m sets the limit\n"):format(what, o.min)
+end
+
+-- A view's amount for people, or raw. v is a part of total, in samples, bytes
+-- or objects.
+local function amount(p, o, name, v, total)
+  if o.raw then return ("%.0f"):format(v) end
+  if name == "cpu" then
+    return numbers.seconds(total > 0 and v * p.info.cpu / total or 0)
+  end
+  return o.objects and numbers.count(v) or numbers.bytes(v, o.kib)
+end
+
+-- The largest share that an entry of sums (see Profile:sums) has in any view.
+local function largest(entry, totals)
+  local max = 0
+  for i, total in ipairs(totals) do
+    if total > 0 then max = math.max(max, entry[i] / total) end
+  end
+  return max
+end
+
+-- Sorts a list by its elements' fields: the largest first, and by name where
+-- all are equal, so that reports can be compared.
+local function sort(entries, ...)
+  local fields = { ... }
+  table.sort(entries, function(a, b)
+    for _, field in ipairs(fields) do
+      if a[field] ~= b[field] then return a[field] > b[field] end
+    end
+    return a.name < b.name
+  end)
+  return entries
+end
+
+return {
+  list = list, by = by, shows = shows, nothing = nothing, amount = amount,
+  largest = largest, sort = sort
+}
