@@ -187,6 +187,44 @@ START_TEST(an_allocator_over_ours)
 }
 END_TEST
 
+static int make_object(lua_State *L)
+{
+  lua_newtable(L);
+  lua_newtable(L);
+  lua_rawseti(L, -2, 1);
+  return 1;
+}
+
+/* What an event loop does: a coroutine ends and is collected, and the host
+** goes on by itself. */
+START_TEST(a_host_that_drops_its_coroutine)
+{
+  static const char *const opts[] = { "f", "fb1", "eb1", "Lb1" };
+  size_t i;
+  int k, n;
+  for (i = 0; i < 4; i++) {
+    lua_State *L = open_state();
+    start(L, opts[i], "/dev/null");
+    for (k = 0; k < 50; k++) {
+      lua_State *co = lua_newthread(L);
+      lua_pushcfunction(co, make_object);
+      ck_assert_int_eq(lua_resume(co, 0), 0);
+      lua_pop(L, 1);
+      lua_gc(L, LUA_GCCOLLECT, 0);
+      lua_newtable(L);
+      for (n = 1; n < 20; n++) {
+	lua_pushfstring(L, "%d of %d", n, k);
+	lua_rawseti(L, -2, n);
+      }
+      lua_pushcclosure(L, make_object, 1);
+      lua_pop(L, 1);
+    }
+    run(L, "assert(mp.stop())");
+    lua_close(L);
+  }
+}
+END_TEST
+
 static ucontext_t main_context, small_context;
 
 static void on_small_stack(void)
@@ -258,5 +296,6 @@ END_TEST
 CHECK_MAIN("host", states_one_after_another,
 	   a_state_that_stops_before_it_is_closed,
 	   the_second_state_gets_its_heap_views_and_later_the_timer,
-	   states_in_several_threads, an_allocator_over_ours, a_small_c_stack,
+	   states_in_several_threads, an_allocator_over_ours,
+	   a_host_that_drops_its_coroutine, a_small_c_stack,
 	   an_exit_while_threads_run)

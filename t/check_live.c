@@ -135,21 +135,6 @@ START_TEST(a_full_filter_forgets_nobody)
 }
 END_TEST
 
-START_TEST(a_watched_address_stays_so)
-{
-  mp_live l;
-  ck_assert(mp_live_init(&l, false));
-  ck_assert(!mp_live_may(&l, at(0x10000)));
-  mp_live_watch(&l, at(0x10000));
-  ck_assert(mp_live_may(&l, at(0x10000)));
-  ck_assert_uint_eq(mp_live_take(&l, at(0x10000)), 0);
-  mp_live_put(&l, at(0x10000), 7);
-  ck_assert_uint_eq(mp_live_take(&l, at(0x10000)), 7);
-  ck_assert(mp_live_may(&l, at(0x10000)));
-  mp_live_free(&l);
-}
-END_TEST
-
 /* In order, as a program fills its heap. */
 START_TEST(memory_for_each_object_is_bounded)
 {
@@ -216,7 +201,7 @@ END_TEST
 CHECK_MAIN("live", take_returns_what_was_put_once,
 	   a_second_put_tells_what_it_replaced, agrees_with_an_array,
 	   agrees_with_an_array_while_pages_go, the_filter_knows_what_is_gone,
-	   a_full_filter_forgets_nobody, a_watched_address_stays_so,
+	   a_full_filter_forgets_nobody,
 	   memory_for_each_object_is_bounded, many_samples_are_cheap_too,
 	   scattered_samples_are_cheap,
 	   no_memory_loses_nothing)

@@ -98,6 +98,8 @@ static bool run(const char *code, bool jit)
     lua_close(L);
     return false;
   }
+  mp_walk_free(&known);
+  mp_walk_free(&fresh);
   memset(&known, 0, sizeof(known));
   memset(&fresh, 0, sizeof(fresh));
   seen = reused = wrong = 0;

@@ -199,11 +199,6 @@ static void filter_remove(mp_live *l, const void *addr)
   if (*n < 255) --*n;
 }
 
-void mp_live_watch(mp_live *l, const void *addr)
-{
-  if (filters(l)) filter_add(l, addr);  /* Never removed. */
-}
-
 /* -- Objects ------------------------------------------------------------- */
 
 uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)

@@ -80,9 +80,6 @@ static inline uint32_t mp_live_take(mp_live *l, const void *addr)
   return mp_live_may(l, addr) ? mp_live_find(l, addr) : 0;
 }
 
-/* From now on mp_live_may says yes for that address. */
-void mp_live_watch(mp_live *l, const void *addr);
-
 /* Bytes of memory in use, without the table itself. */
 size_t mp_live_memory(const mp_live *l);
 

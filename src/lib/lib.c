@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "profile/ctx.h"
+#include "sample/dump.h"
 #include "vm/prove.h"
 
 #include "lauxlib.h"
@@ -222,8 +223,6 @@ static const char *ctx_open(mp_ctx *c, int *err)
   if (!mp_live_init(&c->live, c->exact) ||
       !mp_capture_init(&c->capture, &c->vm, &c->counts, slots))
     return "not enough memory";
-  /* The VM frees it when the timer is stopped: the hook must see that. */
-  mp_live_watch(&c->live, mp_dump_region);
   if (!c->plan.live) return NULL;
   *err = mp_screen_open(&c->screen);
   return *err != 0 ? "the live view needs a terminal, and there is none: leave "
@@ -267,6 +266,8 @@ static const char *ctx_begin(mp_ctx *c, lua_State *L, int *err)
   msg = started_within(L, err);
   if (msg != NULL) return msg;
   *err = mp_timer_start(c, L);
+  if (*err == 0 && !c->vm.proved && lua_cpcall(L, mp_dump_prepare, NULL) != 0)
+    lua_pop(L, 1);  /* It grows later, then. */
   return *err != 0 ? "the profiling timer is in use by another profiler (jit.p "
 		     "or jit.profile, or a C library's): stop it first" : NULL;
 }

@@ -74,12 +74,8 @@ static inline void mp_capture_collected(mp_capture *c)
 /* Prototypes or traces were freed: forget what was keyed by them. */
 void mp_capture_forget(mp_capture *c);
 
-/* Serialises the uses of LuaJIT's one dump buffer, which all the VMs of the
-** process share. It lies in mp_dump_region, never in the Lua heap. */
-void mp_capture_lock(mp_capture *c);
-void mp_capture_unlock(mp_capture *c);
-void mp_capture_mutex(bool lock);  /* The same, without a dump. */
+/* Held while what another thread reads when the process ends is moved. */
+void mp_capture_mutex(bool lock);
 void mp_capture_forked(void);	/* In the child of a fork: nobody has it. */
-extern __attribute__((visibility("hidden"))) void *mp_dump_region;
 
 #endif

@@ -148,13 +148,6 @@ static inline void ask(mp_ctx *c, mp_site *site, void *p, size_t size,
 
 /* -- Frees --------------------------------------------------------------- */
 
-/* Another profiler of this VM gives back or grows LuaJIT's dump buffer, which
-** is ours and which the collector never counted (mp_capture_unlock). */
-static void dump_left(mp_ctx *c, size_t osize)
-{
-  if (c->vm.proved) *mp_vm_total(&c->vm) += osize;
-}
-
 /* The heap is highest just before something is freed: its total has been
 ** lowered by now. */
 static inline bool heap_changed(const mp_ctx *c, size_t osize)
@@ -197,28 +190,22 @@ static void count_event(mp_ctx *c, mp_eventkind kind, uint32_t at,
   if (!mp_events_add(&c->events, kind, at, origin, nsize, osize)) drop(c);
 }
 
-/* What there is to do before any block is freed that may be code, a thread or
-** the dump buffer. False: it is the latter. */
-static inline bool freeing(mp_ctx *c, void *ptr, size_t osize)
+/* What there is to do before any block is freed that may be code or a thread. */
+static inline void freeing(mp_ctx *c, void *ptr, size_t osize)
 {
   if (c->vm.proved && heap_changed(c, osize)) watch_heap(c, osize);
-  if (ptr == mp_dump_region) {
-    dump_left(c, osize);
-    return false;
-  }
   if (osize >= MP_VM_LARGE && c->vm.proved && mp_vm_watched(ptr)) {
     mp_vm_freeing(&c->vm, ptr);
     if (mp_vm_iscode(ptr, osize)) mp_capture_forget(&c->capture);
   }
   c->frees++;
-  return true;
 }
 
 static __attribute__((noinline)) void *free_slowly(mp_ctx *c, void *ptr,
 						   size_t osize)
 {
   uint32_t origin;
-  if (!freeing(c, ptr, osize)) return NULL;
+  freeing(c, ptr, osize);
   origin = forget_block(c, ptr, osize);
   if (c->wants_events)
     count_event(c, MP_FREE, mp_capture_freeing(&c->capture), origin, 0, osize);
@@ -230,7 +217,7 @@ static __attribute__((noinline)) void *free_exactly(mp_ctx *c, void *ptr,
 						    size_t osize)
 {
   uint32_t row;
-  if (!freeing(c, ptr, osize)) return NULL;
+  freeing(c, ptr, osize);
   if (ptr == c->types.unknown.block) look(c, true);
   row = mp_live_find(&c->live, ptr);
   if (row != 0) mp_counts_freed(&c->counts, row, 1, osize);
@@ -255,13 +242,6 @@ static void *call(mp_ctx *c, void *ptr, size_t osize, size_t nsize,
   uint32_t origin;
   void *p;
   c->last.counted = false;
-  if (ptr != NULL && ptr == mp_dump_region) {
-    p = c->allocf(c->allocd, NULL, 0, nsize);
-    if (p == NULL) return NULL;
-    memcpy(p, ptr, osize < nsize ? osize : nsize);
-    dump_left(c, osize);
-    return p;
-  }
   if (ptr == NULL) return c->allocf(c->allocd, NULL, 0, nsize);
   if (c->vm.proved) watch_heap(c, 0);
   if (ptr == c->types.unknown.block) look(c, true);

@@ -80,6 +80,7 @@ enum {				/* Types of objects (gct). */
 #define EXIT_NUMBER	4	/* From a parent's number to its exit's. */
 
 #define FUNC_FFID	10	/* uint8_t: 0 Lua, 1 C, else a builtin. */
+#define FFID_C		1
 #define FUNC_PC		32	/* Lua function: its first instruction. */
 #define FUNC_C		40	/* C function: its address. */
 
@@ -157,15 +158,20 @@ enum {				/* Kinds of frame links. */
 #define LINK_ISC(l)	(((l) & 3) == LINK_C)
 #define LINK_ISCONT(l)	(((l) & 7) == LINK_CONT)
 #define LINK_ISVARG(l)	(((l) & 7) == LINK_VARG)
+#define LINK_KIND	7	/* These bits tell the kind. */
 #define LINK_DELTA(l)	((l) & ~(uint64_t)7)
 #define CONT_CALLBACK	1	/* Continuation of an FFI callback. */
+
+/* lua_Debug's i_ci: slots from the stack's first to the frame's link, and on
+** to that of the frame above; 0: there is none. */
+#define DEBUG_MAX	0xffff
+#define DEBUG_CI(ofs, size)	((int)((unsigned)(size) << 16) + (ofs))
 
 #define TAG(v)		((int64_t)(v) >> 47)
 #define PTR(v)		((char *)((v) & ((UINT64_C(1) << 47) - 1)))
 #define TAGFUNC		(~(int64_t)GCT_FUNC)
 #define TAGTHREAD	(~(int64_t)GCT_THREAD)
 #define MKFUNC(p)	((uint64_t)(uintptr_t)(p) | (uint64_t)TAGFUNC << 47)
-#define MKTHREAD(p)	((uint64_t)(uintptr_t)(p) | (uint64_t)TAGTHREAD << 47)
 
 #ifdef MP_LAYOUT
 

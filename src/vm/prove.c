@@ -39,6 +39,17 @@ static bool prove_stack(lua_State *L, lua_CFunction self)
 	 AT(lua_CFunction, PTR(fn), FUNC_C) == self;
 }
 
+/* lua_Debug: how it tells a frame from another. */
+static bool prove_debug(lua_State *L)
+{
+  int ofs = (int)(AT(slot *, L, L_BASE) - 1 - AT(slot *, L, L_STACK));
+  lua_Debug ar;
+  if (lua_getstack(L, 0, &ar) == 0 || ar.i_ci != DEBUG_CI(ofs, 0)) return false;
+  if (lua_getstack(L, 1, &ar) == 0) return true;
+  ofs -= ar.i_ci >> 16;
+  return ofs > 0 && ar.i_ci == DEBUG_CI(ofs, ar.i_ci >> 16);
+}
+
 /* Notes which words of the global state equal the running thread. */
 static int note_words(lua_State *L)
 {
@@ -151,7 +162,7 @@ void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
   memset(vm, 0, sizeof(*vm));
   if (!prove_global(vm, L))
     vm->why = "not a GC64 build of LuaJIT";
-  else if (!prove_stack(L, self))
+  else if (!prove_stack(L, self) || !prove_debug(L))
     vm->why = "the layout of stacks is not the known one";
   else if (!prove_thread(vm, L) || !prove_state(vm))
     vm->why = "the running thread could not be found";

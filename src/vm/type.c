@@ -143,18 +143,18 @@ mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame)
 
 /* -- Blocks -------------------------------------------------------------- */
 
-static bool refers_to_slot(const mp_vm *vm, const char *upval)
+static bool refers_to_slot(const lua_State *L, const char *upval)
 {
   const char *v = AT(const char *, upval, UPVAL_V);
-  const char *L = AT(const char *, vm->g, vm->curl);
-  return v == upval + UPVAL_TV || (v >= AT(const char *, L, L_STACK) &&
-			     v <= AT(const char *, L, L_MAXSTACK));
+  return v == upval + UPVAL_TV ||
+	 (L != NULL && v >= AT(const char *, L, L_STACK) &&
+	  v <= AT(const char *, L, L_MAXSTACK));
 }
 
 /* The type of an object that is linked into the list of all objects, or whose
 ** size is what its own fields say. */
 __attribute__((noinline))
-static mp_type object_type(const mp_vm *vm, const char *p, size_t size)
+static mp_type object_type(mp_vm *vm, const char *p, size_t size)
 {
   static const uint8_t types[] = {
     [GCT_UPVAL] = MP_UPVALUE, [GCT_THREAD] = MP_THREAD,
@@ -179,7 +179,8 @@ static mp_type object_type(const mp_vm *vm, const char *p, size_t size)
     }
     break;
   case GCT_UPVAL:  /* Refers to a slot of the running thread, or to its own. */
-    if (size == UPVAL_SIZE && refers_to_slot(vm, p)) return MP_UPVALUE;
+    if (size == UPVAL_SIZE && refers_to_slot(mp_vm_thread(vm), p))
+      return MP_UPVALUE;
     break;
   case GCT_UDATA:
     if (AT(const char *, vm->mainl, OBJ_NEXT) == p) return MP_USERDATA;
@@ -204,11 +205,11 @@ static bool is_buffer(const char *start, const char *p, size_t size)
 
 /* What the VM's own state knows the block as. */
 __attribute__((noinline))
-static mp_type vm_type(const mp_vm *vm, const char *p, size_t size)
+static mp_type vm_type(mp_vm *vm, const char *p, size_t size)
 {
+  const lua_State *L = mp_vm_thread(vm);
   uint32_t i;
-  if (AT(const char *, AT(char *, vm->g, vm->curl), L_STACK) == p)
-    return MP_STACK;
+  if (L != NULL && AT(const char *, L, L_STACK) == p) return MP_STACK;
   for (i = G_TOTAL; i < J_ARRAY_SEARCH; i += 8) {
     if (AT(const char *, vm->g, i) != p) continue;
     if (((size_t)AT(uint32_t, vm->g, i + STRTAB_MASK) + 1) * 8 == size)
@@ -283,7 +284,7 @@ static void learn(mp_site *s, mp_type type)
   }
 }
 
-bool mp_type_look(mp_types *t, const mp_vm *vm, bool last, mp_type *type)
+bool mp_type_look(mp_types *t, mp_vm *vm, bool last, mp_type *type)
 {
   mp_unknown *u = &t->unknown;
   u->looks = last ? LOOKS : u->looks + 1;
@@ -318,7 +319,7 @@ void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
   (void)t; (void)s; (void)block; (void)size; (void)id;
 }
 
-bool mp_type_look(mp_types *t, const mp_vm *vm, bool last, mp_type *type)
+bool mp_type_look(mp_types *t, mp_vm *vm, bool last, mp_type *type)
 {
   (void)t; (void)vm; (void)last;
   *type = MP_TYPE_UNKNOWN;

@@ -109,7 +109,7 @@ void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
 /* Looks at it; to be called each time the VM comes by. last: it will not be
 ** there any more. True: the question is closed, *type is the answer (or still
 ** unknown), and the place has learned. */
-bool mp_type_look(mp_types *t, const mp_vm *vm, bool last, mp_type *type);
+bool mp_type_look(mp_types *t, mp_vm *vm, bool last, mp_type *type);
 
 /* Field of a report for each type. */
 const char *mp_type_name(unsigned type);

@@ -5,21 +5,22 @@
 
 #include <string.h>
 
+#include "data/mem.h"
 #include "vm/frame.h"
 #include "vm/layout.h"
 #include "vm/trace.h"
 #include "vm/view.h"
 
-#include "luajit.h"
-
 #ifdef MP_LAYOUT
 
 /* -- The copy ------------------------------------------------------------ */
 
-/* Slots that the frames of a trace may take: baseofs has 8 bits. */
+/* Slots that the frames of a trace may take: their numbers have 8 bits. */
 #define VIEW_CLEAR	600
 
-/* A function of that prototype, enough for luaJIT_profile_dumpstack. */
+#define COPY_FRAMES	4	/* Frames copied from below the trace's. */
+
+/* A function of that prototype, enough for lua_getinfo. */
 static slot stand_in(mp_view *v, const char *pt)
 {
   uint64_t *fn = v->funcs[v->nfuncs];
@@ -37,15 +38,16 @@ static bool is_word(int op)
   return op == K_PTR || op == K_KPTR || op == K_NUM || op == K_INT64;
 }
 
-/* Lowest slot that a walk of MP_DEPTH frames from here meets, and a little
-** more: the walk looks at the frame below the last. */
+/* Lowest slot that must be copied, so that the names of the frames of a trace
+** can be found: they are in the function that called its lowest frame, which
+** may lie under a frame of varargs. */
 static slot *lowest_slot(lua_State *L, slot *frame)
 {
   slot *stack = AT(slot *, L, L_STACK);
   int n;
-  for (n = 0; n < MP_DEPTH * 2 + 4 && frame > stack + 1; n++)
+  for (n = 0; n < COPY_FRAMES && frame > stack + 1; n++)
     frame = frame_prev(frame);
-  return frame - 4 > stack ? frame - 4 : stack;
+  return frame + FRAME_CONT > stack ? frame + FRAME_CONT : stack;
 }
 
 /* Makes the view a copy of a thread, with its C frame, and with that PC. */
@@ -62,18 +64,28 @@ static void view_thread(mp_view *v, lua_State *L, const char *cf, uint64_t pc)
   }
 }
 
-/* Copies the slots from `low` to below the frame at `base` into the view.
-** Returns where slot number 0 of the stack would lie. */
-static slot *view_stack(mp_view *v, lua_State *L, slot *low, slot *base)
+/* Copies the slots from `low` to below the frame at `base` into the view, and
+** clears those above. Returns the place of `base` there; NULL: no room. */
+static slot *copy_stack(mp_view *v, const slot *low, const slot *base)
 {
-  slot *stack = AT(slot *, L, L_STACK), *vstack;
-  if (base - low > MP_VIEW_SLOTS - VIEW_CLEAR) return NULL;
-  vstack = (slot *)((uintptr_t)v->stack -
-		    (uintptr_t)(low - stack) * sizeof(slot));
-  memcpy(v->stack, low, (size_t)((char *)base - (char *)low));
-  memset(v->stack + (base - low), 0, VIEW_CLEAR * sizeof(slot));
-  AT(slot *, v->thread, L_STACK) = vstack;
-  return vstack;
+  size_t n = (size_t)(base - low);
+  if (n > MP_VIEW_SLOTS - VIEW_CLEAR) return NULL;
+  memcpy(v->stack, low, n * sizeof(slot));
+  memset(v->stack + n, 0, VIEW_CLEAR * sizeof(slot));
+  return v->stack + n;
+}
+
+/* The made-up thread gets the copied stack, or the real one. */
+static void look_at(mp_view *v, bool copied)
+{
+  uintptr_t moved;
+  if (v->vbase == NULL) return;
+  moved = copied ? (uintptr_t)v->vbase - (uintptr_t)v->base : 0;
+  AT(uintptr_t, v->thread, L_STACK) = AT(uintptr_t, v->real, L_STACK) + moved;
+  AT(uintptr_t, v->thread, L_MAXSTACK) =
+    AT(uintptr_t, v->real, L_MAXSTACK) + moved;
+  AT(slot *, v->thread, L_BASE) = copied ? v->vtop : v->base;
+  AT(slot *, v->thread, L_TOP) = copied ? v->vtop : v->base;
 }
 
 /* Lays the snapshot's frames over the view. `frame`: slot 0 of the trace. */
@@ -140,10 +152,9 @@ static bool view_functions(mp_view *v, const mp_vm *vm, const mp_where *w,
 ** had, the view has the frames from the trace's base on. */
 static bool view_trace(mp_view *v, const mp_vm *vm, mp_where *w)
 {
-  slot *stack = AT(slot *, w->L, L_STACK);
-  slot *low = lowest_slot(w->L, w->base - 1), *vstack, *frame;
   uint32_t baseofs = 0;
   uint64_t pc = 0;
+  slot *frame;
   bool ok;
   if (w->snap == NULL && w->trace != NULL)
     w->snap = mp_trace_snap(w->trace, w->pc);
@@ -151,17 +162,16 @@ static bool view_trace(mp_view *v, const mp_vm *vm, mp_where *w)
     pc = mp_snap_pc(w->trace, w->snap, &baseofs) + BC_SIZE;
   v->nfuncs = 0;
   view_thread(v, w->L, mp_where_cframe(w), pc);
-  vstack = view_stack(v, w->L, low, w->base);
-  if (vstack == NULL) return false;
-  frame = vstack + (w->base - stack) - FRAME_SLOTS;
+  v->vbase = copy_stack(v, lowest_slot(w->L, w->base - 1), w->base);
+  if (v->vbase == NULL) return false;
+  frame = v->vbase - FRAME_SLOTS;
   if (w->snap != NULL) view_snapshot(w, frame);
-  AT(slot *, v->thread, L_BASE) = frame + FRAME_SLOTS + baseofs;
-  AT(slot *, v->thread, L_TOP) = frame + FRAME_SLOTS + baseofs;
-  ok = w->snap != NULL &&
-       view_functions(v, vm, w, frame + 1 + baseofs, frame + 1, pc);
+  v->vtop = v->vbase + baseofs;
+  ok = w->snap != NULL && v->vbase[-1] == w->base[-1] &&
+       view_functions(v, vm, w, v->vtop - 1, v->vbase - 1, pc);
   if (!ok) {  /* Only what is on the stack for certain. */
     memcpy(frame, w->base - FRAME_SLOTS, FRAME_SLOTS * sizeof(slot));
-    AT(slot *, v->thread, L_BASE) = frame + FRAME_SLOTS;
+    v->vtop = v->vbase;
     AT(uint64_t, v->cframe, CF_PC) = AT(uint64_t, v->cframe, CF_L);
   }
   return true;
@@ -172,9 +182,11 @@ static bool view_make(mp_view *v, const mp_vm *vm, mp_where *w)
 {
   const char *pt;
   slot fn = w->base[-FRAME_SLOTS];
+  v->L = v->real = w->L;
+  v->base = w->base;
+  v->vbase = NULL;
   if (!mp_frame_isfunc(fn)) return false;
   if (w->trace != NULL || w->lost) return view_trace(v, vm, w);
-  v->L = w->L;
   pt = func_proto(PTR(fn));
   if (pt != NULL && !mp_proto_has(pt, w->pc) && !mp_trace_tookover(vm, w->pc))
     view_thread(v, w->L, mp_where_cframe(w), 0);
@@ -185,78 +197,137 @@ static bool view_make(mp_view *v, const mp_vm *vm, mp_where *w)
 
 /* -- Verified frames ----------------------------------------------------- */
 
-/* Verifies the frame at f and describes it. next: the frame above, or NULL. */
-static bool describe(const mp_view *v, const mp_vm *vm, slot *f, slot *next,
+/* A frame on the way down. */
+typedef struct cursor {
+  const slot *f, *next;		/* It, and the one above; NULL: it is the top. */
+  bool copied;			/* It lies in the copy. */
+  bool varg;			/* The one above is the same function's. */
+  int level;			/* Its level in the walk, if that has f. */
+} cursor;
+
+static void cursor_down(const mp_view *v, cursor *c)
+{
+  c->varg = LINK_ISVARG(*c->f);
+  c->next = c->f;
+  c->f = frame_prev(c->f);
+  if (!c->copied || c->f >= v->vbase - 1) return;
+  /* From here on the real stack has all there is. */
+  c->next = v->base + (c->next - v->vbase);
+  c->f = v->base + (c->f - v->vbase);
+  c->copied = false;
+  look_at((mp_view *)v, false);
+}
+
+/* The level of the frame in the walk, or -1. */
+static int cursor_level(const mp_view *v, const mp_walk *k, cursor *c)
+{
+  const slot *f = c->f;
+  if (c->copied) {
+    if (f != v->vbase - 1) return -1;
+    f = v->base - 1;
+  }
+  while (c->level >= 0 && k->levels[c->level].frame > f) c->level--;
+  return c->level >= 0 && k->levels[c->level].frame == f ? c->level : -1;
+}
+
+/* Verifies the frame and describes it. */
+static bool describe(const mp_view *v, const mp_vm *vm, const cursor *c,
 		     mp_vmframe *out)
 {
   const slot *top = AT(slot *, v->L, L_BASE) - 1;
-  const char *fn = PTR(f[FRAME_FUNC]);
-  if (!mp_frame_isfunc(f[FRAME_FUNC])) return false;
-  out->proto = func_proto(fn);
-  out->func = func_id(fn);
-  out->pc = out->site = 0;
-  out->called = false;
-  if (out->proto == NULL) return true;
-  out->pc = mp_frame_pc(v->L, top, next);
-  if (out->pc != 0 && !mp_proto_has(out->proto, out->pc) &&
-      !mp_trace_tookover(vm, out->pc))
+  slot func = c->f[FRAME_FUNC];
+  const char *fn = PTR(func);
+  if (!mp_frame_isfunc(func)) return false;
+  *out = (mp_vmframe){ .proto = func_proto(fn), .func = func_id(fn),
+    .copied = c->copied, .level = -1, .at = c->f, .next = c->next };
+  if (out->proto == NULL) {
+    uint8_t ffid = AT(uint8_t, fn, FUNC_FFID);
+    out->builtin = ffid == FFID_C ? 0 : ffid;
+    out->cfunc = AT(const void *, fn, FUNC_C);
+    return true;
+  }
+  out->pc = mp_frame_pc(v->L, top, c->next);
+  return out->pc == 0 || mp_proto_has(out->proto, out->pc) ||
+	 mp_trace_tookover(vm, out->pc);
+}
+
+/* Adds a frame. False: it is one too many. */
+static bool add_frame(mp_view *v, int n, const mp_vmframe *fr)
+{
+  if (n >= MP_DEPTH || !mp_mem_room((void **)&v->frames, (uint32_t)n,
+				    &v->capframes, sizeof(*v->frames)))
     return false;
+  v->frames[n] = *fr;
   return true;
 }
 
-int mp_view_frames(mp_view *v, const mp_vm *vm, mp_where *w, mp_vmframe *out,
-		   bool *more)
+int mp_view_frames(mp_view *v, const mp_vm *vm, const mp_walk *walk,
+		   mp_where *w, uint32_t *below, bool *cut)
 {
-  slot *f, *next = NULL, *bot;
-  bool varg = false;
+  const slot *bottom = AT(slot *, w->L, L_STACK) + 1;
+  cursor c = { .level = walk->n - 1 };
   int n = 0;
-  *more = false;
+  *below = 0;
+  *cut = false;
   if (!view_make(v, vm, w)) return -1;
-  bot = AT(slot *, v->L, L_STACK) + 1;
-  for (f = AT(slot *, v->L, L_BASE) - 1; f > bot; f = frame_prev(f)) {
-    if (TAG(f[FRAME_FUNC]) == TAGTHREAD) {
-      /* A frame of the VM for errors: luaJIT_profile_dumpstack skips it if
-      ** it names the thread that it looks at. */
-      if (v->L != w->L) f[FRAME_FUNC] = MKTHREAD(v->L);
-    } else if (!varg) {
-      mp_vmframe fr;
-      if (!describe(v, vm, f, next, &fr)) return -1;
-      if (n > 0) {
-	out[n - 1].site = fr.pc ^ (*next & 7) << 56;
-	out[n - 1].called = LINK_ISLUA(*next);
-      }
-      if (n == MP_DEPTH) {
-	*more = true;
-	break;
-      }
-      out[n++] = fr;
+  c.copied = v->vbase != NULL;
+  c.f = (c.copied ? v->vtop : w->base) - 1;
+  look_at(v, c.copied);
+  for (; c.copied || c.f > bottom; cursor_down(v, &c)) {
+    mp_vmframe fr;
+    /* A frame of the VM for errors is no function's. */
+    if (c.varg || TAG(c.f[FRAME_FUNC]) == TAGTHREAD) continue;
+    if (!describe(v, vm, &c, &fr)) return -1;
+    if (n > 0) {
+      v->frames[n - 1].site = fr.pc ^ (*c.next & LINK_KIND) << 56;
+      v->frames[n - 1].called = LINK_ISLUA(*c.next);
     }
-    varg = LINK_ISVARG(*f);
-    next = f;
+    if (*below != 0) break;
+    fr.level = cursor_level(v, walk, &c);
+    if (fr.level >= 0) *below = walk->levels[fr.level].stack;
+    *cut = !add_frame(v, n, &fr);
+    if (*cut) break;
+    n++;
   }
   return n;
 }
 
-const char *mp_view_dump(const mp_view *v, const char *fmt, int depth,
-			 size_t *len)
+int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name)
 {
-  return luaJIT_profile_dumpstack(v->L, fmt, depth, len);
+  lua_Debug ar;
+  ptrdiff_t ofs, size = f->next ? f->next - f->at : 0;
+  look_at(v, f->copied);
+  ofs = f->at - AT(slot *, v->L, L_STACK);
+  *name = NULL;
+  if (ofs > DEBUG_MAX || size > DEBUG_MAX) return -1;
+  ar.i_ci = DEBUG_CI((int)ofs, (int)size);
+  ar.name = NULL;
+  if (lua_getinfo(v->L, "nl", &ar) == 0) return -1;
+  *name = ar.name;
+  return ar.currentline;
 }
-
 
 #else
 
-int mp_view_frames(mp_view *v, const mp_vm *vm, mp_where *w, mp_vmframe *f,
-		   bool *more)
+int mp_view_frames(mp_view *v, const mp_vm *vm, const mp_walk *walk,
+		   mp_where *w, uint32_t *below, bool *cut)
 {
-  (void)v; (void)vm; (void)w; (void)f; (void)more;
+  (void)v; (void)vm; (void)walk; (void)w; (void)below; (void)cut;
   return -1;
 }
 
-const char *mp_view_dump(const mp_view *v, const char *fmt, int depth,
-			 size_t *len)
+int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name)
 {
-  return luaJIT_profile_dumpstack(v->L, fmt, depth, len);
+  (void)v; (void)f;
+  *name = NULL;
+  return -1;
 }
 
 #endif
+
+void mp_view_free(mp_view *v)
+{
+  mp_free(v->frames);
+  v->frames = NULL;
+  v->capframes = 0;
+}

@@ -3,11 +3,12 @@
 **
 ** Inside compiled code the frames above the trace's base are not on the Lua
 ** stack: the trace's snapshot tells what they would be. They are laid out in
-** a copy of the lower frames, under a thread and a C frame made up for the
-** purpose. The VM's own memory is never written to.
+** a copy of the frames around the base, under a thread and a C frame made up
+** for the purpose. The VM's own memory is never written to.
 **
-** A view is large, belongs to one context, and is used by one thread at a
-** time; what it shows holds until the VM goes on.
+** A view belongs to one context, and is used by one thread at a time, inside
+** the allocator too. Its memory comes from malloc; where that fails the stack
+** is cut. What it shows holds until the VM goes on.
 */
 #ifndef MP_VIEW_H
 #define MP_VIEW_H
@@ -20,11 +21,18 @@
 
 /* One frame as it was verified, enough to recognise it and to name it. */
 typedef struct mp_vmframe {
-  const char *proto;		/* GCproto of a Lua function, or NULL. */
+  const char *proto;		/* GCproto of a Lua function, or NULL: */
+  const void *cfunc;		/* the C function, */
+  uint8_t builtin;		/* and its number, if it is a builtin, or 0. */
+  bool called;			/* By a Lua call: the frame below has its PC. */
+  bool copied;			/* It lies in the copy. */
+  int32_t level;		/* Its level in the walk, or -1. */
   uint64_t func;		/* Identity of the function. */
   uint64_t pc;			/* Where it is, or 0: not known. */
   uint64_t site;		/* Where it was called from. */
-  bool called;			/* By a Lua call: the frame below has its PC. */
+  const uint64_t *at;		/* Its link, */
+  const uint64_t *next;		/* and the frame's above it; NULL: the top. */
+  uint32_t id;			/* The user's. */
 } mp_vmframe;
 
 #define MP_VIEW_SLOTS	40000	/* Of the copied stack. */
@@ -32,21 +40,31 @@ typedef struct mp_vmframe {
 
 typedef struct mp_view {
   lua_State *L;			/* To be looked at: a real one, or `thread`. */
+  lua_State *real;		/* The real one. */
+  uint64_t *base;		/* Of its top frame on the stack. */
+  uint64_t *vbase;		/* The same place in the copy; NULL: no copy. */
+  uint64_t *vtop;		/* Base of the top frame in the copy. */
   uint64_t thread[(L_SIZE + L_EXTRA) / 8];
   _Alignas(16) uint64_t cframe[CF_SIZE / 8];
   uint64_t funcs[MP_VIEW_FUNCS][6];  /* Stand-ins for functions not known. */
   int nfuncs;
   uint64_t stack[MP_VIEW_SLOTS];
+  mp_vmframe *frames;		/* The frames that were verified, top first. */
+  uint32_t capframes;
 } mp_view;
 
-/* Verifies the frames, top first, into f[MP_DEPTH]; *more tells whether there
-** are others below. Returns their number, or -1: the stack cannot be read. */
-int mp_view_frames(mp_view *v, const mp_vm *vm, mp_where *w, mp_vmframe *f,
-		   bool *more);
+/* A view that was filled with zeros is an empty one. */
+void mp_view_free(mp_view *v);
 
-/* luaJIT_profile_dumpstack over the frames that mp_view_frames verified. The
-** caller holds the dump lock (sample/capture.h). */
-const char *mp_view_dump(const mp_view *v, const char *fmt, int depth,
-			 size_t *len);
+/* Verifies the frames into v->frames, top first, down to one that the walk
+** knows the stack below of; *below is that stack, or 0. Returns their number,
+** or -1: the stack cannot be read. *cut tells whether there are others, of
+** which nothing is known. */
+int mp_view_frames(mp_view *v, const mp_vm *vm, const mp_walk *walk,
+		   mp_where *w, uint32_t *below, bool *cut);
+
+/* What the VM calls a verified frame, and its line (< 0: none), as from
+** lua_getinfo. *name is the VM's, or NULL. Takes no memory, raises nothing. */
+int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/map.h"
+#include "data/mem.h"
 #include "vm/frame.h"
 #include "vm/layout.h"
 #include "vm/walk.h"
@@ -19,6 +20,15 @@ static mp_callsite *site_slot(mp_walk *k, uint64_t pc)
 void mp_walk_site(mp_walk *k, uint64_t pc, uint64_t id)
 {
   *site_slot(k, pc) = (mp_callsite){ pc, id };
+}
+
+void mp_walk_free(mp_walk *k)
+{
+  mp_free(k->levels);
+  mp_free(k->fresh);
+  k->levels = NULL;
+  k->fresh = NULL;
+  k->n = k->cap = 0;
 }
 
 void mp_walk_forget(mp_walk *k)
@@ -87,6 +97,23 @@ static void push(mp_walk *k, lua_State *L, slot *bottom, slot *top, slot *f)
   }
 }
 
+/* Whether there is room for one more frame after so many. */
+static bool room(mp_walk *k, int n)
+{
+  int cap = k->cap ? k->cap * 2 : 64;
+  void *p;
+  if (n < k->cap) return true;
+  if (cap > MP_DEPTH) return false;
+  if ((p = mp_realloc(k->levels, (size_t)cap * sizeof(*k->levels))) == NULL)
+    return false;
+  k->levels = p;
+  if ((p = mp_realloc(k->fresh, (size_t)cap * sizeof(*k->fresh))) == NULL)
+    return false;
+  k->fresh = p;
+  k->cap = cap;
+  return true;
+}
+
 /* Walks down from the top to the highest of the `same` frames that are known,
 ** then adds those on the way. Returns the key. */
 static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
@@ -96,20 +123,21 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   slot *f = top;
   uint64_t key;
   int n = 0;
-  for (; f > bottom && n < MP_DEPTH; f = frame_prev(f)) {
+  bool met = false;
+  for (; f > bottom && room(k, n); f = frame_prev(f)) {
     while (same > 0 && k->levels[same - 1].frame > f) same--;
-    if (same > 0 && k->levels[same - 1].frame == f && same + n <= MP_DEPTH)
-      break;
+    met = same > 0 && k->levels[same - 1].frame == f && room(k, same + n);
+    if (met) break;
     k->fresh[n++] = f;
   }
   k->L = L;
   k->stack = bottom;
-  k->n = n < MP_DEPTH && f > bottom ? same : 0;
+  k->n = met ? same : 0;
   while (n > 0) push(k, L, bottom, top, k->fresh[--n]);
+  k->cut = f > bottom && !met;
   if (k->n == 0) return 0;
   key = k->levels[k->n - 1].key;
-  /* There is something below, which need not stay what it is. */
-  if (frame_prev(k->levels[0].frame) > bottom) {
+  if (k->cut) {  /* What is below need not stay what it is. */
     k->n = 0;
     key = mp_mix(key, 1);
   }

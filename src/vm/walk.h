@@ -4,17 +4,23 @@
 ** From one allocation to the next little of a stack changes. So the frames
 ** met last are kept, lowest first, each with the key of all that is from it
 ** downward: those whose words are still what they were need not be walked
-** again.
+** again. Whoever makes something of the frames below one can keep that there,
+** too (`stack`).
+**
+** A walk belongs to one context, and is used by one thread at a time, inside
+** the allocator too. Its memory comes from malloc; where that fails the stack
+** is cut.
 */
 #ifndef MP_WALK_H
 #define MP_WALK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lua.h"
 
-#define MP_DEPTH 100		/* Frames kept of a stack, from the top. */
-#define MP_WALK_SITES 1024	/* A power of two. */
+#define MP_DEPTH	(1 << 15)	/* Frames kept of a stack, at most. */
+#define MP_WALK_SITES	1024	/* A power of two. */
 
 /* A call, as far as it matters for what a report shows: calls that differ in
 ** neither the line nor the callee's name have one id. */
@@ -31,19 +37,24 @@ typedef struct mp_level {
   uint64_t func;		/* what that was, */
   uint64_t cont;		/* and the PC of a continuation. */
   uint64_t key;			/* Of this frame and all under it. */
+  uint32_t stack;		/* Of the frames below, once that was made; 0. */
 } mp_level;
 
 typedef struct mp_walk {
   lua_State *L;			/* The thread that was walked last, */
   uint64_t *stack;		/* and where its stack was. */
+  bool cut;			/* There were more frames than are kept. */
   int n;			/* Frames met. */
-  mp_level levels[MP_DEPTH];	/* The lowest first. */
-  uint64_t *fresh[MP_DEPTH];	/* Frames of a walk under way, top first. */
+  int cap;			/* Allocated elements of each of these: */
+  mp_level *levels;		/* frames met, the lowest first; */
+  uint64_t **fresh;		/* those of a walk under way, top first. */
   mp_callsite sites[MP_WALK_SITES];  /* By PC. */
 } mp_walk;
 
-/* Key of the frames from the one whose link is at `top` downward, MP_DEPTH of
-** them at most. */
+/* A walk that was filled with zeros is an empty one. */
+void mp_walk_free(mp_walk *k);
+
+/* Key of the frames from the one whose link is at `top` downward. */
 uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top);
 
 /* Functions were collected: others may lie where they were. */

@@ -1,0 +1,101 @@
+/*
+** What a function is called. See sample/name.h.
+*/
+#include "config.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sample/name.h"
+#include "vm/frame.h"
+
+#define DOTS	"..."
+
+mp_frame mp_name_none(void)
+{
+  return (mp_frame){ .linedefined = -1 };
+}
+
+void mp_name_set(mp_frame *f, const char *name, size_t len,
+		 char buf[MP_NAME_MAX])
+{
+  if (len > MP_NAME_MAX) {
+    len = MP_NAME_MAX - (sizeof(DOTS) - 1);
+    while (len > 0 && ((unsigned char)name[len] & 0xc0) == 0x80) len--;
+    memcpy(buf, name, len);
+    memcpy(buf + len, DOTS, sizeof(DOTS) - 1);
+    len += sizeof(DOTS) - 1;
+    name = buf;
+  }
+  f->name = name;
+  f->namelen = (uint32_t)len;
+}
+
+/* Whether a library at that address is this one. */
+static bool is_own(const void *base)
+{
+  static const char here;
+  Dl_info info;
+  return dladdr(&here, &info) != 0 && info.dli_fbase == base;
+}
+
+void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX])
+{
+  Dl_info info;
+  const char *base;
+  f->kind = MP_C;
+  if (dladdr(addr, &info) == 0 || info.dli_fname == NULL) return;
+  if (is_own(info.dli_fbase)) f->kind = MP_OWN;
+  base = strrchr(info.dli_fname, '/');
+  f->source = base ? base + 1 : info.dli_fname;
+  f->sourcelen = (uint32_t)strlen(f->source);
+  if (info.dli_sname != NULL && info.dli_saddr == addr) {
+    mp_name_set(f, info.dli_sname, strlen(info.dli_sname), buf);
+  } else if (f->name == NULL) {
+    f->namelen = (uint32_t)snprintf(buf, MP_NAME_MAX, "+0x%lx", (unsigned long)
+      ((const char *)addr - (const char *)info.dli_fbase));
+    f->name = buf;
+  }
+}
+
+/* A function of a chunk. line: where it is, or less than 0. */
+static void name_lua(mp_frame *f, const mp_vmframe *vf, int line)
+{
+  size_t len;
+  const char *s = mp_proto_chunkname(vf->proto, &len);
+  f->linedefined = mp_proto_firstline(vf->proto);
+  if (vf->pc != 0) f->line = line >= 0 ? line : f->linedefined;
+  if (len > 0 && (*s == '@' || *s == '=')) {
+    f->source = s + 1;
+    f->sourcelen = (uint32_t)(len - 1);
+  } else {
+    f->source = "[string]";
+    f->sourcelen = 8;
+  }
+  if (f->sourcelen > MP_SOURCE_MAX) f->sourcelen = MP_SOURCE_MAX;
+}
+
+void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
+		   char buf[MP_NAME_MAX])
+{
+  const char *name;
+  int line;
+  *f = mp_name_none();
+  if (vf->builtin != 0) {
+    f->kind = MP_BUILTIN;
+    f->builtin = vf->builtin;
+    return;
+  }
+  if (vf->proto != NULL && mp_proto_firstline(vf->proto) < 0) {
+    size_t len;
+    name = mp_proto_chunkname(vf->proto, &len);
+    f->kind = MP_BUILTIN;
+    mp_name_set(f, name, len, buf);
+    return;
+  }
+  line = mp_view_info(v, vf, &name);
+  if (name != NULL) mp_name_set(f, name, strlen(name), buf);
+  if (vf->proto != NULL) name_lua(f, vf, line);
+  else mp_name_cfunction(f, vf->cfunc, buf);
+}

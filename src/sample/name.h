@@ -1,0 +1,34 @@
+/*
+** What a function of a stack is called: a verified frame as a frame of a
+** report.
+**
+** Inside the allocator too: nothing here takes memory, raises an error, or
+** changes what others share.
+*/
+#ifndef MP_NAME_H
+#define MP_NAME_H
+
+#include <stddef.h>
+
+#include "data/stacks.h"
+#include "vm/view.h"
+
+#define MP_NAME_MAX	512	/* Bytes of a name that are kept. */
+#define MP_SOURCE_MAX	4096	/* And of a chunk's. */
+
+/* Fills in *f; its strings are the VM's, static, or in buf. */
+void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
+		   char buf[MP_NAME_MAX]);
+
+/* Sets a function's name. If it is too long only its beginning is kept. */
+void mp_name_set(mp_frame *f, const char *name, size_t len,
+		 char buf[MP_NAME_MAX]);
+
+/* A C function: its symbol if it has one, else what its caller calls it (in
+** *f already), else its place in the library. */
+void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX]);
+
+/* A frame of which nothing is known. */
+mp_frame mp_name_none(void);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+** The zone that the program says it is in (jit.zone), as a stack of names.
+**
+** On the thread that runs the VM, inside the allocator too: the VM's stack is
+** not touched, no memory of the VM is taken, no error raised.
+*/
+#ifndef MP_ZONE_H
+#define MP_ZONE_H
+
+#include <stdint.h>
+
+#include "data/stacks.h"
+
+#include "lua.h"
+
+/* The stack of the zones in jit.zone's table, which is in slot 1 of a
+** coroutine that never runs. 0: in none. MP_NONE: no memory. */
+uint32_t mp_zone_read(mp_stacks *zones, lua_State *anchor);
+
+#endif
