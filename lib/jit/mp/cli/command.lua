@@ -4,6 +4,7 @@
 
 local file = require("jit.mp.format.file")
 local formats = require("jit.mp.format.formats")
+local names = require("jit.mp.model.names")
 local options = require("jit.mp.options")
 local render = require("jit.mp.render")
 
@@ -243,7 +244,7 @@ local function main(args, luajit, path, version)
   end)
   if ok then return 0 end
   if type(err) ~= "table" then err = { status = DATA, msg = tostring(err) } end
-  io.stderr:write("luajit-mp: "..err.msg.."\n")
+  io.stderr:write("luajit-mp: "..names.printable(err.msg).."\n")
   return err.status
 end
 

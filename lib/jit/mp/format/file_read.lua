@@ -47,8 +47,9 @@ end
 local type_names = { flag = "boolean", number = "number", text = "string" }
 
 local function valid(field, value)
-  return type(value) == type_names[field.type] and (field.type ~= "number" or
-    value >= field.min and value <= field.max)
+  if type(value) ~= type_names[field.type] then return false end
+  if field.one_of then return field.one_of[value] end
+  return field.type ~= "number" or value >= field.min and value <= field.max
 end
 
 -- Checks what a group holds, after all of it was read.

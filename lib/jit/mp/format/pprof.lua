@@ -13,7 +13,7 @@
 local empty = require("jit.mp.model.empty")
 local gzip = require("jit.mp.format.gzip")
 local export = require("jit.mp.format.export")
-local json = require("jit.mp.format.json")
+local names = require("jit.mp.model.names")
 local profile = require("jit.mp.model.profile")
 
 local char, concat, floor = string.char, table.concat, math.floor
@@ -63,7 +63,7 @@ local function string_table()
     local i = index[s]
     if not i then
       i = #list
-      list[i+1] = json.utf8(s)
+      list[i+1] = names.printable(s)
       index[s] = i
     end
     return i
@@ -75,7 +75,7 @@ end
 local function own_name(fn)
   local f = fn.frame
   local anonymous = f.kind == "Lua" and not f.name
-  return json.utf8(anonymous and "anonymous@"..fn.name or fn.name)
+  return names.printable(anonymous and "anonymous@"..fn.name or fn.name)
 end
 
 -- What tells a function from others of its name, in short and in full.
@@ -83,15 +83,15 @@ local function places(fn)
   local f = fn.frame
   if not f.source then return f.kind, f.kind end
   local line = fn.line and ":"..fn.line or ""
-  return json.utf8(profile.module_name(f)..line),
-    json.utf8(profile.module_name(f, true)..line)
+  return names.printable(profile.module_name(f)..line),
+    names.printable(profile.module_name(f, true)..line)
 end
 
 -- Names that only one function has, for pprof takes functions of one name for
 -- one. The order does not depend on what was sampled first, so that two
 -- profiles of a program can be compared.
 local function unique_names(list)
-  local sorted, names, taken = {}, {}, {}
+  local sorted, unique, taken = {}, {}, {}
   for i, fn in ipairs(list) do
     sorted[i] = { fn = fn, name = own_name(fn), source = fn.source or "",
       line = fn.line or 0 }
@@ -116,16 +116,16 @@ local function unique_names(list)
       end
     end
     taken[name] = true
-    names[e.fn] = name
+    unique[e.fn] = name
   end
-  return names
+  return unique
 end
 
 -- Numbers of locations: locate(frame) is that of a frame, as bytes. A
 -- location is a line of a function; both are written when first needed.
 local function locator(p, intern, out)
   local list, of = export.functions(p)
-  local names = unique_names(list)
+  local unique = unique_names(list)
   local function_ids, location_ids, cache = {}, {}, {}
   local functions, locations = 0, 0
   local function function_id(fn)
@@ -133,7 +133,7 @@ local function locator(p, intern, out)
     if id then return id end
     functions = functions + 1
     function_ids[fn] = functions
-    out[#out+1] = bytes(5, num(1, functions)..num(2, intern(names[fn]))..
+    out[#out+1] = bytes(5, num(1, functions)..num(2, intern(unique[fn]))..
       num(4, intern(fn.path or fn.source or ""))..num(5, fn.line or 0))
     return functions
   end

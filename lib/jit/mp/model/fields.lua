@@ -51,7 +51,8 @@ local groups = {
   } },
   { name = "info", key = "info", fields = {
     seconds("wall"), seconds("cpu"),
-    { "capture", "text", merge = "same", otherwise = "mixed" },
+    { "capture", "text", merge = "same", otherwise = "mixed",
+      one_of = set("exact safepoint mixed") },
     text("capture_why"), text("script"), text("luajit"), text("os"),
     text("arch"), text("options"), text("cwd"),
     { "pid", "number", optional = true },

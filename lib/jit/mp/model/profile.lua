@@ -10,7 +10,10 @@
 --
 ----------------------------------------------------------------------------
 
+local names = require("jit.mp.model.names")
 local terms = require("jit.mp.model.terms")
+
+local printable = names.printable
 
 local ok, vmdef = pcall(require, "jit.vmdef")
 local ffnames = ok and vmdef.ffnames or {}
@@ -36,14 +39,6 @@ local function new(snapshot)
   }, Profile)
 end
 
--- Control characters would break a table or a line: shown escaped.
-local function printable(s)
-  return (s:gsub("%c", function(c)
-    return c == "\n" and "\\n" or c == "\t" and "\\t" or
-      ("\\%03d"):format(c:byte())
-  end))
-end
-
 -- Source of a frame: without its directories, unless the path is wanted.
 local function module_name(f, path)
   local s = f.source or "?"
@@ -60,7 +55,7 @@ local function other_name(f)
     local sep = f.name and f.name:byte() == 43 and "" or ":"  -- +offset
     return printable(f.source)..sep..printable(f.name or "?")
   end
-  return f.name
+  return printable(f.name or "?")
 end
 
 -- Name of a frame in a scope: "f", "F" or "l".
@@ -103,7 +98,7 @@ end
 
 -- A function from a row to its stack's names in that scope, top first.
 function Profile:namer(scope, path, depth)
-  local cache, names = {}, {}
+  local cache, shown = {}, {}
   return function(row)
     local t = cache[row.stack]
     if t then return t end
@@ -111,8 +106,8 @@ function Profile:namer(scope, path, depth)
     if scope == "l" then s = self:line_stack(s) end
     t = {}
     for i, f in ipairs(self:stack_frames(s, depth)) do
-      names[f] = names[f] or frame_name(f, scope, path)
-      t[i] = names[f]
+      shown[f] = shown[f] or frame_name(f, scope, path)
+      t[i] = shown[f]
     end
     if #t == 0 then t[1] = terms.no_stack end
     cache[row.stack] = t
@@ -149,7 +144,7 @@ end
 
 -- Type of a row's objects. CPU samples have none.
 function Profile:type_name(row)
-  return row.type or terms.no_type
+  return row.type and printable(row.type) or terms.no_type
 end
 
 -- Name of a row by what a table can be split by: "v", "z" or "t".

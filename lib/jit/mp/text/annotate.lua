@@ -4,6 +4,7 @@
 
 local cells = require("jit.mp.text.cells")
 local empty = require("jit.mp.model.empty")
+local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
 local views = require("jit.mp.model.views")
@@ -52,7 +53,7 @@ local function read_lines(p, file)
   local path = p:source_path(file)
   if not path then return nil, "cannot annotate: not a file" end
   local fp, msg = io.open(path)
-  if not fp then return nil, "cannot annotate: "..msg end
+  if not fp then return nil, "cannot annotate: "..names.printable(msg) end
   local lines = {}
   for line in fp:lines() do
     if #lines == 0 and line:byte() == 27 then
@@ -115,7 +116,8 @@ local function annotate_file(p, o, entry, totals, out)
       for i in ipairs(o.views) do
 	list[i] = pad(cell(o, e and e[i], totals[i]), w[i])
       end
-      out[#out+1] = " "..table.concat(list, "  ").." | "..line.."\n"
+      out[#out+1] = " "..table.concat(list, "  ").." | "..
+	names.source_line(line).."\n"
     end
     gap = not show(k)
   end

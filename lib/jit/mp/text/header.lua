@@ -3,6 +3,7 @@
 ----------------------------------------------------------------------------
 
 local facts = require("jit.mp.model.facts")
+local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 
 local function cpu_part(p)
@@ -20,7 +21,9 @@ end
 
 local function capture_part(p)
   local s, lines = "capture "..p.info.capture, facts.lines(p)
-  if p.info.capture_why then s = s.." ("..p.info.capture_why..")" end
+  if p.info.capture_why then
+    s = s.." ("..names.printable(p.info.capture_why)..")"
+  end
   return s..(lines and "   "..lines or "")
 end
 
@@ -57,7 +60,9 @@ return function(p, width, kib)
   }
   local lost = facts.lost(p)
   if lost then out[#out+1] = lost.."\n" end
-  for _, note in ipairs(p.info.notes) do out[#out+1] = note.."\n" end
+  for _, note in ipairs(p.info.notes) do
+    out[#out+1] = names.printable(note).."\n"
+  end
   out[#out+1] = "\n"
   return table.concat(out)
 end

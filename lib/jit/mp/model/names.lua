@@ -1,0 +1,74 @@
+----------------------------------------------------------------------------
+-- One spelling of one name: how texts that the program or a stranger's file
+-- chose are shown, in every view, format and message.
+----------------------------------------------------------------------------
+--
+-- What is shown is UTF-8 that neither moves a terminal's cursor, nor breaks a
+-- line or a table, nor turns the text around it. Everything else is spelled as
+-- in a Lua string: \n, \027, \255 for bytes, \u{202E} for characters.
+--
+----------------------------------------------------------------------------
+
+local escapes = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" }
+
+local function control(c)
+  return escapes[c] or ("\\%03d"):format(c:byte())
+end
+
+-- Length of the UTF-8 sequence at pos, or nil where there is none.
+local function sequence(s, pos)
+  local a, b, c, d = s:byte(pos, pos + 3)
+  local function more(x) return x and x >= 0x80 and x < 0xc0 end
+  if a < 0x80 then return 1 end
+  if a < 0xc2 or a > 0xf4 or not more(b) then return nil end
+  if a < 0xe0 then return 2 end
+  if a < 0xf0 then
+    -- No overlong forms, no surrogates.
+    if a == 0xe0 and b < 0xa0 or a == 0xed and b >= 0xa0 then return nil end
+    return more(c) and 3 or nil
+  end
+  if a == 0xf0 and b < 0x90 or a == 0xf4 and b >= 0x90 then return nil end
+  return more(c) and more(d) and 4 or nil
+end
+
+-- The number of a character of two or three bytes.
+local function code(c)
+  local a, b, d = c:byte(1, 3)
+  if not d then return (a - 0xc0) * 64 + b - 0x80 end
+  return (a - 0xe0) * 4096 + (b - 0x80) * 64 + d - 0x80
+end
+
+-- Controls from 128 on, line ends, and what turns the direction of a text.
+local function is_hidden(n)
+  return n < 0xa0 or n == 0x61c or n >= 0x200e and n <= 0x200f or
+    n >= 0x2028 and n <= 0x202e or n >= 0x2066 and n <= 0x2069 or n == 0xfeff
+end
+
+-- A run of bytes above 127.
+local function not_ascii(run)
+  local out, pos = {}, 1
+  while pos <= #run do
+    local n = sequence(run, pos)
+    local c = run:sub(pos, pos + (n or 1) - 1)
+    if not n then
+      c = control(c)
+    elseif n < 4 and is_hidden(code(c)) then
+      c = ("\\u{%X}"):format(code(c))
+    end
+    out[#out+1] = c
+    pos = pos + (n or 1)
+  end
+  return table.concat(out)
+end
+
+local function printable(s)
+  if not s:find("[%c\128-\255]") then return s end
+  return (s:gsub("%c", control):gsub("[\128-\255]+", not_ascii))
+end
+
+-- The same for a line of source, whose tabs stay.
+local function source_line(s)
+  return (s:gsub("\r$", ""):gsub("[^\t]+", printable))
+end
+
+return { printable = printable, source_line = source_line, sequence = sequence }

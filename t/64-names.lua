@@ -1,0 +1,118 @@
+-- Names that the program or a stranger chose are spelled alike everywhere, and
+-- nothing of them acts on a terminal, a table or a reader.
+
+local tap = require("tap")
+local names = require("jit.mp.model.names")
+local options = require("jit.mp.options")
+local profile = require("jit.mp.model.profile")
+local render = require("jit.mp.render")
+
+local printable = names.printable
+
+-- -- One name ----------------------------------------------------------------
+
+for _, good in ipairs({ "", "a", "a b\\n", "\195\164", "\226\130\172",
+    "\240\159\152\128", "\244\143\191\191", "\237\159\191", "\194\160" }) do
+  tap.is(printable(good), good, "text stays: "..("%q"):format(good))
+end
+for bad, want in pairs({
+    ["a\nb"] = "a\\nb", ["\t"] = "\\t", ["\r\n"] = "\\r\\n",
+    ["\27[31m"] = "\\027[31m", ["\0\127"] = "\\000\\127",
+    ["\192\128"] = "\\192\\128", ["\224\128\128"] = "\\224\\128\\128",
+    ["\237\160\128"] = "\\237\\160\\128", ["\245\128"] = "\\245\\128",
+    ["\240\128\128\128"] = "\\240\\128\\128\\128", ["\195"] = "\\195",
+    ["\226\130"] = "\\226\\130", ["a\195z"] = "a\\195z",
+    ["\226\195\164"] = "\\226\195\164", ["\155"] = "\\155",
+    ["\194\155"] = "\\u{9B}", ["\194\128x"] = "\\u{80}x",
+    ["\226\128\174abc"] = "\\u{202E}abc", ["\226\129\166"] = "\\u{2066}",
+    ["\226\128\168"] = "\\u{2028}", ["\216\156"] = "\\u{61C}",
+    ["\226\128\142"] = "\\u{200E}", ["\239\187\191"] = "\\u{FEFF}" }) do
+  tap.is(printable(bad), want, "spelled: "..want)
+  tap.is(printable(want), want, "and once only: "..want)
+end
+tap.is(names.source_line("\tx = '\27'\t-- y\r"), "\tx = '\\027'\t-- y",
+  "a line of source keeps its tabs")
+
+-- -- All views and formats ---------------------------------------------------
+
+local EVIL = "\27]0;x\7\155\194\155\226\128\174\255\n"
+local SPELLED = printable(EVIL)
+
+-- Every text that a profile has is such a name.
+local function hostile()
+  local s = { info = { notes = { EVIL }, wall = 1, cpu = 1, capture = "exact",
+      started = 1790000000, pid = 1, command = { EVIL } },
+    cpu = { enabled = true, samples = 60, interval = 10 },
+    heap = { enabled = true, alloc_objects = 9, alloc_bytes = 900,
+      free_objects = 1, free_bytes = 100, realloc_objects = 1,
+      realloc_bytes = 10, realloc_freed = 5, samples = 9, dropped = 0,
+      period = 1, adaptive = false, inuse = 800, inuse_start = 0, peak = 850 },
+    frames = {}, stacks = { parent = {}, frame = {} },
+    zones = { parent = { 0 }, name = { EVIL } }, rows = {}, events = {},
+    survivors = {}, collected = true }
+  for _, field in ipairs({ "script", "luajit", "os", "arch", "options", "cwd",
+      "capture_why" }) do
+    s.info[field] = EVIL
+  end
+  for i, f in ipairs({
+      { kind = "Lua", name = EVIL, source = EVIL, line = 1, linedefined = 1 },
+      { kind = "Lua", source = EVIL, line = 2, linedefined = 0 },
+      { kind = "C", name = EVIL, source = EVIL }, { kind = "C", name = EVIL },
+      { kind = "builtin", name = EVIL }, { kind = "pseudo", name = EVIL } }) do
+    s.frames[i], s.stacks.frame[i] = f, i
+    s.stacks.parent[i] = i > 1 and i < 6 and i - 1 or 0
+    s.rows[i] = { stack = i, zone = 1, state = "N", type = EVIL, cpu = 10,
+      alloc_objects = 1, alloc_bytes = 100, inuse_objects = 1,
+      inuse_bytes = 90, peak_objects = 1, peak_bytes = 95, temp_objects = 0,
+      temp_bytes = 0 }
+    s.events[i] = { kind = "realloc", row = i, origin = i, count = 1,
+      alloc_bytes = 10, free_bytes = 5 }
+    s.survivors[i] = { row = i, births = 1, objects = {}, bytes = {} }
+    for k = 1, 10 do
+      s.survivors[i].objects[k], s.survivors[i].bytes[k] = 1, 9
+    end
+  end
+  return profile.new(s)
+end
+
+-- The first thing in a text that is not to be there; nil: none.
+local function wrong(text)
+  return text:match("[%z\1-\8\11-\31\127].?.?") or text:match("\194[\128-\159]")
+    or text:match("\226\128[\170-\174]") or
+    (printable(text:gsub("[\n\t]", "")) ~= text:gsub("[\n\t]", "") and
+      "not UTF-8") or nil
+end
+
+local function check(name, opts, env_name)
+  local o = assert(options.parse(opts))
+  local text, msg = render.render(hostile(), o, { name = env_name })
+  if not tap.ok(text, name.." is made", msg) then return end
+  local bad = wrong(text)
+  tap.is(bad and ("%q"):format(bad), nil, name.." has nothing that acts")
+  return text
+end
+
+for _, opts in ipairs({ "fm0", "Fm0", "lm0", "flm0", "slm0", "-3lm0", "vfm0",
+    "zfm0", "tfm0", "pFm0", "gm0", "gpm0", "am0", "Am0", "em0", "Lm0", "G",
+    "rm0", "zG" }) do
+  local text = check("view "..opts, opts, "-")
+  if not opts:find("[lLaA]") then
+    tap.ok(text and text:find(SPELLED, 1, true), "view "..opts.." spells it",
+      text)
+  end
+end
+for _, name in ipairs({ "x.folded", "x.cpuprofile", "x.heapprofile",
+    "x.speedscope.json" }) do
+  local text = check(name, "fh", name)
+  tap.ok(text and text:gsub("\\\\", "\\"):find((SPELLED:gsub('"', '\\"')), 1,
+    true), name.." spells it", text)
+end
+local gzip = require("jit.mp.format.gzip")
+local packed = render.render(hostile(), options.parse("f"),
+  { name = "x.heap.pb.gz" })
+local text = assert(gzip.unpack(packed, 1e6))
+tap.ok(text:find(SPELLED, 1, true), "pprof spells it")
+tap.ok(not text:find("\27", 1, true) and not text:find("\226\128\174", 1, true)
+  and not text:find("\194\155", 1, true), "pprof has nothing that acts")
+
+tap.done()
