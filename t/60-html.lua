@@ -255,9 +255,10 @@ tap.ok(not page:find("\226\128[\168-\174]"),
 local known = {}
 for _, s in ipairs(d.strings) do known[s] = true end
 tap.ok(known[bad], "a name that is markup is kept")
-tap.ok(known["latin \\xE9"], "a byte that is not UTF-8 is shown as an escape")
-tap.ok(known["two \226\128\168 lines"], "a line separator is kept")
-tap.ok(known["turn \\u202E back\\000"], "what turns text is shown as an escape")
+tap.ok(known["latin \\233"], "a byte that is not UTF-8 is shown as an escape")
+tap.ok(known["two \\u{2028} lines"], "a line separator is shown as an escape")
+tap.ok(known["turn \\u{202E} back\\000"],
+  "what turns text is shown as an escape")
 tap.is(got.zones.name[2], "<b>&\\n", "zones")
 tap.is(page:match("<title>([^<]*)</title>"), "script&#x003e;&#x003c;img src=x "
   .."onerror=alert(1)&#x003e; – luajit-mp", "the title")
@@ -273,15 +274,15 @@ local function shown(s)
   return v.strings[v.functions.name[v.profiles[1].frames.func[1] + 1] + 1]
 end
 for _, s in ipairs({ "\195\169", "\226\130\172", "\240\159\152\128",
-    "\239\187\191", "a\195\169b" }) do
+    "a\195\169b" }) do
   tap.is(shown(s), s, "UTF-8 stays")
 end
-for s, want in pairs({ ["\128"] = "\\x80", ["\192\128"] = "\\xC0\\x80",
-    ["\237\160\128"] = "\\xED\\xA0\\x80", ["\195"] = "\\xC3",
-    ["\244\144\128\128"] = "\\xF4\\x90\\x80\\x80", ["\224\128\128x"] =
-    "\\xE0\\x80\\x80x", ["\226\130"] = "\\xE2\\x82",
-    ["\195\169\255"] = "\195\169\\xFF", ["\240\143\191\191"] =
-    "\\xF0\\x8F\\xBF\\xBF", ["\245\128\128\128"] = "\\xF5\\x80\\x80\\x80" }) do
+for s, want in pairs({ ["\128"] = "\\128", ["\192\128"] = "\\192\\128",
+    ["\237\160\128"] = "\\237\\160\\128", ["\195"] = "\\195",
+    ["\244\144\128\128"] = "\\244\\144\\128\\128", ["\224\128\128x"] =
+    "\\224\\128\\128x", ["\226\130"] = "\\226\\130",
+    ["\195\169\255"] = "\195\169\\255", ["\240\143\191\191"] =
+    "\\240\\143\\191\\191", ["\245\128\128\128"] = "\\245\\128\\128\\128" }) do
   tap.is(shown(s), want, "not UTF-8: "..want)
 end
 

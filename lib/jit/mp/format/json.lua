@@ -20,4 +20,4 @@ local function number(v)
   return ("%.14g"):format(v)
 end
 
-return { string = encode, number = number, sequence = names.sequence }
+return { string = encode, number = number }

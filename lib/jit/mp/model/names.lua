@@ -61,9 +61,14 @@ local function not_ascii(run)
   return table.concat(out)
 end
 
+-- A text whose control characters are taken care of elsewhere.
+local function utf8(s)
+  if not s:find("[\128-\255]") then return s end
+  return (s:gsub("[\128-\255]+", not_ascii))
+end
+
 local function printable(s)
-  if not s:find("[%c\128-\255]") then return s end
-  return (s:gsub("%c", control):gsub("[\128-\255]+", not_ascii))
+  return (utf8(s):gsub("%c", control))
 end
 
 -- The same for a line of source, whose tabs stay.
@@ -71,4 +76,4 @@ local function source_line(s)
   return (s:gsub("\r$", ""):gsub("[^\t]+", printable))
 end
 
-return { printable = printable, source_line = source_line, sequence = sequence }
+return { printable = printable, source_line = source_line, utf8 = utf8 }

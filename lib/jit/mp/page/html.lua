@@ -13,7 +13,7 @@
 
 local empty = require("jit.mp.model.empty")
 local facts = require("jit.mp.model.facts")
-local json = require("jit.mp.format.json")
+local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
 
@@ -48,43 +48,11 @@ end
 
 -- -- JSON -------------------------------------------------------------------
 
--- Separators of lines to JavaScript.
-local separators = {
-  ["\226\128\168"] = "\\u2028", ["\226\128\169"] = "\\u2029"
-}
-
--- What would turn the text around it.
-local function turning(c)
-  return c:find("^\226\128[\170-\174]") or c:find("^\226\129[\166-\169]")
-end
-
--- A run of bytes above 127: what is not UTF-8 is shown as an escape.
-local function not_ascii(run)
-  local out, i = {}, 1
-  while i <= #run do
-    local n = json.sequence(run, i)
-    local c = run:sub(i, i + (n or 1) - 1)
-    if not n then
-      c = ("\\\\x%02X"):format(c:byte())
-    elseif separators[c] then
-      c = separators[c]
-    elseif turning(c) then
-      local _, b2, b3 = c:byte(1, 3)
-      c = ("\\\\u%04X"):format(0x2000 + (b2 - 0x80) * 64 + b3 - 0x80)
-    end
-    out[#out+1] = c
-    i = i + (n or 1)
-  end
-  return table.concat(out)
-end
-
 -- A string. No character that means something to HTML is left in it.
 local function str(s)
-  s = s:gsub('[%c"\\<>&]', function(c)
+  return '"'..names.utf8(s):gsub('[%c"\\<>&]', function(c)
     return ("\\u%04x"):format(c:byte())
-  end)
-  if s:find("[\128-\255]") then s = s:gsub("[\128-\255]+", not_ascii) end
-  return '"'..s..'"'
+  end)..'"'
 end
 
 local function list(t) return "["..table.concat(t, ",").."]" end
@@ -223,9 +191,9 @@ local function encode_rows(p, strs)
 end
 
 local function encode_zones(p)
-  local names = {}
-  for i, name in ipairs(p.zones.name) do names[i] = profile.printable(name) end
-  return object({ "parent", list(p.zones.parent), "name", strings(names) })
+  local zones = {}
+  for i, name in ipairs(p.zones.name) do zones[i] = names.printable(name) end
+  return object({ "parent", list(p.zones.parent), "name", strings(zones) })
 end
 
 local function encode_course(p)
@@ -298,7 +266,7 @@ end
 local function command_line(p)
   local t = {}
   for i, word in ipairs(p.info.command or {}) do
-    t[i] = profile.printable(word)
+    t[i] = names.printable(word)
     if t[i] == "" or t[i]:find("[%s'\"$`\\|&;<>()*?]") then
       t[i] = "'"..t[i]:gsub("'", "'\\''").."'"
     end
