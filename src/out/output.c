@@ -1,32 +1,58 @@
 /*
-** Where a report goes: standard output or a file.
-**
-** Whether a file can be written is found out when the profile starts, so that
-** a wrong name is known before the program has run. A file is complete or
-** absent: it is written beside its place, at the end, and then renamed. The
-** directory is kept open: the program may change its directory or root. What
-** is no regular file (a terminal, a pipe) is opened at the start and written
-** at the end, if the descriptor still is that file: a program that closes all
-** its descriptors and opens others must not find a report in one of those.
+** See out/output.h.
 */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "profile/ctx.h"
+#include "out/output.h"
+#include "out/write.h"
 
 bool mp_output_perpid(const mp_output *o)
 {
   return o->path != NULL && strstr(o->path, "%p") != NULL;
+}
+
+const char *mp_output_error(int err)
+{
+  if (err != MP_FOREIGN) return strerror(err);
+  return "it belongs to another user, in a directory that anybody may write to";
+}
+
+/* -- Kept descriptors ---------------------------------------------------- */
+
+static void keep(mp_kept *k, int fd)
+{
+  struct stat st;
+  k->fd = fd;
+  k->dev = 0;
+  k->ino = 0;
+  if (fstat(fd, &st) != 0) return;
+  k->dev = st.st_dev;
+  k->ino = st.st_ino;
+}
+
+static bool is_kept(const mp_kept *k)
+{
+  struct stat st;
+  return k->fd >= 0 && fstat(k->fd, &st) == 0 && st.st_dev == k->dev &&
+	 st.st_ino == k->ino;
+}
+
+static void let_go(mp_kept *k)
+{
+  if (is_kept(k)) close(k->fd);
+  k->fd = -1;
 }
 
 /* -- Names --------------------------------------------------------------- */
@@ -55,241 +81,216 @@ static char *expand(const mp_output *o)
   return out;
 }
 
-/* The same, where a symbolic link to an existing file is followed. */
-static char *target(const mp_output *o)
+/* Finds where the path leads, and keeps that. */
+static int find_target(mp_output *o)
 {
-  char *path = expand(o), *real;
-  if (path == NULL) return NULL;
-  real = realpath(path, NULL);
-  if (real == NULL) return path;
+  char *path = o->literal ? strdup(o->path) : expand(o);
+  mp_target target;
+  int err;
+  if (path == NULL) return ENOMEM;
+  err = mp_target_find(&target, path);
   free(path);
-  return real;
+  if (err != 0) return err;
+  let_go(&o->dir);
+  keep(&o->dir, target.dir);
+  memcpy(o->name, target.name, sizeof(o->name));
+  o->pid = getpid();
+  return 0;
 }
 
-/* Splits a path at its last slash, in place. Returns the name within the
-** directory; *dir is the directory. */
-static char *split(char *path, const char **dir)
-{
-  char *slash = strrchr(path, '/');
-  *slash = '\0';
-  *dir = slash == path ? "/" : path;
-  return slash + 1;
-}
+#define TRIES	100		/* At a name that nobody has. */
 
-/* Name of the file beside it that is written first. NULL: no memory. */
-static char *beside(const char *name)
+/* Makes a file with a name that nobody can foresee. Returns a descriptor, or
+** -1 and errno. */
+static int create_temporary(int dir, const char *name, char *temp, size_t n)
 {
-  size_t n = strlen(name) + 32;
-  char *s = malloc(n);
-  if (s != NULL) snprintf(s, n, ".%.200s.%ld.tmp", name, (long)getpid());
-  return s;
-}
-
-static int create(int dir, const char *name)
-{
-  unlinkat(dir, name, 0);
-  return openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  int i, fd = -1;
+  for (i = 0; i < TRIES && fd < 0; i++) {
+    uint64_t r;
+    if (getrandom(&r, sizeof(r), 0) != sizeof(r)) return -1;
+    snprintf(temp, n, ".%.200s.%016llx.tmp", name, (unsigned long long)r);
+    fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST) return -1;
+  }
+  return fd;
 }
 
 /* -- Opening ------------------------------------------------------------- */
 
-static void remember(mp_output *o, int fd)
+/* Without O_TRUNC: what a descriptor of /proc/self/fd leads to is appended to,
+** as the program's own output is. */
+static int open_special(mp_output *o)
 {
-  struct stat st;
-  o->fd = fd;
-  if (fstat(fd, &st) != 0) return;
-  o->dev = st.st_dev;
-  o->ino = st.st_ino;
-}
-
-static int open_special(mp_output *o, const char *path)
-{
-  int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  int fd;
+  do
+    fd = openat(o->dir.fd, o->name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+  while (fd < 0 && errno == EINTR);
   if (fd < 0) return errno;
-  remember(o, fd);
+  keep(&o->file, fd);
   return 0;
 }
 
-/* Whether a file can be made there; keeps the directory. */
-static int try_directory(mp_output *o, char *path)
+/* Whether a file can be made there. */
+static int try_directory(const mp_output *o)
 {
-  const char *dir;
-  char *name = split(path, &dir), *temp;
-  int fd, dirfd, err = 0;
-  if (*name == '\0') return EISDIR;
-  if ((temp = beside(name)) == NULL) return ENOMEM;
-  dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  fd = dirfd < 0 ? -1 : create(dirfd, temp);
-  if (fd < 0) {
-    err = errno;
-    if (dirfd >= 0) close(dirfd);
-  } else {
-    close(fd);
-    unlinkat(dirfd, temp, 0);
-    remember(o, dirfd);
-  }
-  free(temp);
-  return err;
-}
-
-/* A link may lead elsewhere at the end, from another root. */
-static void keep_target(mp_output *o, const char *path)
-{
-  char *copy = strchr(o->path, '%') ? NULL : strdup(path);
-  if (copy == NULL) return;
-  free(o->path);
-  o->path = copy;
+  char temp[NAME_MAX + 1];
+  int fd = create_temporary(o->dir.fd, o->name, temp, sizeof(temp));
+  if (fd < 0) return errno;
+  close(fd);
+  unlinkat(o->dir.fd, temp, 0);
+  return 0;
 }
 
 static int open_output(mp_output *o)
 {
-  char *path = target(o);
   struct stat st;
-  int err = 0;
-  if (path == NULL) return ENOMEM;
-  keep_target(o, path);
-  if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) {
-    err = access(path, W_OK) != 0 && errno != ENOENT ? errno :
-	  try_directory(o, path);
-  } else if (S_ISDIR(st.st_mode)) {
-    err = EISDIR;
-  } else {
-    o->special = true;
-    if (!S_ISFIFO(st.st_mode)) err = open_special(o, path);
-  }
-  free(path);
-  return err;
+  int err = find_target(o);
+  if (err != 0) return err;
+  if (fstatat(o->dir.fd, o->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? try_directory(o) : errno;
+  if (S_ISDIR(st.st_mode)) return EISDIR;
+  if (faccessat(o->dir.fd, o->name, W_OK, 0) != 0) return errno;
+  if (S_ISREG(st.st_mode)) return try_directory(o);
+  o->special = true;
+  return S_ISFIFO(st.st_mode) ? 0 : open_special(o);
+}
+
+/* Fills in everything but the target. False: no memory. */
+static bool init(mp_output *o, const char *name, const char *cwd)
+{
+  memset(o, 0, sizeof(*o));
+  o->dir.fd = o->file.fd = -1;
+  o->started = (double)time(NULL);
+  if (name == NULL || strcmp(name, "-") == 0) return true;
+  o->given = strdup(name);
+  o->path = malloc(strlen(name) + strlen(cwd) + 2);
+  if (o->given == NULL || o->path == NULL) return false;
+  if (name[0] == '/') strcpy(o->path, name);
+  else sprintf(o->path, "%s/%s", cwd, name);
+  return true;
 }
 
 int mp_output_open(mp_output *o, const char *name, const char *cwd)
 {
-  memset(o, 0, sizeof(*o));
-  o->fd = -1;
-  o->started = (double)time(NULL);
-  if (name == NULL || strcmp(name, "-") == 0) return 0;
-  o->given = strdup(name);
-  o->path = malloc(strlen(name) + strlen(cwd) + 2);
-  if (o->given == NULL || o->path == NULL) return ENOMEM;
-  if (name[0] == '/') strcpy(o->path, name);
-  else sprintf(o->path, "%s/%s", cwd, name);
-  return open_output(o);
+  if (!init(o, name, cwd)) return ENOMEM;
+  return o->path != NULL ? open_output(o) : 0;
 }
 
 void mp_output_forked(mp_output *o)
 {
-  if (o->special) o->dev = 0, o->ino = 0;  /* It is the parent's. */
-}
-
-/* Whether the descriptor still is the file that was opened. */
-static bool still_open(const mp_output *o)
-{
-  struct stat st;
-  return o->fd >= 0 && fstat(o->fd, &st) == 0 && st.st_dev == o->dev &&
-	 st.st_ino == o->ino;
-}
-
-/* -- Writing ------------------------------------------------------------- */
-
-static int write_all(int fd, const char *p, size_t n)
-{
-  while (n > 0) {
-    ssize_t w = write(fd, p, n);
-    if (w >= 0) {
-      p += w;
-      n -= (size_t)w;
-    } else if (errno == EAGAIN) {
-      struct pollfd pf = { .fd = fd, .events = POLLOUT };
-      poll(&pf, 1, 1000);
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
-
-/* What the program printed comes first. Another thread may be stuck with
-** the lock: then its output is late, not ours lost. */
-static void flush_stdout(void)
-{
-  if (ftrylockfile(stdout) != 0) return;
-  fflush(stdout);
-  funlockfile(stdout);
-}
-
-static int write_special(mp_output *o, const char *text, size_t len)
-{
-  if (!still_open(o)) {  /* Who reads a pipe may come late. */
-    char *path = target(o);
-    int err = path ? open_special(o, path) : ENOMEM;
-    free(path);
-    if (err != 0) return err;
-  }
-  return write_all(o->fd, text, len);
-}
-
-/* Writes a file in that directory, or leaves what is there. */
-static int replace(int dir, const char *name, const char *text, size_t len)
-{
-  char *temp = beside(name);
-  struct stat st;
-  int fd, err;
-  if (temp == NULL) return ENOMEM;
-  fd = create(dir, temp);
-  if (fd < 0) {
-    err = errno;
-    free(temp);
-    return err;
-  }
-  if (fstatat(dir, name, &st, 0) == 0) (void)!fchmod(fd, st.st_mode & 07777);
-  err = write_all(fd, text, len);
-  if (close(fd) != 0 && err == 0) err = errno;
-  if (err == 0 && renameat(dir, temp, dir, name) != 0) err = errno;
-  if (err != 0) unlinkat(dir, temp, 0);
-  free(temp);
-  return err;
-}
-
-static int write_file(mp_output *o, const char *text, size_t len)
-{
-  char *path = target(o), *name;
-  const char *dir;
-  int err, fd;
-  if (path == NULL) return ENOMEM;
-  name = split(path, &dir);
-  if (still_open(o)) {
-    err = replace(o->fd, name, text, len);
-  } else if ((fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0) {
-    err = errno;
-  } else {
-    err = replace(fd, name, text, len);
-    close(fd);
-  }
-  free(path);
-  return err;
-}
-
-int mp_output_write(mp_output *o, const char *text, size_t len)
-{
-  if (o->path == NULL) {
-    flush_stdout();
-    return write_all(STDOUT_FILENO, text, len);
-  }
-  return o->special ? write_special(o, text, len) : write_file(o, text, len);
+  if (o->special) let_go(&o->file);  /* It is the parent's. */
 }
 
 void mp_output_close(mp_output *o)
 {
-  if (still_open(o)) close(o->fd);
-  o->fd = -1;
+  let_go(&o->dir);
+  let_go(&o->file);
   free(o->path);
   free(o->given);
   o->path = o->given = NULL;
 }
 
+/* -- Writing ------------------------------------------------------------- */
+
+/* The new file is like the one that it replaces. */
+static void take_after(int dir, const char *name, int fd)
+{
+  struct stat st;
+  mode_t mode;
+  if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
+  mode = st.st_mode & 07777;
+  if (fchown(fd, st.st_uid, st.st_gid) != 0) mode &= 0777;
+  (void)!fchmod(fd, mode);
+}
+
+/* Writes a file in that directory, or leaves what is there. */
+static int replace(int dir, const char *name, const char *text, size_t len)
+{
+  char temp[NAME_MAX + 1];
+  int fd, err;
+  fd = create_temporary(dir, name, temp, sizeof(temp));
+  if (fd < 0) return errno;
+  take_after(dir, name, fd);
+  err = mp_write(fd, text, len);
+  if (close(fd) != 0 && err == 0) err = errno;
+  if (err == 0 && renameat(dir, temp, dir, name) != 0) err = errno;
+  if (err != 0) unlinkat(dir, temp, 0);
+  return err;
+}
+
+/* Finds the target anew for another process. Where it cannot be found any more,
+** from another root, the directory stays and the name alone is that of this
+** process. */
+static int find_again(mp_output *o)
+{
+  int err = find_target(o);
+  char *path;
+  const char *name;
+  if (err == 0 || !is_kept(&o->dir)) return err;
+  if ((path = expand(o)) == NULL) return ENOMEM;
+  name = strrchr(path, '/') + 1;
+  if (strlen(name) <= NAME_MAX) {
+    strcpy(o->name, name);
+    err = 0;
+  }
+  free(path);
+  return err;
+}
+
+/* The target as it was kept, if that is still right. */
+static int check_target(mp_output *o)
+{
+  if (o->pid == getpid() && is_kept(&o->dir)) return 0;
+  return find_again(o);
+}
+
+static int write_file(mp_output *o, const char *text, size_t len)
+{
+  int err = check_target(o);
+  if (err == 0) err = replace(o->dir.fd, o->name, text, len);
+  if (err != ENOENT) return err;
+  err = find_target(o);  /* The directory may have been made again. */
+  return err != 0 ? err : replace(o->dir.fd, o->name, text, len);
+}
+
+static int write_special(mp_output *o, const char *text, size_t len)
+{
+  int err = 0;
+  if (!is_kept(&o->file)) {
+    err = check_target(o);
+    if (err == 0) err = open_special(o);
+  }
+  return err != 0 ? err : mp_write(o->file.fd, text, len);
+}
+
+int mp_output_write(mp_output *o, const char *text, size_t len)
+{
+  if (o->path == NULL) {
+    mp_write_stdout_first();
+    return mp_write(STDOUT_FILENO, text, len);
+  }
+  return o->special ? write_special(o, text, len) : write_file(o, text, len);
+}
+
+int mp_output_put(const char *name, const char *text, size_t len)
+{
+  char *cwd = getcwd(NULL, 0);
+  mp_output o;
+  int err = ENOMEM;
+  if (init(&o, name, cwd != NULL ? cwd : "")) {
+    o.literal = true;
+    err = o.path != NULL ? open_output(&o) : 0;
+    if (err == 0) err = mp_output_write(&o, text, len);
+  }
+  mp_output_close(&o);
+  free(cwd);
+  return err;
+}
+
 int mp_output_width(const mp_output *o)
 {
   struct winsize ws;
-  int fd = o->path ? o->fd : STDOUT_FILENO;
+  int fd = o->path ? o->file.fd : STDOUT_FILENO;
   if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &ws) != 0) return 0;
   return ws.ws_col;
 }

@@ -213,7 +213,7 @@ static void open_outputs(lua_State *R, planning *p)
     p->err = mp_output_open(&plan->outs[plan->nouts++], name, p->c->cwd);
     if (p->err != 0)
       snprintf(p->buf, p->n, "cannot open '%s' for the report: %s", name,
-	       strerror(p->err));
+	       mp_output_error(p->err));
     lua_pop(R, 1);
   }
   lua_pop(R, 1);
@@ -335,7 +335,8 @@ static int write_report(lua_State *R)
   if (rq->err != 0)
     snprintf(rq->buf, rq->n, "cannot write %s%s%s: %s", out->given ? "'" : "",
 	     out->given ? out->given : "to standard output",
-	     out->given ? "'" : "", strerror(rq->err));
+	     out->given ? "'" : "",
+	     mp_output_error(rq->err));
   return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "data/events.h"
 #include "data/live.h"
 #include "data/period.h"
+#include "out/output.h"
 #include "sample/capture.h"
 #include "vm/type.h"
 #include "vm/vm.h"
@@ -44,17 +45,6 @@ typedef struct mp_moved {
   uint32_t origin;		/* Row that had allocated the block before. */
   size_t size;			/* Its size before. */
 } mp_moved;
-
-/* Where the report goes. */
-typedef struct mp_output {
-  char *path;			/* Absolute, %p and %t kept; NULL: stdout. */
-  char *given;			/* As the user named it; NULL: stdout. */
-  int fd;			/* Its directory, or the special file; or -1. */
-  dev_t dev;			/* What that was, when it was opened. */
-  ino_t ino;
-  bool special;			/* No regular file. */
-  double started;		/* Unix time, for %t. */
-} mp_output;
 
 /* What an option string and the names of outputs ask for. The parsed options
 ** themselves stay in the state that makes the reports. */
@@ -263,15 +253,5 @@ int mp_screen_open(mp_screen *s);  /* 0 or errno: there is no terminal. */
 void mp_screen_tick(mp_ctx *c);  /* Draws, once in a while. */
 void mp_screen_draw(mp_screen *s, const char *text, size_t len);
 void mp_screen_close(mp_screen *s);
-
-/* -- out/output.c: where a report goes -- */
-
-/* name: a file name, or NULL or "-" for stdout. 0 or errno. */
-int mp_output_open(mp_output *o, const char *name, const char *cwd);
-int mp_output_write(mp_output *o, const char *text, size_t len);
-void mp_output_close(mp_output *o);
-bool mp_output_perpid(const mp_output *o);
-void mp_output_forked(mp_output *o);
-int mp_output_width(const mp_output *o);  /* Columns, or 0: no terminal. */
 
 #endif

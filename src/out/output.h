@@ -1,0 +1,70 @@
+/*
+** Where a report goes: standard output or a file.
+**
+** Whether a file can be written is found out when the profile starts, so that
+** a wrong name is known before the program has run. A file is complete or
+** absent: it is written beside its place, at the end, and then renamed.
+** Anything but a regular file (a terminal, a pipe, /dev/stdout) is opened at
+** the start and written at the end, but for a FIFO, which is opened at the
+** end: its reader may come late.
+**
+** Directories and descriptors are kept from the start on: the program may
+** change its directory or root. It may also close them and open others, so
+** each is used only while it is what it was.
+**
+** Functions return 0, an errno value or MP_FOREIGN.
+*/
+#ifndef MP_OUTPUT_H
+#define MP_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "out/target.h"
+
+/* A descriptor, and the file that it was when it was opened. */
+typedef struct mp_kept {
+  int fd;			/* Or -1. */
+  dev_t dev;
+  ino_t ino;
+} mp_kept;
+
+typedef struct mp_output {
+  char *path;			/* Absolute, %p and %t kept; NULL: stdout. */
+  char *given;			/* As the user named it; NULL: stdout. */
+  mp_kept dir;			/* Its directory, */
+  char name[NAME_MAX + 1];	/* and its name there. */
+  mp_kept file;			/* The file, where it is special. */
+  bool special;			/* Not a regular file. */
+  bool literal;			/* A % stands for itself. */
+  pid_t pid;			/* Process that the name was made for. */
+  double started;		/* Unix time, for %t. */
+} mp_output;
+
+/* name: a file name, relative to cwd, or NULL or "-" for stdout. %p in it
+** stands for the process, %t for the time. To be closed even where it fails. */
+int mp_output_open(mp_output *o, const char *name, const char *cwd);
+
+/* Writes the text; whatever was there is replaced. SIGPIPE and SIGXFSZ that
+** come of it are not delivered. */
+int mp_output_write(mp_output *o, const char *text, size_t len);
+
+void mp_output_close(mp_output *o);
+
+/* Opens, writes and closes at once; the name is taken as it is. */
+int mp_output_put(const char *name, const char *text, size_t len);
+
+/* Whether each process has a file of its own (%p). */
+bool mp_output_perpid(const mp_output *o);
+
+/* In the child of a fork, whose report goes there, too. */
+void mp_output_forked(mp_output *o);
+
+/* Columns of the terminal; 0: it is none. */
+int mp_output_width(const mp_output *o);
+
+/* What an error of these functions means, in words. */
+const char *mp_output_error(int err);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+** Where a path leads: an open directory, and a name in it that is no link but
+** for those of /proc/self/fd.
+**
+** The path is walked component by component, so that a link of a stranger's
+** is never followed where anybody may put one: in a sticky directory that all
+** may write to, an entry is taken only if it belongs to this user or to the
+** directory's owner. (Linux does the same for links where the sysctl
+** fs.protected_symlinks is set.) A link that dangles leads to the file that
+** it would make.
+**
+** Functions return 0, or an errno value, or MP_FOREIGN. No memory is taken.
+*/
+#ifndef MP_TARGET_H
+#define MP_TARGET_H
+
+#include <limits.h>
+#include <sys/stat.h>
+
+#define MP_FOREIGN (-3)		/* Another user's entry, as said above. */
+
+typedef struct mp_target {
+  int dir;			/* Opened with O_PATH, or -1. */
+  char name[NAME_MAX + 1];
+} mp_target;
+
+/* path: an absolute one. On failure the target is closed. */
+int mp_target_find(mp_target *p, const char *path);
+
+/* What is there: ENOENT if nothing is. */
+int mp_target_stat(const mp_target *p, struct stat *st);
+
+void mp_target_close(mp_target *p);
+
+#endif

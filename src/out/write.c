@@ -1,0 +1,77 @@
+/*
+** See out/write.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "out/write.h"
+
+typedef struct guard {
+  sigset_t old, before;		/* Mask, and what was pending already. */
+} guard;
+
+static void hold_signals(guard *g)
+{
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  sigaddset(&set, SIGXFSZ);
+  sigpending(&g->before);
+  pthread_sigmask(SIG_BLOCK, &set, &g->old);
+}
+
+/* Takes the signal that came with that error: it was sent to this thread. */
+static void release_signals(const guard *g, int err)
+{
+  static const struct timespec now = { 0, 0 };
+  int sig = err == EPIPE ? SIGPIPE : SIGXFSZ;
+  sigset_t set;
+  if ((err == EPIPE || err == EFBIG) && !sigismember(&g->before, sig)) {
+    sigemptyset(&set);
+    sigaddset(&set, sig);
+    sigtimedwait(&set, NULL, &now);
+  }
+  pthread_sigmask(SIG_SETMASK, &g->old, NULL);
+}
+
+static int write_all(int fd, const char *p, size_t n)
+{
+  while (n > 0) {
+    ssize_t w = write(fd, p, n);
+    if (w >= 0) {
+      p += w;
+      n -= (size_t)w;
+    } else if (errno == EAGAIN) {
+      struct pollfd pf = { .fd = fd, .events = POLLOUT };
+      poll(&pf, 1, 1000);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+int mp_write(int fd, const char *text, size_t len)
+{
+  guard g;
+  int err;
+  hold_signals(&g);
+  err = write_all(fd, text, len);
+  release_signals(&g, err);
+  return err;
+}
+
+void mp_write_stdout_first(void)
+{
+  guard g;
+  if (ftrylockfile(stdout) != 0) return;
+  hold_signals(&g);
+  release_signals(&g, fflush(stdout) != 0 ? errno : 0);
+  funlockfile(stdout);
+}
