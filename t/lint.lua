@@ -1,0 +1,166 @@
+-- Checks of the sources that need no compiler: make lint. Prints a line for
+-- each finding, `file:line: text`. Kinds of findings that main is free of fail
+-- the check; the others are listed and counted.
+--
+-- Usage: luajit t/lint.lua SRCDIR
+
+local srcdir = arg[1] or "."
+
+-- Longest function and line; a file above this size is listed.
+local max_function, max_width, max_file = 40, 80, 300
+
+-- Kinds of findings, and whether one of them fails the check.
+local fails = {
+  unlisted = true, width = false, ["function"] = false, percent = false,
+  what = false, size = false
+}
+local counts = {}
+
+local function found(kind, place, text)
+  counts[kind] = (counts[kind] or 0) + 1
+  print(("%s: %s%s"):format(place, text, fails[kind] and "" or " (listed)"))
+end
+
+-- -- Files -------------------------------------------------------------------
+
+local function lines_of(command)
+  local list = {}
+  local pipe = assert(io.popen(command))
+  for line in pipe:lines() do list[#list+1] = line end
+  pipe:close()
+  return list
+end
+
+local function read(name)
+  local f = assert(io.open(srcdir.."/"..name, "rb"))
+  local text = f:read("*a")
+  f:close()
+  return text
+end
+
+local function quote(s) return "'"..s:gsub("'", "'\\''").."'" end
+
+-- The repository's files, or those of an archive.
+local function all_files()
+  local files = lines_of("cd "..quote(srcdir).." && git ls-files 2>/dev/null")
+  if #files > 0 then return files end
+  return lines_of("cd "..quote(srcdir).." && find bench examples lib man src "..
+    "t .ci -type f ! -name '*.o' ! -name '*.lo' | sort")
+end
+
+local function split(text)
+  local lines = {}
+  for line in text:gmatch("([^\n]*)\n") do lines[#lines+1] = line end
+  return lines
+end
+
+-- -- Lines ---------------------------------------------------------------
+
+-- Columns that a line takes: tabs to each eighth, one for a character.
+local function width(line)
+  local columns = 0
+  for char in line:gmatch("[%z\1-\127\194-\244][\128-\191]*") do
+    columns = char == "\t" and columns + 8 - columns % 8 or columns + 1
+  end
+  return columns
+end
+
+local function check_lines(name, lines)
+  for n, line in ipairs(lines) do
+    local place = name..":"..n
+    -- Samples of output, which are indented or fenced, have their own width.
+    if width(line) > max_width and not name:find("%.md$") then
+      found("width", place, "wider than "..max_width.." columns")
+    end
+    if line:find("%d %%%%?[%s,.;:)\"']") or line:find("%%[dgsf] %%%%") then
+      found("percent", place, "a space before a percent sign")
+    end
+    if line:find("^%s*%-%-+ What ") or line:find("^%s*/[*/] What ") or
+      line:find("^%s*%*%* What ") or line:find("^%s*# What ") then
+      found("what", place, "a comment that begins with What")
+    end
+  end
+end
+
+-- -- Functions -------------------------------------------------------------
+
+-- Whether a line opens a function, by language, and how its end begins, which
+-- has the same indentation.
+local openings = {
+  c = function(line)
+    return line:find("^[%a{].*{$") and not line:find("^%a*%s*struct [%w_]* {")
+      and not line:find("^enum") and not line:find("^typedef")
+      and not line:find("=") or line == "{"
+  end,
+  lua = function(line)
+    return line:find("%f[%w_]function%s*[%w_.:]*%(") and
+      not line:find("%f[%w_]end%f[^%w_]") and not line:find("^%s*%-%-")
+  end,
+  js = function(line)
+    return (line:find("%f[%w_]function%s*[%w_$]*%(") or line:find("=>")) and
+      line:find("{$") and not line:find("^%s*//")
+  end
+}
+openings.h = openings.c
+openings.mjs = openings.js
+local closings = { c = "}", h = "}", lua = "end", js = "}", mjs = "}" }
+
+local function check_functions(name, lines, language)
+  local opens, close = openings[language], closings[language]
+  for first, line in ipairs(lines) do
+    if opens(line) then
+      local stop = line:match("^%s*")..close
+      for last = first + 1, #lines do
+        if lines[last]:sub(1, #stop) == stop then
+          local size = last - first + 1
+          if size > max_function then
+            found("function", name..":"..first, ("a function of %d lines")
+              :format(size))
+          end
+          break
+        end
+      end
+    end
+  end
+end
+
+-- -- Main --------------------------------------------------------------------
+
+local makefile = read("Makefile.am")
+
+-- Files of the archive that automake adds by itself, and those that only a
+-- repository has.
+local unlisted = { ["Makefile.am"] = true, ["configure.ac"] = true,
+  [".gitignore"] = true }
+
+-- Files that are not written by hand.
+local function is_data(name)
+  return name:find("^t/golden/") or name:find("%.mp$") or name == "COPYING"
+end
+
+local function check_file(name)
+  if not unlisted[name] and not makefile:find(name, 1, true) and
+    not makefile:find(name:gsub("%.c$", ""), 1, true) then
+    found("unlisted", name, "is not listed in Makefile.am")
+  end
+  if is_data(name) then return end
+  local lines = split(read(name))
+  local language = name:match("%.(%w+)$")
+  if closings[language] then
+    if #lines > max_file then
+      found("size", name, ("%d lines"):format(#lines))
+    end
+    check_functions(name, lines, language)
+  end
+  check_lines(name, lines)
+end
+
+for _, name in ipairs(all_files()) do check_file(name) end
+
+local bad = 0
+for kind, n in pairs(counts) do
+  if fails[kind] then bad = bad + n end
+  io.stderr:write(("lint: %s: %d%s\n"):format(kind, n,
+    fails[kind] and "" or ", listed only"))
+end
+os.exit(bad == 0 and 0 or 1)
