@@ -173,6 +173,108 @@ enum {				/* Kinds of frame links. */
 #define TAGTHREAD	(~(int64_t)GCT_THREAD)
 #define MKFUNC(p)	((uint64_t)(uintptr_t)(p) | (uint64_t)TAGFUNC << 47)
 
+/* -- The whole heap (vm/heap.c) ------------------------------------------ */
+
+#define OBJ_FIXED	0x20	/* Never collected. */
+#define OBJ_CDATAVAR	0x80	/* Cdata: there is something before it. */
+#define OBJ_ALIGN	8	/* Addresses are multiples of this. */
+
+#define G_MMUDATA	80	/* Ring of what waits for its finalizer. */
+#define VMSTATE_STRTAB	(-32)	/* From vmstate: the string table. */
+#define STRTAB_NUM	12	/* From there: uint32_t: strings in it. */
+#define STRTAB_CHAIN	UINT64_C(1)  /* A bit of a chain's head. */
+#define CURL_CTSTATE	16	/* From cur_L: the FFI's state, or NULL. */
+#define CURL_ROOTS	56	/* From cur_L: objects that the VM needs: */
+#define ROOTS_BASEMT	14	/* metatables, after the names of events; */
+#define ROOTS_IO	2	/* files; */
+#define ROOTS_FIN	1	/* finalizers of cdata, in newer versions. */
+#define ROOTS_NAMES	32	/* Names of events, at most. */
+
+#define STR_SIZE(len)	(STR_DATA + (((uint64_t)(len) + 4) & ~UINT64_C(3)))
+
+#define UPVAL_CLOSED	10	/* uint8_t */
+
+#define TAB_NOMM	10	/* uint8_t: events that it has not. */
+#define TAB_COLO	11	/* int8_t: slots behind it; 0x80: not in use. */
+#define TAB_META	32
+#define TAB_HMASK	52	/* uint32_t: nodes - 1; 0: none of its own. */
+#define TAB_SIZE	64
+#define TAB_COLOSIZE	0x7f
+#define NODE_VAL	0	/* slot */
+#define NODE_KEY	8	/* slot */
+#define NODE_SIZE	24
+#define MM_MODE		3	/* The event of weak tables. */
+
+#define UD_TYPE		10	/* uint8_t */
+#define UD_ENV		16
+#define UD_LEN		24	/* uint32_t */
+#define UD_META		32
+#define UD_DATA		48
+#define UD_BUFFER	3	/* Type of string.buffer's. */
+#define SBUF_E		8	/* From a buffer: char *: its end, */
+#define SBUF_B		16	/* and its start. */
+#define SBUF_FLAGS	24	/* uint64_t */
+#define SBUF_COW	2	/* A flag: the memory is a string's, */
+#define SBUF_BORROW	4	/* or another buffer's. */
+#define SBUF_COWREF	32
+#define SBUF_DICTS	48	/* Two tables. */
+#define SBUF_SIZE	72
+
+#define CD_TYPE		10	/* uint16_t: number of its C type. */
+#define CD_SIZE		16
+#define CDV_OFFSET	(-8)	/* uint16_t: from the block's start. */
+#define CDV_EXTRA	(-6)	/* uint16_t: bytes besides the data. */
+#define CDV_LEN		(-4)	/* uint32_t: bytes of data. */
+
+#define CTS_TAB		0	/* From the FFI's state: the C types, */
+#define CTS_TOP		8	/* uint32_t: their number, */
+#define CTS_SIZETAB	12	/* uint32_t: room for them; */
+#define CTS_MAPS	32	/* two words, tables or not. */
+#define CT_SIZE		24	/* A C type: */
+#define CT_INFO		0	/* uint32_t: kind and child; */
+#define CT_BYTES	4	/* uint32_t: sizeof. */
+#define CT_KIND(info)	((info) >> 28)
+#define CT_CHILD(info)	((info) & 0xffff)
+#define CT_HASSIZE	5	/* Kinds up to this one have a size. */
+#define CT_ATTRIB	8	/* Kind: something said of the child. */
+
+#define FUNC_NUPVALUES	11	/* uint8_t */
+#define FUNC_ENV	16
+#define FUNC_UPVALUES	40	/* Lua: objects; C: */
+#define FUNC_CUPVALUES	48	/* slots. */
+
+#define L_OPENUPVAL	64	/* List of open upvalues. */
+#define L_ENV		72
+#define L_STACKSIZE	88	/* uint32_t: slots. */
+
+#define PT_FRAMESIZE	11	/* uint8_t */
+#define PT_K		32	/* Objects before it, numbers from it on. */
+#define PT_SIZEKGC	48	/* uint32_t: number of those objects. */
+#define PT_SIZEUV	60	/* uint8_t */
+#define PT_TRACE	62	/* uint16_t: its first root trace. */
+#define PT_UVINFO	88	/* Names of upvalues, */
+#define PT_VARINFO	96	/* and of locals, with where they live. */
+#define VARNAMES	7	/* Names are bytes from this one on. */
+
+#define TR_NSNAPMAP	44	/* uint32_t */
+#define TR_LINKS	106	/* uint16_t: linked trace, root, and the next */
+#define TR_NEXTROOT	110	/* root */
+#define TR_NEXTSIDE	112	/* and side trace. */
+#define TR_SIZE		120
+#define SNAPMAP_SIZE	4
+
+#define TAGSTR		(~(int64_t)GCT_STR)
+#define TAGTAB		(~(int64_t)GCT_TAB)
+#define TAGNIL		(~(int64_t)0)
+#define TAGNUM		(~(int64_t)13)	/* Numbers have this tag, or less. */
+#define IS_NIL(v)	((v) == ~(slot)0)
+
+/* Whether a slot holds an object. */
+static inline bool is_object(slot v)
+{
+  return (uint64_t)(TAG(v) - TAGNUM) - 1 < (uint64_t)(TAGSTR - TAGNUM);
+}
+
 #ifdef MP_LAYOUT
 
 static inline uint8_t obj_gct(const void *o)
