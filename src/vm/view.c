@@ -185,6 +185,7 @@ static bool view_make(mp_view *v, const mp_vm *vm, mp_where *w)
   v->L = v->real = w->L;
   v->base = w->base;
   v->vbase = NULL;
+  if (TAG(fn) == TAGTHREAD) return true;  /* The VM makes an error's message. */
   if (!mp_frame_isfunc(fn)) return false;
   if (w->trace != NULL || w->lost) return view_trace(v, vm, w);
   pt = func_proto(PTR(fn));
