@@ -31,13 +31,10 @@ static inline void *mp_realloc(void *p, size_t n)
   return mp_mem_fails() ? NULL : realloc(p, n);
 }
 
-/* Sees to it that an array of *cap elements of that size has one with that
-** index; it doubles. False: no memory, and nothing has changed. */
+/* Grows an array of *cap elements of that size, by doubling, until the index
+** is valid. False: no memory, and nothing has changed. The array moves under
+** the lock (data/lock.h): another thread may read it when the process ends. */
 bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size);
-
-/* Arrays that another thread may read when the process ends move only inside
-** of this (mp_capture_mutex); NULL: there is no other thread. */
-extern void (*mp_mem_mutex)(bool lock);
 
 static inline void mp_free(void *p) { free(p); }
 

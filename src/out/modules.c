@@ -1,5 +1,5 @@
 /*
-** Where the private states find their modules: fixed when the core is loaded.
+** See out/modules.h.
 **
 ** The first directory is the one that holds the core's own modules. After it
 ** come those of the program's package.path, for what belongs to LuaJIT
@@ -8,11 +8,12 @@
 */
 #include "config.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "profile/ctx.h"
+#include "out/modules.h"
 
 #include "lauxlib.h"
 

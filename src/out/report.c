@@ -1,11 +1,5 @@
 /*
-** Option strings are read and reports are made in a private Lua state.
-**
-** It is opened when the profile starts and has loaded all the views by then,
-** so nothing that the program does can stop the report: another directory or
-** root, changed libraries, a full heap, a trace or a C call that is still
-** running when the process is told to end. And the profiled heap, whose size
-** and collections are measured, holds next to nothing of ours.
+** See out/report.h.
 **
 ** Nothing is done with that state but inside a protected call, and the
 ** functions that are called so are made when it is opened: the call itself
@@ -17,9 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "profile/ctx.h"
+#include "data/lock.h"
+#include "out/report.h"
+#include "profile/snapshot.h"
 
 #include "lauxlib.h"
 #include "luajit.h"
@@ -50,19 +45,9 @@ static const lua_CFunction functions[] = {
 enum { MAKE_PLAN = 1, DROP_PLAN, WRITE_REPORT, DRAW_REPORT, COLLECT };
 
 typedef struct opening {
-  mp_ctx *c;
+  mp_profile *p;
   const char *path;
 } opening;
-
-static char *jit_field(lua_State *R, const char *field)
-{
-  char *s = NULL;
-  lua_getglobal(R, "jit");
-  lua_getfield(R, -1, field);
-  if (lua_isstring(R, -1)) s = strdup(lua_tostring(R, -1));
-  lua_pop(R, 2);
-  return s;
-}
 
 static void set_package(lua_State *R, const char *field, const char *value)
 {
@@ -80,9 +65,7 @@ static int open_state(lua_State *R)
   luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   set_package(R, "path", o->path);
   set_package(R, "cpath", "");
-  o->c->luajit = jit_field(R, "version");
-  o->c->os = jit_field(R, "os");
-  o->c->arch = jit_field(R, "arch");
+  mp_origin_set_vm(&o->p->origin, R);
   lua_pushlightuserdata(R, &module_key);
   lua_getglobal(R, "require");
   lua_pushliteral(R, "jit.mp.plan");
@@ -105,31 +88,36 @@ static const char *error_message(lua_State *R)
 	 "not enough memory";
 }
 
-const char *mp_report_open(mp_ctx *c, const char *path, char *buf, size_t n)
+int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
+		   size_t n)
 {
-  opening o = { c, path };
+  opening o = { p, path };
   lua_State *R = luaL_newstate();
-  if (R == NULL) return "not enough memory";
-  c->report = R;
+  if (R == NULL) {
+    snprintf(buf, n, "not enough memory");
+    return ENOMEM;
+  }
+  r->profile = p;
+  r->R = R;
   if (lua_cpcall(R, open_state, &o) == 0) {
     lua_pushlightuserdata(R, &functions_key);
     lua_rawget(R, LUA_REGISTRYINDEX);
-    return NULL;
+    return 0;
   }
   snprintf(buf, n, "cannot load the reports: %s", error_message(R));
-  return buf;
+  return EIO;
 }
 
-void mp_report_close(mp_ctx *c)
+void mp_report_close(mp_report *r)
 {
-  if (c->report != NULL) lua_close(c->report);
-  c->report = NULL;
+  if (r->R != NULL) lua_close(r->R);
+  r->R = NULL;
 }
 
 /* Calls one of the functions. False: an error, and its message. */
-static bool call(mp_ctx *c, int function, void *argument, char *buf, size_t n)
+static bool call(mp_report *r, int function, void *argument, char *buf, size_t n)
 {
-  lua_State *R = c->report;
+  lua_State *R = r->R;
   bool ok;
   lua_rawgeti(R, 1, function);
   lua_pushlightuserdata(R, argument);
@@ -140,25 +128,25 @@ static bool call(mp_ctx *c, int function, void *argument, char *buf, size_t n)
 }
 
 /* Nobody else may use the state meanwhile: a finalizer, another thread. */
-static bool take(mp_ctx *c, char *buf, size_t n)
+static bool take(mp_report *r, char *buf, size_t n)
 {
-  if (c->reporting) {
+  if (r->making) {
     snprintf(buf, n, "another report is being made");
     return false;
   }
-  return c->reporting = true;
+  return r->making = true;
 }
 
-static void give_back(mp_ctx *c)
+static void give_back(mp_report *r)
 {
-  call(c, COLLECT, NULL, NULL, 0);
-  c->reporting = false;
+  call(r, COLLECT, NULL, NULL, 0);
+  r->making = false;
 }
 
 /* -- Plans --------------------------------------------------------------- */
 
 typedef struct planning {
-  mp_ctx *c;
+  mp_report *r;
   mp_plan *plan;
   lua_State *L;			/* Has the arguments on its stack. */
   char *buf;			/* For a message. */
@@ -210,7 +198,7 @@ static void open_outputs(lua_State *R, planning *p)
     const char *name;
     lua_rawgeti(R, -1, i);
     name = lua_tostring(R, -1);
-    p->err = mp_output_open(&plan->outs[plan->nouts++], name, p->c->cwd);
+    p->err = mp_output_open(&plan->outs[plan->nouts++], name, p->r->profile->origin.cwd);
     if (p->err != 0)
       snprintf(p->buf, p->n, "cannot open '%s' for the report: %s", name,
 	       mp_output_error(p->err));
@@ -246,13 +234,14 @@ static int make_plan(lua_State *R)
   return 0;
 }
 
-int mp_plan_make(mp_ctx *c, lua_State *L, mp_plan *plan, char *buf, size_t n)
+int mp_plan_make(mp_report *r, lua_State *L, mp_plan *plan, char *buf,
+		 size_t n)
 {
-  planning p = { c, plan, L, buf, n, 0 };
+  planning p = { r, plan, L, buf, n, 0 };
   memset(plan, 0, sizeof(*plan));
-  if (!take(c, buf, n)) return EBUSY;
-  if (!call(c, MAKE_PLAN, &p, buf, n) && p.err == 0) p.err = -1;
-  give_back(c);
+  if (!take(r, buf, n)) return EBUSY;
+  if (!call(r, MAKE_PLAN, &p, buf, n) && p.err == 0) p.err = MP_FAILED;
+  give_back(r);
   return p.err;
 }
 
@@ -263,10 +252,10 @@ static int drop_plan(lua_State *R)
   return 0;
 }
 
-void mp_plan_free(mp_ctx *c, mp_plan *plan)
+void mp_plan_free(mp_report *r, mp_plan *plan)
 {
   int i;
-  if (plan->outs != NULL) call(c, DROP_PLAN, plan, NULL, 0);
+  if (plan->outs != NULL) call(r, DROP_PLAN, plan, NULL, 0);
   for (i = 0; i < plan->nouts; i++) mp_output_close(&plan->outs[i]);
   free(plan->outs);
   memset(plan, 0, sizeof(*plan));
@@ -276,12 +265,13 @@ void mp_plan_free(mp_ctx *c, mp_plan *plan)
 
 /* One report, for the protected calls below. */
 typedef struct request {
-  mp_ctx *c;
+  mp_report *r;
   const mp_plan *plan;
   mp_output *out;		/* Where it goes: there, */
   mp_screen *screen;		/* or to the screen. */
   char *buf;			/* For a message. */
   size_t n;
+  double *leaked;		/* Raised to the bytes that leak. */
   bool locked;
   int err;
 } request;
@@ -293,16 +283,18 @@ static void push_snapshot(lua_State *R, request *rq)
     lua_pushnil(R);
     return;
   }
-  mp_capture_mutex(rq->locked = true);
-  mp_snapshot(R, rq->c);
-  mp_capture_mutex(rq->locked = false);
+  rq->locked = true;
+  mp_lock();
+  mp_snapshot(R, rq->r->profile);
+  mp_unlock();
+  rq->locked = false;
 }
 
 /* Pushes the text. NULL: there is none, and a message. */
 static const char *push_report(lua_State *R, request *rq, const char *name,
 			       int columns, size_t *len)
 {
-  mp_ctx *c = rq->c;
+  double leaked;
   lua_pushlightuserdata(R, &module_key);
   lua_rawget(R, LUA_REGISTRYINDEX);
   lua_getfield(R, -1, "report");
@@ -313,11 +305,10 @@ static const char *push_report(lua_State *R, request *rq, const char *name,
   if (columns > 0) lua_pushinteger(R, columns);
   else lua_pushnil(R);
   lua_call(R, 4, 3);
-  if (c->done && rq->plan->leak_limit > 0 &&
-      lua_tonumber(R, -1) >= rq->plan->leak_limit)
-    mp_end_fail();
+  leaked = lua_tonumber(R, -1);
+  if (leaked > *rq->leaked) *rq->leaked = leaked;
   if (lua_type(R, -3) == LUA_TSTRING) return lua_tolstring(R, -3, len);
-  rq->err = -1;
+  rq->err = MP_FAILED;
   snprintf(rq->buf, rq->n, "%s", lua_isstring(R, -2) ? lua_tostring(R, -2) :
 	   "the report is empty");
   return NULL;
@@ -349,49 +340,43 @@ static int draw_report(lua_State *R)
   return 0;
 }
 
-/* Calls one of these. Returns 0, or an errno value or -1, and a message. */
+/* Calls one of these. Returns what mp_report_write does. */
 static int make(request *rq, int function)
 {
   char msg[256];
-  bool ok = call(rq->c, function, rq, msg, sizeof(msg));
-  if (rq->locked) mp_capture_mutex(false);
+  bool ok = call(rq->r, function, rq, msg, sizeof(msg));
+  if (rq->locked) mp_unlock();
   if (ok) return rq->err;
   snprintf(rq->buf, rq->n, "cannot make the report: %s", msg);
-  return -1;
+  return MP_FAILED;
 }
 
-int mp_report(mp_ctx *c, const mp_plan *plan, char *buf, size_t n)
+int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
+		    char *buf, size_t n)
 {
   char msg[512];
   int i, err = 0;
-  if (!take(c, buf, n)) return EBUSY;
+  *leaked = 0;
+  if (!take(r, buf, n)) return EBUSY;
   for (i = 0; i < plan->nouts; i++) {
-    request rq = { c, plan, &plan->outs[i], NULL, msg, sizeof(msg), false, 0 };
+    request rq = { r, plan, &plan->outs[i], NULL, msg, sizeof(msg), leaked,
+		   false, 0 };
     int e = make(&rq, WRITE_REPORT);
     if (e == 0) continue;
     if (err != 0) fprintf(stderr, "luajit-mp: %s\n", msg);
     else snprintf(buf, n, "%s", msg);
     if (err == 0) err = e;
   }
-  give_back(c);
+  give_back(r);
   return err;
 }
 
-int mp_report_final(mp_ctx *c, char *buf, size_t n)
+void mp_report_draw(mp_report *r, const mp_plan *plan, mp_screen *s)
 {
-  if (c->done || c->pid != getpid()) return 0;
-  c->done = true;
-  c->wall1 = mp_timer_wall();
-  c->cpu1 = mp_timer_cpu();
-  mp_screen_close(&c->screen);
-  return mp_report(c, &c->plan, buf, n);
-}
-
-void mp_report_draw(mp_ctx *c, mp_screen *s)
-{
+  double leaked = 0;
   char buf[256];
-  request rq = { c, &c->plan, NULL, s, buf, sizeof(buf), false, 0 };
-  if (!take(c, buf, sizeof(buf))) return;
+  request rq = { r, plan, NULL, s, buf, sizeof(buf), &leaked, false, 0 };
+  if (!take(r, buf, sizeof(buf))) return;
   if (make(&rq, DRAW_REPORT) != 0) mp_screen_draw(s, buf, strlen(buf));
-  give_back(c);
+  give_back(r);
 }

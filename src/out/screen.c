@@ -1,9 +1,7 @@
 /*
-** The live view: the report at the top of the terminal, drawn anew every
-** second while the program goes on below it.
+** See out/screen.h.
 **
 ** The program's own output scrolls in the lower part of the screen only.
-** Everything is put back before the report, at whatever end.
 */
 #include "config.h"
 
@@ -15,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "profile/ctx.h"
+#include "out/screen.h"
 
 #define PERIOD	1.0		/* Seconds from one drawing to the next. */
 #define ROWS_MIN 8		/* A terminal must have that many lines. */
@@ -58,6 +56,12 @@ static bool get_size(mp_screen *s)
   s->rows = ws.ws_row;
   s->columns = ws.ws_col;
   return true;
+}
+
+void mp_screen_init(mp_screen *s)
+{
+  memset(s, 0, sizeof(*s));
+  s->fd = -1;
 }
 
 int mp_screen_open(mp_screen *s)
@@ -114,13 +118,10 @@ void mp_screen_close(mp_screen *s)
   s->divided = 0;
 }
 
-void mp_screen_tick(mp_ctx *c)
+bool mp_screen_due(mp_screen *s, double wall)
 {
-  mp_screen *s = &c->screen;
-  double wall;
-  if (s->fd < 0) return;
-  wall = mp_timer_wall() - c->wall0;
-  if (wall < s->due || !is_terminal(s) || !get_size(s)) return;
+  if (s->fd < 0 || wall < s->due || !is_terminal(s) || !get_size(s))
+    return false;
   s->due = wall + PERIOD;
-  mp_report_draw(c, s);
+  return true;
 }

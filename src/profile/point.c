@@ -1,16 +1,15 @@
 /*
-** Points of the course of the run (data/course.h): what time it is, and how
-** high the heap stands.
+** See profile/point.h.
 */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "profile/ctx.h"
+#include "data/clock.h"
+#include "profile/point.h"
 
 /* Bytes of this process in memory, as the kernel counts them; 0: unknown. No
 ** file is kept open: the program may close all of its own. */
@@ -28,30 +27,26 @@ static size_t resident(void)
   return strtoul(end, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-void mp_point_begin(mp_ctx *c)
+void mp_point_take(mp_profile *p, bool must)
 {
-  c->pid = getpid();
-  c->thread = pthread_self();
-  c->cpu0 = mp_timer_cpu();
-  c->wall0 = mp_timer_wall();
-  c->started_at = (double)time(NULL);
+  double wall = mp_clock_wall() - p->span.wall0;
+  mp_point pt;
+  int saved;
+  p->heap.now_ms = (uint32_t)(wall * 1000);
+  if (!must && (p->heap.frozen || !mp_course_due(&p->course, wall))) return;
+  saved = errno;
+  pt.wall = wall;
+  pt.cpu = mp_clock_cpu() - p->span.cpu0;
+  pt.allocated = mp_alloc_bytes(&p->heap);
+  pt.inuse = mp_alloc_inuse(&p->heap);
+  pt.cycles = p->heap.cycles;
+  pt.phase = p->heap.vm.proved ? mp_vm_phase(&p->heap.vm) : '?';
+  pt.rss = resident();
+  mp_course_add(&p->course, &pt, &p->counts);
+  errno = saved;
 }
 
-void mp_point_take(mp_ctx *c, bool must)
+void mp_point_tick(void *profile)
 {
-  double wall = mp_timer_wall() - c->wall0;
-  mp_point p;
-  int saved;
-  c->now = (uint32_t)(wall * 1000);
-  if (!must && (c->frozen || !mp_course_due(&c->course, wall))) return;
-  saved = errno;
-  p.wall = wall;
-  p.cpu = mp_timer_cpu() - c->cpu0;
-  p.allocated = mp_alloc_bytes(c);
-  p.inuse = mp_alloc_inuse(c);
-  p.cycles = c->cycles;
-  p.phase = c->vm.proved ? mp_vm_phase(&c->vm) : '?';
-  p.rss = resident();
-  mp_course_add(&c->course, &p, &c->counts);
-  errno = saved;
+  mp_point_take(profile, false);
 }

@@ -1,12 +1,13 @@
 /*
-** The profile as plain Lua tables: the only way from the core to the views.
-** The fields are documented in jit.mp(3).
+** See profile/snapshot.h.
 */
 #include "config.h"
 
+#include <limits.h>
 #include <string.h>
 
-#include "profile/ctx.h"
+#include "profile/snapshot.h"
+#include "vm/type.h"
 
 static void set_number(lua_State *L, const char *key, double n)
 {
@@ -28,79 +29,88 @@ static void set_bool(lua_State *L, const char *key, bool b)
 }
 
 /* CPU seconds that the samples stand for. */
-static double cpu_covered(mp_ctx *c)
+static double cpu_covered(mp_profile *p)
 {
-  double now = c->done ? c->cpu1 : mp_timer_cpu();
-  if (!mp_timer_lost(c, now)) return now - c->cpu0;
-  mp_ctx_note(c, "CPU time is that until the last sample: after it another "
-		 "profiler took the timer, or C code did not return");
-  return c->cpu_samples > 0 ? c->cpu_seen - c->cpu0 : 0;
+  double now = mp_span_cpu_clock(&p->span);
+  if (!mp_cpu_lost(&p->cpu, now)) return now - p->span.cpu0;
+  mp_notes_add(&p->notes, "CPU time ends at the last sample: afterwards another "
+	       "profiler took the timer, or C code never returned");
+  return p->cpu.samples > 0 ? p->cpu.seen - p->span.cpu0 : 0;
 }
 
-static void push_info(lua_State *L, mp_ctx *c)
+/* An array of so many strings, or up to a NULL. */
+static void set_list(lua_State *L, const char *key, const char *const *list,
+		     int max)
 {
   int i;
+  if (list == NULL) return;
   lua_newtable(L);
-  set_string(L, "script", c->script);
-  set_string(L, "luajit", c->luajit);
-  set_string(L, "os", c->os);
-  set_string(L, "arch", c->arch);
-  set_string(L, "options", c->options);
-  set_string(L, "cwd", c->cwd);
-  set_number(L, "pid", (double)c->pid);
-  set_number(L, "started", c->started_at);
-  set_number(L, "wall", (c->done ? c->wall1 : mp_timer_wall()) - c->wall0);
-  set_number(L, "cpu", cpu_covered(c));
-  set_string(L, "capture", c->vm.proved ? "exact" : "safepoint");
-  set_string(L, "capture_why", c->vm.why);
-  if (c->command != NULL) {
-    lua_newtable(L);
-    for (i = 0; c->command[i] != NULL; i++) {
-      lua_pushstring(L, c->command[i]);
-      lua_rawseti(L, -2, i + 1);
-    }
-    lua_setfield(L, -2, "command");
-  }
-  lua_newtable(L);
-  for (i = 0; i < MP_NOTES && c->notes[i] != NULL; i++) {
-    lua_pushstring(L, c->notes[i]);
+  for (i = 0; i < max && list[i] != NULL; i++) {
+    lua_pushstring(L, list[i]);
     lua_rawseti(L, -2, i + 1);
   }
-  lua_setfield(L, -2, "notes");
+  lua_setfield(L, -2, key);
 }
 
-static void push_cpu(lua_State *L, mp_ctx *c)
+static void push_info(lua_State *L, mp_profile *p)
+{
+  const mp_origin *o = &p->origin;
+  lua_newtable(L);
+  set_string(L, "script", o->script);
+  set_string(L, "luajit", o->luajit);
+  set_string(L, "os", o->os);
+  set_string(L, "arch", o->arch);
+  set_string(L, "options", o->options);
+  set_string(L, "cwd", o->cwd);
+  set_number(L, "pid", (double)p->span.pid);
+  set_number(L, "started", p->span.unix0);
+  set_number(L, "wall", mp_span_wall(&p->span));
+  set_number(L, "cpu", cpu_covered(p));
+  set_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
+  set_string(L, "capture_why", p->heap.vm.why);
+  set_list(L, "command", (const char *const *)o->command, INT_MAX);
+  set_list(L, "notes", p->notes.list, MP_NOTES);
+}
+
+static void push_cpu(lua_State *L, const mp_cpu *c)
 {
   lua_newtable(L);
-  set_bool(L, "enabled", c->timed);
-  set_number(L, "samples", (double)c->cpu_samples);
+  set_bool(L, "enabled", c->had_timer);
+  set_number(L, "samples", (double)c->samples);
   set_number(L, "interval", c->interval);
 }
 
-static void push_heap(lua_State *L, mp_ctx *c)
+/* Samples that are lost unless a safepoint comes. */
+static double count_waiting(const mp_samples *s)
 {
-  double inuse = (double)mp_alloc_inuse(c), waiting = 0;
-  double bytes = (double)mp_alloc_bytes(c);
+  double n = 0;
   uint32_t id;
-  for (id = c->waiting; id != 0; id = c->samples[id].next) waiting++;
+  for (id = s->waiting; id != 0; id = s->list[id].next) n++;
+  return n;
+}
+
+static void push_heap(lua_State *L, mp_alloc *h, uint64_t dropped)
+{
+  double inuse = (double)mp_alloc_inuse(h);
+  double bytes = (double)mp_alloc_bytes(h);
   lua_newtable(L);
   set_bool(L, "enabled", true);
-  set_number(L, "alloc_objects", (double)mp_alloc_count(c));
+  set_number(L, "alloc_objects", (double)mp_alloc_allocs(h));
   set_number(L, "alloc_bytes", bytes);
-  set_number(L, "free_objects", (double)c->frees);
-  set_number(L, "free_bytes", bytes - (inuse - (double)c->inuse0));
-  set_number(L, "realloc_objects", (double)c->reallocs);
-  set_number(L, "realloc_bytes", (double)c->realloc_bytes);
-  set_number(L, "realloc_freed", (double)c->realloc_freed);
-  set_number(L, "samples", (double)c->heap_samples);
-  set_number(L, "dropped", (double)c->dropped + waiting);
-  set_number(L, "period", c->exact ? 1 : c->period.mean);
-  set_bool(L, "adaptive", c->period.adaptive);
+  set_number(L, "free_objects", (double)h->frees);
+  set_number(L, "free_bytes", bytes - (inuse - (double)h->inuse_start));
+  set_number(L, "realloc_objects", (double)h->reallocs);
+  set_number(L, "realloc_bytes", (double)h->realloc_bytes);
+  set_number(L, "realloc_freed", (double)h->realloc_freed);
+  set_number(L, "samples", (double)h->taken);
+  set_number(L, "dropped", (double)dropped + count_waiting(&h->samples));
+  set_number(L, "period", h->exact ? 1 : h->period.mean);
+  set_bool(L, "adaptive", h->period.adaptive);
   set_number(L, "inuse", inuse);
-  set_number(L, "inuse_samples", (double)c->live.count);
-  set_number(L, "inuse_start", (double)c->inuse0);
-  set_number(L, "peak", (double)c->peak);
-  if (c->vm.proved) set_number(L, "gc_cycles", (double)c->cycles);
+  set_number(L, "inuse_samples", (double)h->live.count);
+  set_number(L, "inuse_start", (double)h->inuse_start);
+  set_number(L, "peak", (double)h->peak);
+  if (h->vm.proved) set_number(L, "gc_cycles", (double)h->cycles);
 }
 
 /* What there is when the snapshot begins. Made in the profiled VM, finalizers
@@ -256,19 +266,20 @@ typedef struct survivors {
 } survivors;
 
 /* What every row has in use, by age. Pushes the array's memory. */
-static survivors *count_survivors(lua_State *L, const mp_ctx *c,
+static survivors *count_survivors(lua_State *L, const mp_profile *p,
 				  uint32_t rows)
 {
   size_t size = ((size_t)rows + 1) * sizeof(survivors);
   survivors *s = memset(lua_newuserdata(L, size), 0, size);
-  double run = ((c->done ? c->wall1 : mp_timer_wall()) - c->wall0) * 1000;
+  const mp_samples *samples = &p->heap.samples;
+  double run = mp_span_wall(&p->span) * 1000;
   uint32_t i;
-  for (i = 1; i <= c->nsamples; i++) {
-    const mp_sample *o = &c->samples[i];
+  for (i = 1; i <= samples->count; i++) {
+    const mp_sample *o = &samples->list[i];
     int tenth = run > 0 ? (int)(o->birth / run * TENTHS) : 0;
     if (o->size == 0 || o->row == 0 || o->row > rows) continue;
     /* Nobody knows yet whether it is held: as good as just born. */
-    if (tenth >= TENTHS || !mp_leaks_judged(c, o)) tenth = TENTHS - 1;
+    if (tenth >= TENTHS || !mp_alloc_judged(&p->heap, o)) tenth = TENTHS - 1;
     s[o->row].objects[tenth] += o->objects;
     s[o->row].bytes[tenth] += o->objects * (double)o->size;
     s[o->row].births += o->objects * o->birth / 1000;
@@ -287,9 +298,10 @@ static void push_tenths(lua_State *L, const double *values, const char *field)
   lua_setfield(L, -2, field);
 }
 
-static void push_survivors(lua_State *L, const mp_ctx *c, uint32_t rows)
+static void push_survivors(lua_State *L, const mp_profile *p,
+			   uint32_t rows)
 {
-  survivors *s = count_survivors(L, c, rows);
+  survivors *s = count_survivors(L, p, rows);
   int n = 0;
   uint32_t i;
   lua_newtable(L);
@@ -305,40 +317,41 @@ static void push_survivors(lua_State *L, const mp_ctx *c, uint32_t rows)
   lua_remove(L, -2);
 }
 
-void mp_snapshot(lua_State *L, mp_ctx *c)
+void mp_snapshot(lua_State *L, mp_profile *p)
 {
   const extent to = {
-    c->capture.stacks.nframes, c->capture.stacks.nnodes, c->capture.zones.nnodes,
-    c->counts.nrows, c->course.npoints, c->course.nchanges, c->events.count
+    p->capture.stacks.nframes, p->capture.stacks.nnodes,
+    p->capture.zones.nnodes, p->counts.nrows, p->course.npoints,
+    p->course.nchanges, p->heap.events.count
   };
   lua_createtable(L, 0, 12);
   set_number(L, "version", 1);
-  push_info(L, c);
+  push_info(L, p);
   lua_setfield(L, -2, "info");
-  push_cpu(L, c);
+  push_cpu(L, &p->cpu);
   lua_setfield(L, -2, "cpu");
-  push_heap(L, c);
+  push_heap(L, &p->heap, p->heap.dropped + p->cpu.dropped);
   lua_setfield(L, -2, "heap");
-  push_frames(L, &c->capture.stacks, to.frames);
+  push_frames(L, &p->capture.stacks, to.frames);
   lua_setfield(L, -2, "frames");
-  push_stacks(L, &c->capture.stacks, to.stacks, "frame", false);
+  push_stacks(L, &p->capture.stacks, to.stacks, "frame", false);
   lua_setfield(L, -2, "stacks");
-  push_stacks(L, &c->capture.zones, to.zones, "name", true);
+  push_stacks(L, &p->capture.zones, to.zones, "name", true);
   lua_setfield(L, -2, "zones");
-  push_rows(L, &c->counts, to.rows, !c->direct && c->vm.proved);
+  push_rows(L, &p->counts, to.rows, !p->heap.rows_only && p->heap.vm.proved);
   lua_setfield(L, -2, "rows");
-  push_course(L, &c->course, to.points);
+  push_course(L, &p->course, to.points);
   lua_setfield(L, -2, "course");
-  push_timeline(L, &c->course, &to);
+  push_timeline(L, &p->course, &to);
   lua_setfield(L, -2, "timeline");
-  if (c->wants_events) {
-    push_events(L, &c->events, &to);
+  if (p->heap.wants_events) {
+    push_events(L, &p->heap.events, &to);
     lua_setfield(L, -2, "events");
   }
-  if (c->wants_leaks) {
-    push_survivors(L, c, to.rows);
+  if (p->heap.wants_leaks) {
+    push_survivors(L, p, to.rows);
     lua_setfield(L, -2, "survivors");
-    lua_pushboolean(L, c->collected);
+    lua_pushboolean(L, p->heap.collected);
     lua_setfield(L, -2, "collected");
   }
 }

@@ -12,33 +12,15 @@
 */
 #include "config.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/mem.h"
+#include "data/lock.h"
 #include "sample/capture.h"
 #include "sample/dump.h"
 #include "sample/name.h"
 #include "sample/zone.h"
 #include "vm/type.h"
-
-/* -- The lock ------------------------------------------------------------ */
-
-/* Recursive: when LuaJIT's profiler is started or stopped under it all traces
-** are flushed, of which the program may have itself be told. */
-static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-
-void mp_capture_mutex(bool lock)
-{
-  if (lock) pthread_mutex_lock(&mutex);
-  else pthread_mutex_unlock(&mutex);
-}
-
-void mp_capture_forked(void)
-{
-  mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-}
 
 /* -- Beginning and end --------------------------------------------------- */
 
@@ -46,7 +28,6 @@ bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots)
 {
   memset(c, 0, sizeof(*c));
-  mp_mem_mutex = mp_capture_mutex;
   c->vm = vm;
   c->counts = counts;
   mp_stacks_init(&c->stacks);

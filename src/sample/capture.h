@@ -1,10 +1,10 @@
 /*
 ** One capture for both samplers: what a thread is doing, as a row of counts.
 **
-** A mp_capture is embedded in the context of a profile and belongs to its
+** A mp_capture is embedded in a profile and belongs to its
 ** VM's thread: captures are made there, inside the allocator or at a
 ** safepoint. Another thread reads stacks and zones when the process ends,
-** under mp_capture_mutex. What they are made of comes from malloc; where that
+** under the lock (data/lock.h). What they are made of comes from malloc; where that
 ** fails a capture has row 0 and nothing else changes.
 */
 #ifndef MP_CAPTURE_H
@@ -73,9 +73,5 @@ static inline void mp_capture_collected(mp_capture *c)
 
 /* Prototypes or traces were freed: forget what was keyed by them. */
 void mp_capture_forget(mp_capture *c);
-
-/* Held while what another thread reads when the process ends is moved. */
-void mp_capture_mutex(bool lock);
-void mp_capture_forked(void);	/* In the child of a fork: nobody has it. */
 
 #endif

@@ -1,12 +1,5 @@
 /*
-** The CPU sampler: the VM's own profiling timer (luaJIT_profile_start).
-**
-** The timer counts CPU time of the process. Its signal asks the VM for a
-** safepoint, where the callback captures the stack. The line mode ("l") is
-** always on: with it, compiled code has a safepoint at each line.
-**
-** There is one such timer in a process. A second VM that is profiled gets its
-** heap samples all the same, and the timer once the first VM leaves it.
+** See sample/cpu.h.
 */
 #include "config.h"
 
@@ -14,55 +7,46 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/time.h>
-#include <time.h>
 
-#include "profile/ctx.h"
+#include "data/clock.h"
+#include "data/lock.h"
+#include "sample/cpu.h"
 
-#include "luajit.h"
+/* -- Samples ------------------------------------------------------------- */
 
-static double seconds(clockid_t clock)
+void mp_cpu_count(mp_cpu *c, lua_State *L, int signals, int state)
 {
-  struct timespec t;
-  clock_gettime(clock, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+  int samples = signals - c->asked;
+  uint32_t row;
+  c->asked = 0;
+  if (samples <= 0) return;
+  row = mp_capture_row(c->capture, L, state);
+  c->seen = mp_clock_cpu();
+  c->samples += (uint64_t)samples;
+  if (row != 0) c->capture->counts->rows[row].cpu += samples;
+  else c->dropped += (uint64_t)samples;
 }
 
-double mp_timer_cpu(void) { return seconds(CLOCK_PROCESS_CPUTIME_ID); }
-
-double mp_timer_wall(void) { return seconds(CLOCK_MONOTONIC); }
-
-static void on_safepoint(void *data, lua_State *L, int samples, int vmstate)
+void mp_cpu_ask(mp_cpu *c)
 {
-  mp_ctx *c = data;
-  if (c->done) return;
-  c->thread = pthread_self();
-  samples -= c->raised;
-  c->raised = 0;
-  if (samples > 0) {
-    uint32_t row = mp_capture_row(&c->capture, L, vmstate);
-    c->cpu_seen = mp_timer_cpu();
-    c->cpu_samples += (uint64_t)samples;
-    if (row != 0) c->counts.rows[row].cpu += samples;
-    else c->dropped += (uint64_t)samples;
-  }
-  mp_alloc_safepoint(c, L, vmstate);
-  mp_point_take(c, false);
-  mp_screen_tick(c);
-  if (mp_end_signalled()) mp_end_by_signal(true);
-  mp_end_take_signals();
+  c->asked++;
+  raise(SIGPROF);
 }
 
 #define GAP_MIN	0.25		/* Seconds of CPU time without a sample, */
 #define GAP_TICKS 25		/* or intervals: then the timer was lost. */
 
-bool mp_timer_lost(const mp_ctx *c, double now)
+bool mp_cpu_lost(const mp_cpu *c, double now)
 {
-  double since = c->cpu_samples > 0 ? c->cpu_seen : c->cpu0;
-  return c->timed && now - since > GAP_MIN &&
+  double since = c->samples > 0 ? c->seen : c->begun;
+  return c->had_timer && now - since > GAP_MIN &&
 	 now - since > c->interval * 0.001 * GAP_TICKS;
 }
 
-static mp_ctx *owner;		/* Who has the timer. */
+/* -- The timer ----------------------------------------------------------- */
+
+static mp_cpu *owner;		/* Who has the timer, */
+static mp_cpu *heirs;		/* and who would take it. Under the lock. */
 
 /* Whether somebody else runs the interval timer or listens to its signal. */
 static bool timer_taken(void)
@@ -77,59 +61,72 @@ static bool timer_taken(void)
 	 sa.sa_handler != SIG_IGN;
 }
 
-static void timer_begin(mp_ctx *c, lua_State *L, const char *lines)
+static void timer_begin(mp_cpu *c, lua_State *L, const char *lines)
 {
   char mode[32];
   snprintf(mode, sizeof(mode), "%si%d", lines, c->interval);
-  /* When the timer is stopped, LuaJIT puts back what was there before; a
+  /* LuaJIT puts back what was there before when the timer is stopped; a
   ** signal that is still on its way would kill the process then. */
   signal(SIGPROF, SIG_IGN);
-  luaJIT_profile_start(L, mode, on_safepoint, c);
-  c->timer = c->timed = true;
+  luaJIT_profile_start(L, mode, c->at_safepoint, c->data);
+  c->has_timer = c->had_timer = true;
   owner = c;
 }
 
-int mp_timer_start(mp_ctx *c, lua_State *L)
+static void leave_heirs(mp_cpu *c)
+{
+  mp_cpu **p;
+  for (p = &heirs; *p != NULL; p = &(*p)->next)
+    if (*p == c) {
+      *p = c->next;
+      break;
+    }
+}
+
+int mp_cpu_start(mp_cpu *c, lua_State *L)
 {
   int err = 0;
-  mp_capture_mutex(true);
+  c->begun = mp_clock_cpu();
+  mp_lock();
   if (owner != NULL) {
     /* Only sets the line mode of this VM. */
-    luaJIT_profile_start(L, "l", on_safepoint, c);
-    mp_ctx_note(c, "no CPU samples while another Lua state of this process "
-		   "has the profiling timer: there is one in a process");
+    luaJIT_profile_start(L, "l", c->at_safepoint, c->data);
+    c->next = heirs;
+    heirs = c;
   } else if (timer_taken()) {
     err = EBUSY;
   } else {
     timer_begin(c, L, "l");
   }
-  mp_capture_mutex(false);
+  mp_unlock();
   return err;
 }
 
-void mp_timer_stop(mp_ctx *c, lua_State *L)
+void mp_cpu_stop(mp_cpu *c, lua_State *L)
 {
-  mp_ctx *heir;
-  if (!c->timer) return;
-  mp_capture_mutex(true);
-  luaJIT_profile_stop(L);
-  c->timer = false;
-  owner = NULL;
-  for (heir = mp_end_list(); heir != NULL; heir = heir->next)
-    if (heir != c && heir->started && !heir->done && heir->pid == c->pid) {
-      /* Its line mode is on already; another one would flush its traces,
-      ** and its thread may be running them. */
-      timer_begin(heir, heir->anchor, "");
-      break;
+  mp_lock();
+  if (c->has_timer) {
+    luaJIT_profile_stop(L);
+    c->has_timer = false;
+    owner = heirs;
+    /* The heir's line mode is on already; setting it again would flush its
+    ** traces, and its thread may be running them. */
+    if (owner != NULL) {
+      heirs = owner->next;
+      timer_begin(owner, owner->capture->anchor, "");
     }
-  mp_capture_mutex(false);
+  } else {
+    leave_heirs(c);
+  }
+  mp_unlock();
 }
 
-/* Interval timers do not survive a fork. */
-void mp_timer_forked(mp_ctx *c)
+void mp_cpu_restart(mp_cpu *c)
 {
   struct itimerval tm;
-  if (!c->timer) return;
+  c->samples = 0;
+  c->begun = mp_clock_cpu();
+  if (!c->has_timer) return;
   tm.it_interval.tv_sec = tm.it_value.tv_sec = c->interval / 1000;
   tm.it_interval.tv_usec = tm.it_value.tv_usec = c->interval % 1000 * 1000;
   setitimer(ITIMER_PROF, &tm, NULL);

@@ -1,0 +1,22 @@
+/*
+** The one lock of the process.
+**
+** Whatever several profiles or several threads share is looked at and changed
+** under it: the list of profiles, who has LuaJIT's profiler, LuaJIT's dump
+** buffer, and the arrays of a profile while they move, since the thread that
+** ends the process reads the profiles of the others.
+**
+** The lock is recursive: starting or stopping LuaJIT's profiler flushes all
+** traces, and the program may have attached a handler to that event which
+** calls the profiler. Never taken by a signal handler that returns.
+*/
+#ifndef MP_LOCK_H
+#define MP_LOCK_H
+
+void mp_lock(void);
+void mp_unlock(void);
+
+/* In the child of a fork, which has one thread: nobody has the lock. */
+void mp_lock_renew(void);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+** Records of the sampled objects that are alive, by number.
+**
+** Numbers count from 1; the record of a freed object is used again. A record
+** whose stack is not known yet is linked into the list of those that wait for
+** a safepoint.
+*/
+#ifndef MP_SAMPLES_H
+#define MP_SAMPLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct mp_sample {
+  double objects;		/* How many objects it stands for. */
+  size_t size;			/* Bytes of the object; 0: free record. */
+  uint32_t row;			/* Row that it counts in; 0: not known yet. */
+  uint32_t next;		/* Next free record, or next one waiting. */
+  uint32_t birth;		/* Milliseconds since the start. */
+  uint32_t cycle:31;		/* Collections begun before. */
+  uint32_t freed:1;		/* Freed while it waited for its stack. */
+} mp_sample;
+
+/* `row` of a sample for whose row there was no memory. */
+#define MP_ROW_LOST UINT32_MAX
+
+typedef struct mp_samples {
+  mp_sample *list;		/* [0] is unused. Moves. */
+  uint32_t count;		/* Records ever used. */
+  uint32_t cap;			/* Records allocated. */
+  uint32_t unused;		/* First free record, or 0. */
+  uint32_t waiting;		/* First one that waits, or 0. */
+} mp_samples;
+
+/* Number of a record that the caller fills in; 0: no memory. */
+uint32_t mp_samples_new(mp_samples *s);
+
+/* The record may be used again. */
+void mp_samples_release(mp_samples *s, uint32_t id);
+
+/* Gives all memory back. */
+void mp_samples_free(mp_samples *s);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+** What functions of jit.mp.core take and return.
+*/
+#ifndef MP_ARGUMENTS_H
+#define MP_ARGUMENTS_H
+
+#include "lua.h"
+
+/* What a function returns that failed: nil, the message, the error. Wrong
+** arguments (MP_WRONG) are the caller's error, and raised. */
+int mp_fail(lua_State *L, const char *msg, int err);
+
+/* Checks the arguments of L: an option string, which is "f" by default, and
+** names of outputs or nils. Raises an error. */
+void mp_check_arguments(lua_State *L);
+
+#endif

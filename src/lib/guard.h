@@ -1,0 +1,33 @@
+/*
+** The guard of a VM: a userdata in its registry that holds the run of the
+** profiler, outlives everything in the VM, and ends the run when the VM is
+** closed, while the allocator can still be put back.
+*/
+#ifndef MP_GUARD_H
+#define MP_GUARD_H
+
+#include <stddef.h>
+
+#include "run/ctx.h"
+
+#include "lua.h"
+
+/* The run of the VM, which may have ended or be another process's; NULL: there
+** is none. */
+mp_ctx *mp_guard_get(lua_State *L);
+
+/* Makes the guard, of no run yet. Raises Lua errors: out of memory. The
+** pointer is valid until the VM is closed. */
+mp_ctx **mp_guard_make(lua_State *L);
+
+/* Makes the anchor of the run, with jit.zone's table. Raises Lua errors. */
+void mp_guard_anchor(lua_State *L, mp_ctx *c);
+
+/* Ends the run and frees it. 0, or what the final report returns, with a
+** message in buf. */
+int mp_guard_end(lua_State *L, mp_ctx *c, char *buf, size_t n);
+
+/* Takes the run out of the guard. */
+void mp_guard_clear(lua_State *L);
+
+#endif

@@ -1,0 +1,175 @@
+/*
+** See lib/start.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/arguments.h"
+#include "lib/guard.h"
+#include "lib/start.h"
+#include "profile/point.h"
+#include "run/exit.h"
+#include "run/final.h"
+#include "run/fork.h"
+#include "run/safepoint.h"
+#include "run/signal.h"
+#include "sample/dump.h"
+#include "sample/hook.h"
+#include "vm/prove.h"
+
+/* Why a start failed. */
+typedef struct problem {
+  int err;			/* What mp_fail takes; 0: it did not. */
+  char msg[512];
+} problem;
+
+static bool fails(problem *p, int err, const char *msg)
+{
+  p->err = err;
+  snprintf(p->msg, sizeof(p->msg), "%s", msg);
+  return false;
+}
+
+static void set_plan(mp_ctx *c)
+{
+  const mp_plan *plan = &c->plan;
+  mp_profile *p = &c->profile;
+  p->heap.exact = plan->period == 1;
+  p->heap.wants_events = plan->events;
+  p->heap.wants_leaks = plan->leaks;
+  mp_period_init(&p->heap.period, plan->period, (uint64_t)time(NULL) *
+		 2654435761u ^ (uint64_t)getpid() << 32 ^
+		 (uint64_t)(uintptr_t)c);
+  p->cpu.at_safepoint = mp_safepoint;
+  p->cpu.data = c;
+  p->cpu.interval = plan->interval;
+}
+
+/* Has the option string read, which is all that the rest needs to know. */
+static bool make_plan(mp_ctx *c, lua_State *L, problem *p)
+{
+  mp_origin *o = &c->profile.origin;
+  const char *path = lua_tostring(L, lua_upvalueindex(1));
+  mp_origin_set(o, L);
+  o->options = strdup(lua_tostring(L, 1));
+  if (o->options == NULL || o->cwd == NULL)
+    return fails(p, ENOMEM, "not enough memory");
+  p->err = mp_report_open(&c->report, &c->profile, path, p->msg,
+			  sizeof(p->msg));
+  if (p->err == 0)
+    p->err = mp_plan_make(&c->report, L, &c->plan, p->msg, sizeof(p->msg));
+  if (p->err != 0) return false;
+  set_plan(c);
+  return true;
+}
+
+static bool open_screen(mp_ctx *c, problem *p)
+{
+  int err = c->plan.live ? mp_screen_open(&c->screen) : 0;
+  return err == 0 || fails(p, err, "the live view needs a terminal, and there "
+			   "is none: leave out option T");
+}
+
+/* A finalizer that ran meanwhile may have started a profile. */
+static bool none_within(lua_State *L, problem *p)
+{
+  return mp_guard_get(L) == NULL ||
+	 fails(p, EALREADY, "the profiler is already running");
+}
+
+static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
+{
+  mp_cpu *cpu = &c->profile.cpu;
+  int err = mp_cpu_start(cpu, L);
+  if (err != 0)
+    return fails(p, err, "the profiling timer is in use by another profiler "
+		 "(jit.p or jit.profile, or a C library's): stop it first");
+  if (!c->profile.heap.vm.proved && lua_cpcall(L, mp_dump_prepare, NULL) != 0)
+    lua_pop(L, 1);  /* It grows later, then. */
+  if (!cpu->has_timer)
+    mp_notes_add(&c->profile.notes,
+		 "no CPU samples while another Lua state of this process "
+		 "has the profiling timer: there is one in a process");
+  return true;
+}
+
+/* Everything that may fail. */
+static bool prepare(mp_ctx *c, lua_State *L, problem *p)
+{
+  if (!mp_profile_open(&c->profile))
+    return fails(p, ENOMEM, "not enough memory");
+  if (!open_screen(c, p) || !none_within(L, p)) return false;
+  mp_guard_anchor(L, c);
+  return none_within(L, p) && start_timer(c, L, p);
+}
+
+static void install_once(void)
+{
+  mp_exit_install();
+  mp_final_install();
+  mp_fork_install();
+}
+
+static void begin(mp_ctx *c, lua_State *L)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, install_once);
+  c->thread = pthread_self();
+  mp_span_begin(&c->profile.span);
+  if (mp_ctx_list() == NULL) mp_signal_take();
+  mp_ctx_enlist(c);
+  mp_hook_install(&c->profile.heap, L);
+  mp_point_take(&c->profile, true);
+}
+
+/* Writes the list of the options in place of a profile. */
+static bool show_help(mp_ctx *c, problem *p)
+{
+  double leaked;
+  p->err = mp_report_write(&c->report, &c->plan, &leaked, p->msg,
+			   sizeof(p->msg));
+  mp_ctx_free(c);
+  return p->err == 0;
+}
+
+/* Makes the run of that guard and starts it, or shows the help. */
+static bool start(lua_State *L, mp_ctx **guard, problem *p)
+{
+  mp_ctx *c = mp_ctx_new();
+  if (c == NULL) return fails(p, ENOMEM, "not enough memory");
+  mp_vm_prove(&c->profile.heap.vm, L, mp_start);
+  if (!make_plan(c, L, p)) {
+    mp_ctx_free(c);
+    return false;
+  }
+  if (c->plan.help) return show_help(c, p);
+  if (!prepare(c, L, p)) {
+    mp_ctx_free(c);
+    return false;
+  }
+  *guard = c;
+  begin(c, L);
+  return true;
+}
+
+int mp_start(lua_State *L)
+{
+  mp_ctx *c, **guard;
+  problem p;
+  mp_check_arguments(L);
+  if ((c = mp_guard_get(L)) != NULL) {
+    if (c->profile.span.pid == getpid())
+      return mp_fail(L, "the profiler is already running", EALREADY);
+    mp_guard_end(L, c, p.msg, sizeof(p.msg));  /* It is the parent's. */
+  }
+  guard = mp_guard_make(L);
+  if (!start(L, guard, &p)) return mp_fail(L, p.msg, p.err);
+  lua_pushboolean(L, *guard != NULL);
+  return 1;
+}

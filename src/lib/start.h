@@ -1,0 +1,12 @@
+/*
+** start([options [, out...]]): the function of jit.mp.core.
+*/
+#ifndef MP_START_H
+#define MP_START_H
+
+#include "lua.h"
+
+/* Its upvalue is the package.path of the private state (out/modules.h). */
+int mp_start(lua_State *L);
+
+#endif

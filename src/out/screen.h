@@ -1,0 +1,34 @@
+/*
+** The terminal of the live view: its upper part is drawn anew every second
+** while the program goes on below it.
+*/
+#ifndef MP_SCREEN_H
+#define MP_SCREEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct mp_screen {
+  int fd;			/* Or -1. */
+  int rows, columns;
+  int divided;			/* Rows it had when it was divided, or 0. */
+  double due;			/* When it is to be drawn: seconds. */
+} mp_screen;
+
+/* A screen that is not open. */
+void mp_screen_init(mp_screen *s);
+
+/* 0, or an errno value: there is no terminal. */
+int mp_screen_open(mp_screen *s);
+
+/* Whether it is to be drawn: `wall` seconds after the start. Looks at the size
+** of the terminal. */
+bool mp_screen_due(mp_screen *s, double wall);
+
+/* Draws as many lines of the text as there is room for. */
+void mp_screen_draw(mp_screen *s, const char *text, size_t len);
+
+/* Puts everything back. */
+void mp_screen_close(mp_screen *s);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+** See profile/profile.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "profile/profile.h"
+
+void mp_profile_init(mp_profile *p)
+{
+  memset(p, 0, sizeof(*p));
+  mp_counts_init(&p->counts);
+  mp_course_init(&p->course);
+  mp_events_init(&p->heap.events);
+  p->heap.capture = &p->capture;
+  p->heap.cpu = &p->cpu;
+  p->cpu.capture = &p->capture;
+}
+
+#define CACHE_SAMPLING	(1u << 12)	/* Rows cached by key of a stack. */
+#define CACHE_EXACT	(1u << 16)
+
+bool mp_profile_open(mp_profile *p)
+{
+  return mp_live_init(&p->heap.live, p->heap.exact) &&
+	 mp_capture_init(&p->capture, &p->heap.vm, &p->counts,
+			 p->heap.exact ? CACHE_EXACT : CACHE_SAMPLING);
+}
+
+void mp_profile_close(mp_profile *p)
+{
+  mp_alloc_close(&p->heap);
+  mp_capture_free(&p->capture);
+  mp_counts_free(&p->counts);
+  mp_course_free(&p->course);
+  mp_origin_free(&p->origin);
+}
+
+void mp_profile_restart(mp_profile *p)
+{
+  mp_counts_restart(&p->counts);
+  mp_course_free(&p->course);
+  mp_alloc_restart(&p->heap);
+  mp_span_begin(&p->span);
+  mp_cpu_restart(&p->cpu);
+}

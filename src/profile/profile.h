@@ -1,0 +1,48 @@
+/*
+** One profile: both samplers of a VM and what they have counted.
+**
+** Everything lives in malloc's memory, never in the profiled Lua heap. Only
+** the thread that runs the VM changes it. The thread that ends the process
+** may read it, under the lock.
+*/
+#ifndef MP_PROFILE_H
+#define MP_PROFILE_H
+
+#include <stdbool.h>
+
+#include "data/counts.h"
+#include "data/course.h"
+#include "profile/notes.h"
+#include "profile/origin.h"
+#include "profile/span.h"
+#include "sample/capture.h"
+#include "sample/cpu.h"
+#include "sample/alloc.h"
+
+typedef struct mp_profile {
+  mp_alloc heap;			/* First: it is aligned for the hook. */
+  mp_cpu cpu;
+  mp_capture capture;
+  mp_counts counts;		/* Rows of both samplers. */
+  mp_course course;		/* How the heap went. */
+  mp_span span;
+  mp_origin origin;
+  mp_notes notes;
+  bool busy;			/* Works in the VM: finalizers may call us. */
+} mp_profile;
+
+/* Makes an empty profile; takes no memory yet. p is MP_ALLOC_ALIGNed, and its
+** fields that say what is wanted may be set from then on. */
+void mp_profile_init(mp_profile *p);
+
+/* Takes the memory that both samplers need before they start; the VM has been
+** proved. False: there is none. */
+bool mp_profile_open(mp_profile *p);
+
+/* Gives all memory back. Both samplers have stopped. */
+void mp_profile_close(mp_profile *p);
+
+/* In the child of a fork: what was counted before it is the parent's. */
+void mp_profile_restart(mp_profile *p);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+** See run/ctx.h.
+*/
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/lock.h"
+#include "profile/point.h"
+#include "run/ctx.h"
+
+mp_ctx *mp_ctx_new(void)
+{
+  size_t size = (sizeof(mp_ctx) + MP_ALLOC_ALIGN - 1) & ~(MP_ALLOC_ALIGN - 1);
+  mp_ctx *c = aligned_alloc(MP_ALLOC_ALIGN, size);
+  if (c == NULL) return NULL;
+  memset(c, 0, sizeof(*c));
+  mp_profile_init(&c->profile);
+  c->profile.heap.tick = mp_point_tick;
+  c->profile.heap.tick_data = &c->profile;
+  mp_screen_init(&c->screen);
+  return c;
+}
+
+void mp_ctx_free(mp_ctx *c)
+{
+  mp_plan_free(&c->report, &c->plan);
+  mp_report_close(&c->report);
+  mp_screen_close(&c->screen);
+  mp_profile_close(&c->profile);
+  free(c);
+}
+
+/* -- The list ------------------------------------------------------------ */
+
+static mp_ctx *first;
+
+mp_ctx *mp_ctx_list(void) { return first; }
+
+void mp_ctx_enlist(mp_ctx *c)
+{
+  mp_lock();
+  c->next = first;
+  first = c;
+  mp_unlock();
+}
+
+void mp_ctx_delist(mp_ctx *c)
+{
+  mp_ctx **p;
+  mp_lock();
+  for (p = &first; *p != NULL; p = &(*p)->next)
+    if (*p == c) {
+      *p = c->next;
+      break;
+    }
+  mp_unlock();
+}

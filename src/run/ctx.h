@@ -1,0 +1,41 @@
+/*
+** A run of the profiler: one for each Lua VM that is profiled.
+**
+** It is made by start, found again through the registry of its VM, and listed
+** for the process, so that its report is written whichever way the program
+** ends. The list is walked and changed under the lock (data/lock.h).
+*/
+#ifndef MP_CTX_H
+#define MP_CTX_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "out/report.h"
+#include "out/screen.h"
+#include "profile/profile.h"
+
+typedef struct mp_ctx {
+  mp_profile profile;		/* First: it is aligned. */
+  mp_report report;
+  mp_plan plan;			/* What was asked for at the start. */
+  mp_screen screen;		/* The live view. */
+  pthread_t thread;		/* Where the VM was seen to run last. */
+  bool done;			/* The final report was made or given up. */
+  struct mp_ctx *next;		/* Next one of the process. */
+} mp_ctx;
+
+/* An empty one, or NULL: no memory. */
+mp_ctx *mp_ctx_new(void);
+
+/* Gives it back with all that it holds. Both samplers have stopped, and it is
+** in no list. */
+void mp_ctx_free(mp_ctx *c);
+
+void mp_ctx_enlist(mp_ctx *c);
+void mp_ctx_delist(mp_ctx *c);
+
+/* The first one of the process, or NULL. */
+mp_ctx *mp_ctx_list(void);
+
+#endif

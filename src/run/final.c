@@ -1,0 +1,43 @@
+/*
+** See run/final.h.
+*/
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "profile/leaks.h"
+#include "run/exit.h"
+#include "run/final.h"
+
+int mp_final_report(mp_ctx *c, char *buf, size_t n)
+{
+  double leaked;
+  int err;
+  if (c->done || c->profile.span.pid != getpid()) return 0;
+  c->done = true;
+  mp_span_end(&c->profile.span);
+  mp_screen_close(&c->screen);
+  err = mp_report_write(&c->report, &c->plan, &leaked, buf, n);
+  if (c->plan.leak_limit > 0 && leaked >= c->plan.leak_limit) mp_exit_leaky();
+  return err;
+}
+
+void mp_final_report_all(bool safepoint)
+{
+  char msg[512];
+  mp_ctx *c;
+  for (c = mp_ctx_list(); c != NULL; c = c->next) {
+    /* The VM of another thread may be running. */
+    if (safepoint && !c->done && c->profile.span.pid == getpid() &&
+	pthread_equal(c->thread, pthread_self()))
+      mp_leaks_collect(&c->profile, c->profile.capture.anchor);
+    if (mp_final_report(c, msg, sizeof(msg)) != 0)
+      fprintf(stderr, "luajit-mp: %s\n", msg);
+  }
+}
+
+static void at_exit(void) { mp_final_report_all(true); }
+
+void mp_final_install(void) { atexit(at_exit); }

@@ -1,0 +1,23 @@
+/*
+** The final reports: made once, whichever way the program ends.
+*/
+#ifndef MP_FINAL_H
+#define MP_FINAL_H
+
+#include <stddef.h>
+
+#include "run/ctx.h"
+
+/* Makes the final reports of a run, if they are still to be made and it belongs
+** to this process. Returns what mp_report_write does. */
+int mp_final_report(mp_ctx *c, char *buf, size_t n);
+
+/* The same for all runs of the process; all messages go to standard error.
+** safepoint: the thread that calls may work in its VM. */
+void mp_final_report_all(bool safepoint);
+
+/* Has that be done when the process exits. To be called once, after
+** mp_exit_install: what is registered last runs first. */
+void mp_final_install(void);
+
+#endif

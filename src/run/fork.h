@@ -1,0 +1,11 @@
+/*
+** Forks: a child goes on with a profile of its own, from the fork on, if the
+** names of all its outputs say so (%p); else it has none.
+*/
+#ifndef MP_FORK_H
+#define MP_FORK_H
+
+/* To be called once. */
+void mp_fork_install(void);
+
+#endif

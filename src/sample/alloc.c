@@ -1,0 +1,85 @@
+/*
+** See sample/alloc.h.
+*/
+#include "config.h"
+
+#include "sample/alloc.h"
+
+#define FAR	((int64_t)1 << 60)	/* No sample until there. */
+
+void mp_alloc_draw_distance(mp_alloc *h)
+{
+  uint64_t here = mp_alloc_bytes(h);
+  h->now.countdown = mp_period_next(&h->period, here);
+  h->held = 0;
+  h->drawn = here + (uint64_t)h->now.countdown;
+}
+
+uint64_t mp_alloc_bytes(const mp_alloc *h)
+{
+  int64_t left = h->frozen ? h->saved.countdown : h->now.countdown + h->held;
+  return (uint64_t)((int64_t)h->drawn - left);
+}
+
+uint64_t mp_alloc_allocs(const mp_alloc *h)
+{
+  return h->frozen ? h->saved.allocs : h->now.allocs;
+}
+
+size_t mp_alloc_inuse(mp_alloc *h)
+{
+  lua_State *L = h->capture->anchor;
+  size_t n;
+  if (h->frozen) return h->saved_inuse;
+  n = (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
+      (size_t)lua_gc(L, LUA_GCCOUNTB, 0);
+  if (n > h->peak) mp_alloc_peaks(h, n);
+  return n;
+}
+
+void mp_alloc_freeze(mp_alloc *h)
+{
+  mp_alloc_unhold(h);
+  h->saved = h->now;
+  h->saved_inuse = mp_alloc_inuse(h);
+  h->frozen = true;
+  h->now.countdown = FAR;
+}
+
+void mp_alloc_thaw(mp_alloc *h)
+{
+  /* What was allocated counts as if it had always been there; what was freed
+  ** was counted. */
+  h->inuse_start += (uint64_t)(FAR - h->now.countdown);
+  h->now = h->saved;
+  h->frozen = false;
+  mp_alloc_inuse(h);
+  mp_alloc_hold(h);
+}
+
+void mp_alloc_restart(mp_alloc *h)
+{
+  h->drawn = (uint64_t)(h->now.countdown + h->held);
+  h->now.allocs = h->frees = h->cycles = h->taken = 0;
+  h->reallocs = h->realloc_bytes = h->realloc_freed = 0;
+  mp_events_free(&h->events);
+  h->asked.counted = false;
+  h->peak = 0;
+  h->inuse_start = mp_alloc_inuse(h);
+}
+
+bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)
+{
+  uint64_t done = h->cycles;
+  if (h->collected) return true;
+  if (!h->vm.proved) return false;
+  if (done > 0 && mp_vm_phase(&h->vm) == 's') done--;
+  return s->cycle < done;
+}
+
+void mp_alloc_close(mp_alloc *h)
+{
+  mp_live_free(&h->live);
+  mp_samples_free(&h->samples);
+  mp_events_free(&h->events);
+}

@@ -1,0 +1,335 @@
+/*
+** The lua_Allocs of the heap sampler: one for each mode.
+**
+**			hook_sampling	hook_blind	hook_exact
+**	allocation,
+**	  not a sample	hook itself	hook itself	-
+**	  slow path	slow_alloc	slow_alloc	exact_alloc
+**	    a sample	sampled_alloc	sampled_alloc	exact_alloc
+**	  frozen	hook itself	hook itself	frozen_alloc
+**	reallocation	quick_realloc	quick_realloc	as an allocation
+**	free,
+**	  not sampled	hook itself	sampled_free	exact_free
+**	  else		sampled_free	sampled_free	exact_free
+**
+** hook_sampling works by samples, hook_blind does the same where the VM cannot
+** be looked into, and hook_exact is for where every allocation is a sample,
+** its stack is at hand, and no object need be known by more than its row.
+**
+** The hooks themselves must stay leaf functions, which save no register and
+** have no frame: every allocation and every free of the program pays for them.
+** That is why all the rest is out of line (noinline).
+*/
+#include "config.h"
+
+#include "sample/hook.h"
+#include "sample/objects.h"
+
+/* -- Watching the heap --------------------------------------------------- */
+
+/* Whether the heap has a new peak, or a collection has begun its sweep. The
+** heap is highest just before something is freed, and the collector lowers its
+** total before it calls: osize bytes were there a moment ago. */
+static inline bool heap_changed(const mp_alloc *h, size_t osize)
+{
+  return *mp_vm_total(&h->vm) + osize > h->peak ||
+	 mp_vm_white(&h->vm) != h->white;
+}
+
+static void watch_heap(mp_alloc *h, size_t osize)
+{
+  size_t before = *mp_vm_total(&h->vm) + osize;
+  if (before > h->peak) mp_alloc_peaks(h, before);
+  if (mp_vm_white(&h->vm) != h->white) {
+    h->white = mp_vm_white(&h->vm);
+    h->cycles++;
+    mp_capture_collected(h->capture);
+    h->tick(h->tick_data);
+  }
+}
+
+static void count_event(mp_alloc *h, mp_eventkind kind, uint32_t at,
+			uint32_t origin, size_t nsize, size_t osize)
+{
+  if (!mp_events_add(&h->events, kind, at, origin, nsize, osize)) h->dropped++;
+}
+
+/* -- Frees --------------------------------------------------------------- */
+
+/* To be done before any block is freed that may be code or a thread. */
+static void before_free(mp_alloc *h, void *ptr, size_t osize)
+{
+  if (h->vm.proved && heap_changed(h, osize)) watch_heap(h, osize);
+  if (osize >= MP_VM_LARGE && h->vm.proved && mp_vm_watched(ptr)) {
+    mp_vm_freeing(&h->vm, ptr);
+    if (mp_vm_iscode(ptr, osize)) mp_capture_forget(h->capture);
+  }
+  h->frees++;
+}
+
+static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
+						    size_t osize)
+{
+  uint32_t origin;
+  before_free(h, ptr, osize);
+  origin = mp_objects_freed(h, ptr, osize);
+  if (h->wants_events)
+    count_event(h, MP_FREE, mp_capture_freeing(h->capture), origin, 0, osize);
+  return h->allocf(h->allocd, ptr, osize, 0);
+}
+
+static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
+						  size_t osize)
+{
+  uint32_t row;
+  before_free(h, ptr, osize);
+  if (ptr == h->types.unknown.block) mp_objects_look(h, true);
+  row = mp_live_find(&h->live, ptr);
+  if (row != 0) mp_counts_freed(h->capture->counts, row, 1, osize);
+  return h->allocf(h->allocd, ptr, osize, 0);
+}
+
+/* -- Allocations --------------------------------------------------------- */
+
+/* Has the allocation made whose size was subtracted from the countdown, and
+** gives that back where it fails. */
+static inline void *allocate(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
+{
+  void *p = h->allocf(h->allocd, ptr, osize, nsize);
+  if (p == NULL) h->now.countdown += (int64_t)nsize;
+  else h->now.allocs++;
+  return p;
+}
+
+/* A block of osize bytes became one of nsize. */
+static void count_realloc(mp_alloc *h, size_t osize, size_t nsize)
+{
+  if (h->frozen) {  /* As if it had never been there. */
+    h->now.countdown += (int64_t)osize;
+    return;
+  }
+  h->frees++;
+  h->reallocs++;
+  h->realloc_bytes += nsize;
+  h->realloc_freed += osize;
+}
+
+/* Has any allocation made, and forgets the block that a reallocation replaced.
+** at: its row, for the event. */
+static void *allocate_any(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
+			  uint32_t at)
+{
+  uint32_t origin;
+  void *p;
+  h->last.counted = false;
+  if (ptr == NULL) return allocate(h, NULL, 0, nsize);
+  if (h->vm.proved) watch_heap(h, 0);
+  if (ptr == h->types.unknown.block) mp_objects_look(h, true);
+  p = allocate(h, ptr, osize, nsize);
+  if (p == NULL) return NULL;
+  count_realloc(h, osize, nsize);
+  origin = mp_objects_freed(h, ptr, osize);
+  h->last = (mp_moved){ h->wants_events, origin, osize };
+  if (h->wants_events && !h->frozen)
+    count_event(h, MP_REALLOC, at, origin, nsize, osize);
+  return p;
+}
+
+/* The sample waits for its stack. */
+static void wait_for_safepoint(mp_alloc *h, uint32_t id)
+{
+  bool first = h->samples.waiting == 0;
+  h->samples.list[id].next = h->samples.waiting;
+  h->samples.waiting = id;
+  if (first && h->cpu->has_timer) mp_cpu_ask(h->cpu);
+}
+
+/* Makes a record of the sample and counts it. 0: it is lost. */
+static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
+			      uint32_t row)
+{
+  uint32_t id = h->vm.proved && row == 0 ? 0 : mp_samples_new(&h->samples);
+  if (id == 0) {
+    h->dropped++;
+    return 0;
+  }
+  h->samples.list[id] = (mp_sample){
+    .objects = objects, .size = size, .row = row, .birth = h->now_ms,
+    .cycle = (uint32_t)h->cycles & INT32_MAX
+  };
+  if (row != 0) mp_counts_alloc(h->capture->counts, row, objects, size);
+  else wait_for_safepoint(h, id);
+  return id;
+}
+
+/* The countdown is at zero: the next sample is here. */
+static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
+			   mp_site *site)
+{
+  double objects = mp_period_weight(&h->period, nsize);
+  uint32_t row = 0, id;
+  void *p;
+  if (h->vm.proved)
+    row = mp_capture_running(h->capture, site ? site->type : 0);
+  p = allocate_any(h, ptr, osize, nsize, row);
+  if (p == NULL) return NULL;
+  mp_alloc_draw_distance(h);
+  h->taken++;
+  if (h->vm.proved) watch_heap(h, 0);
+  else mp_alloc_inuse(h);
+  if (!h->exact) h->tick(h->tick_data);
+  id = record_sample(h, objects, nsize, row);
+  if (id != 0 && mp_objects_remember(h, p, id, nsize))
+    mp_objects_ask_type(h, site, p, nsize, id);
+  return p;
+}
+
+/* Of the allocator's caller, for mp_type_site. */
+#define RET	__builtin_return_address(0)
+#define FRAME	(const char *)__builtin_dwarf_cfa()
+
+static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
+						  size_t osize, size_t nsize,
+						  const void *ret,
+						  const char *frame)
+{
+  void *p;
+  mp_alloc_unhold(h);
+  mp_objects_look(h, false);
+  if (h->now.countdown <= 0)
+    p = sampled_alloc(h, ptr, osize, nsize,
+		      mp_type_site(&h->types, ret, frame));
+  else
+    p = allocate_any(h, ptr, osize, nsize, 0);
+  mp_alloc_hold(h);
+  return p;
+}
+
+/* A reallocation that is no sample, mostly of a block that was none. */
+static __attribute__((noinline)) void *quick_realloc(mp_alloc *h, void *ptr,
+						     size_t osize,
+						     size_t nsize)
+{
+  void *p;
+  if (mp_live_may(&h->live, ptr) || !h->vm.proved || heap_changed(h, 0))
+    return allocate_any(h, ptr, osize, nsize, 0);
+  p = allocate(h, ptr, osize, nsize);
+  if (p != NULL) count_realloc(h, osize, nsize);
+  return p;
+}
+
+static __attribute__((noinline)) void *exact_alloc(mp_alloc *h, void *ptr,
+						   size_t osize, size_t nsize,
+						   const void *ret,
+						   const char *frame)
+{
+  mp_site *site;
+  uint32_t row;
+  void *p;
+  mp_objects_look(h, false);
+  site = mp_type_site(&h->types, ret, frame);
+  row = mp_capture_running(h->capture, site ? site->type : 0);
+  p = allocate_any(h, ptr, osize, nsize, row);
+  if (p == NULL) return NULL;
+  h->taken++;
+  if (row == 0) {
+    h->dropped++;
+    return p;
+  }
+  mp_counts_alloc(h->capture->counts, row, 1, nsize);
+  if (mp_objects_remember(h, p, row, nsize))
+    mp_objects_ask_type(h, site, p, nsize, row);
+  return p;
+}
+
+static __attribute__((noinline)) void *frozen_alloc(mp_alloc *h, void *ptr,
+						    size_t osize,
+						    size_t nsize)
+{
+  return allocate_any(h, ptr, osize, nsize, 0);
+}
+
+/* -- The hooks ----------------------------------------------------------- */
+
+/* The header of a large block is read before it is freed: threads, prototypes
+** and traces are watched, and no smaller block can be one of these. A fresh
+** allocation that fails is counted all the same: to see that, the hook would
+** have to come back here, and the program is out of memory. */
+static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  mp_alloc *h = ud;
+  if (nsize != 0) {
+    if ((h->now.countdown -= (int64_t)nsize) <= 0)
+      return slow_alloc(h, ptr, osize, nsize, RET, FRAME);
+    if (ptr != NULL) return quick_realloc(h, ptr, osize, nsize);
+    h->now.allocs++;
+    return h->allocf(h->allocd, NULL, 0, nsize);
+  }
+  if (ptr == NULL) return NULL;
+  if ((osize >= MP_VM_LARGE && mp_vm_watched(ptr)) ||
+      mp_live_may(&h->live, ptr) || heap_changed(h, osize))
+    return sampled_free(h, ptr, osize);
+  h->frees++;
+  return h->allocf(h->allocd, ptr, osize, 0);
+}
+
+static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  if (nsize != 0 || ptr == NULL) return hook_sampling(ud, ptr, osize, nsize);
+  return sampled_free(ud, ptr, osize);
+}
+
+static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  mp_alloc *h = ud;
+  if (nsize == 0) return ptr ? exact_free(h, ptr, osize) : NULL;
+  h->now.countdown -= (int64_t)nsize;
+  if (h->frozen) return frozen_alloc(h, ptr, osize, nsize);
+  return exact_alloc(h, ptr, osize, nsize, RET, FRAME);
+}
+
+/* -- In and out of place ------------------------------------------------- */
+
+static lua_Alloc hook_for(const mp_alloc *h)
+{
+  return h->rows_only ? hook_exact : h->vm.proved ? hook_sampling : hook_blind;
+}
+
+static bool is_hook(lua_Alloc f)
+{
+  return f == hook_exact || f == hook_sampling || f == hook_blind;
+}
+
+void mp_hook_install(mp_alloc *h, lua_State *L)
+{
+  /* For events and leaks an object is more than its row. */
+  h->rows_only = h->exact && h->vm.proved && !h->wants_events &&
+		 !h->wants_leaks;
+  if (h->vm.proved) h->white = mp_vm_white(&h->vm);
+  mp_type_init(&h->types, &h->vm);
+  mp_alloc_draw_distance(h);
+  h->inuse_start = mp_alloc_inuse(h);
+  h->allocf = lua_getallocf(L, &h->allocd);
+  lua_setallocf(L, hook_for(h), h);
+  h->installed = true;
+}
+
+/* The hook stays, under somebody else's, and looks at nothing any more. */
+static void retire(mp_alloc *h)
+{
+  if (!h->frozen) mp_alloc_freeze(h);
+  h->wants_events = false;
+  h->types.unknown.block = NULL;
+}
+
+bool mp_hook_remove(mp_alloc *h, lua_State *L)
+{
+  void *ud;
+  if (!is_hook(lua_getallocf(L, &ud)) || ud != h) {
+    retire(h);
+    return false;
+  }
+  lua_setallocf(L, h->allocf, h->allocd);
+  h->installed = false;
+  return true;
+}

@@ -1,0 +1,17 @@
+/*
+** The lua_Allocs of the heap sampler, and how they get in place.
+*/
+#ifndef MP_HOOK_H
+#define MP_HOOK_H
+
+#include "sample/alloc.h"
+
+/* Puts the hook in place. L runs; the fields of the heap that say what is
+** wanted and whom it works with are set. */
+void mp_hook_install(mp_alloc *h, lua_State *L);
+
+/* Takes the hook away. False: somebody put an allocator over it, so it stays,
+** looks at nothing any more, and the heap must not be closed. */
+bool mp_hook_remove(mp_alloc *h, lua_State *L);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+** See sample/objects.h.
+*/
+#include "config.h"
+
+#include "sample/objects.h"
+
+/* The next collection took it: it need not have been made. */
+static void count_temporary(mp_alloc *h, const mp_sample *s)
+{
+  mp_row *r = &h->capture->counts->rows[s->row];
+  r->temp_objects += s->objects;
+  r->temp_bytes += s->objects * (double)s->size;
+}
+
+uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
+{
+  mp_sample *s;
+  uint32_t row;
+  if (h->rows_only) {
+    mp_counts_freed(h->capture->counts, id, 1, size);
+    return id;
+  }
+  s = &h->samples.list[id];
+  row = s->row;
+  if (row == 0) {  /* Waits for its stack: it is counted and freed there. */
+    s->freed = 1;
+    return 0;
+  }
+  if (row != MP_ROW_LOST) {
+    mp_counts_freed(h->capture->counts, row, s->objects, s->size);
+    if (h->vm.proved && h->cycles - s->cycle <= 1) count_temporary(h, s);
+  }
+  mp_samples_release(&h->samples, id);
+  return row != MP_ROW_LOST ? row : 0;
+}
+
+bool mp_objects_remember(mp_alloc *h, void *p, uint32_t id, size_t size)
+{
+  uint32_t old = mp_live_put(&h->live, p, id);
+  if (old == 0) return true;
+  if (old == MP_LIVE_NOMEM) mp_objects_forget(h, id, size);
+  /* Two objects in one cell: the older one's size is not known. */
+  else if (!h->rows_only) mp_objects_forget(h, old, 0);
+  h->dropped++;
+  return old != MP_LIVE_NOMEM;
+}
+
+uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize)
+{
+  uint32_t id;
+  if (ptr != NULL && ptr == h->types.unknown.block) mp_objects_look(h, true);
+  id = mp_live_take(&h->live, ptr);
+  return id != 0 ? mp_objects_forget(h, id, osize) : 0;
+}
+
+/* -- Types --------------------------------------------------------------- */
+
+/* A block's type is known now: it moves to the row with that type. */
+static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
+{
+  mp_counts *counts = h->capture->counts;
+  uint32_t from = h->rows_only ? u->id : h->samples.list[u->id].row, to;
+  double objects = h->rows_only ? 1 : h->samples.list[u->id].objects;
+  mp_row *r;
+  if (type == MP_TYPE_UNKNOWN || from == 0 || from == MP_ROW_LOST) return;
+  r = &counts->rows[from];
+  to = mp_counts_row(counts, r->stack, r->zone, r->state, (uint8_t)type);
+  if (to == 0) return;
+  mp_counts_move(counts, from, to, objects, u->size);
+  if (h->asked.counted && !mp_events_move(&h->events, from, to,
+					  h->asked.origin, u->size,
+					  h->asked.size))
+    h->dropped++;
+  if (h->rows_only) mp_live_put(&h->live, u->block, to);
+  else h->samples.list[u->id].row = to;
+}
+
+void mp_objects_look(mp_alloc *h, bool gone)
+{
+  mp_unknown u = h->types.unknown;
+  mp_type type;
+  if (u.block != NULL && mp_type_look(&h->types, &h->vm, gone, &type))
+    set_type(h, &u, type);
+}
+
+/* -- Samples that waited ------------------------------------------------- */
+
+void mp_objects_settle(mp_alloc *h, lua_State *L, int state)
+{
+  uint32_t id = h->samples.waiting, next, row;
+  if (id == 0) return;
+  h->samples.waiting = 0;
+  row = mp_capture_row(h->capture, L, state);
+  for (; id != 0; id = next) {
+    mp_sample *s = &h->samples.list[id];
+    next = s->next;
+    s->row = row;
+    if (row != 0) {
+      mp_counts_alloc(h->capture->counts, row, s->objects, s->size);
+    } else {
+      s->row = MP_ROW_LOST;
+      h->dropped++;
+    }
+    if (s->freed) mp_objects_forget(h, id, s->size);
+  }
+}

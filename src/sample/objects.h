@@ -1,0 +1,40 @@
+/*
+** The sampled objects of a heap: from allocation to free, and what type each
+** turns out to be. Private to the heap sampler.
+**
+** The table of live objects knows an object by an id. That is the number of
+** its sample's record or, where `rows_only` says that nothing else need be
+** known, its row of the counts.
+*/
+#ifndef MP_OBJECTS_H
+#define MP_OBJECTS_H
+
+#include "sample/alloc.h"
+
+/* Makes the object at p known by its id. False: it is lost. */
+bool mp_objects_remember(mp_alloc *h, void *p, uint32_t id, size_t size);
+
+/* The object with that id was freed. Returns its row; 0: not known. */
+uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size);
+
+/* The block is about to be freed; it need not have been sampled. Returns the
+** row that allocated it, or 0. */
+uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize);
+
+/* Looks at the block whose type is open, if there is one. gone: for the last
+** time, because it is about to be freed. */
+void mp_objects_look(mp_alloc *h, bool gone);
+
+/* Asks for the type of a block that was just allocated. */
+static inline void mp_objects_ask_type(mp_alloc *h, mp_site *site, void *p,
+				       size_t size, uint32_t id)
+{
+  if (!mp_type_wanted(site, size) || h->types.unknown.block != NULL) return;
+  mp_type_ask(&h->types, site, p, size, id);
+  h->asked = h->last;
+}
+
+/* Counts the samples that waited for a stack: L is at a safepoint. */
+void mp_objects_settle(mp_alloc *h, lua_State *L, int state);
+
+#endif
