@@ -188,16 +188,16 @@ for _, field in ipairs(fields) do
   tap.ok(whole, field.." of each row are those of the profile")
 end
 for _, field in ipairs({ "cpu", "alloc_objects", "alloc_bytes" }) do
-  tap.is(#got.timeline[field], #p.timeline, field..": all of the timeline")
-  near(sum(got.timeline[field]), sum(p.timeline, field), 0.5,
+  tap.is(#got.changes[field], #p.timeline, field..": all of the timeline")
+  near(sum(got.changes[field]), sum(p.timeline, field), 0.5,
     field.." add up over time")
 end
 -- Each row's part of the timeline, and the order of time.
 local by_row, ordered = {}, true
-for i, row in ipairs(got.timeline.row) do
-  by_row[row] = (by_row[row] or 0) + got.timeline.alloc_bytes[i]
+for i, row in ipairs(got.changes.row) do
+  by_row[row] = (by_row[row] or 0) + got.changes.alloc_bytes[i]
   ordered = ordered and
-    (i == 1 or got.timeline.point[i] >= got.timeline.point[i-1])
+    (i == 1 or got.changes.point[i] >= got.changes.point[i-1])
 end
 tap.ok(ordered, "the timeline is in order of time")
 for i = 1, #p.rows do
@@ -209,10 +209,10 @@ tap.is(table.concat(got.stacks.parent, " "), table.concat(p.parent, " "),
   "stacks: callers")
 tap.is(table.concat(got.stacks.frame, " "), table.concat(p.frame, " "),
   "stacks: frames")
-tap.is(#got.course.wall, 20, "the whole course")
-tap.is(got.course.wall[20], 2.5, "its time")
-near(got.course.allocated[20], 20008, 1, "its bytes")
-tap.is(got.course.phases[got.course.phase[1] + 1], "mark", "its phases")
+tap.is(#got.timeline.wall, 20, "the whole timeline")
+tap.is(got.timeline.wall[20], 2.5, "its time")
+near(got.timeline.allocated[20], 20008, 1, "its bytes")
+tap.is(got.timeline.phases[got.timeline.phase[1] + 1], "mark", "its phases")
 
 -- What is behind the numbers of a row.
 local function row_of(i)
@@ -344,8 +344,8 @@ tap.is(e.profiles[1].info.empty.cpu,
   "no CPU samples: 4 ms of CPU is too short for a timer of 10 ms; "..
   "i1 samples more often",
   "an empty view says why")
-tap.is(#e.profiles[1].course.wall + #e.profiles[1].timeline.point, 0,
-  "a profile without a course")
+tap.is(#e.profiles[1].timeline.wall + #e.profiles[1].changes.point, 0,
+  "a profile without a timeline")
 bare.rows = { { stack = 0, zone = 0, state = "N", cpu = 1, alloc_objects = 1,
   alloc_bytes = 2, inuse_objects = 0, inuse_bytes = 0/0 } }
 e = decode(json(html(profile.new(bare), opts("l"))))

@@ -197,7 +197,8 @@ local function run(slow, n, wall)
 	row.peak_bytes = row.peak_bytes + bytes * (w[7] * 0.014 + 0.009)
 	row.peak_objects = row.peak_objects + objects * (w[7] * 0.014 + 0.009)
 	timeline[#timeline+1] = { point = k, row = row.id, cpu = cpu,
-	  alloc_objects = objects, alloc_bytes = bytes }
+	  alloc_objects = objects, alloc_bytes = bytes,
+	  inuse_bytes = row.inuse_bytes }
 	grown = grown + bytes
       end
     end
@@ -285,7 +286,8 @@ local function many(n)
     row.inuse_bytes, row.inuse_objects = random(900), 1
     row.peak_bytes, row.peak_objects = random(1900), 2
     timeline[s] = { point = random(512), row = row.id, cpu = row.cpu,
-      alloc_objects = row.alloc_objects, alloc_bytes = row.alloc_bytes }
+      alloc_objects = row.alloc_objects, alloc_bytes = row.alloc_bytes,
+      inuse_bytes = row.inuse_bytes }
   end
   local allocated = 0
   for i = 1, 512 do

@@ -1,0 +1,102 @@
+----------------------------------------------------------------------------
+-- What the page says of a profile as a whole.
+----------------------------------------------------------------------------
+
+local empty = require("jit.mp.model.empty")
+local encode = require("jit.mp.page.encode")
+local facts = require("jit.mp.model.facts")
+local names = require("jit.mp.model.names")
+local numbers = require("jit.mp.model.numbers")
+local views = require("jit.mp.model.views")
+
+local list, object, str = encode.list, encode.object, encode.str
+local number, strings = encode.number, encode.strings
+
+-- The header of a report: name, value, and a remark.
+local function header(p, kib)
+  local h, t = p.heap, {}
+  local function add(name, value, more)
+    t[#t+1] = strings({ name, value, more or "" })
+  end
+  add("CPU", numbers.seconds(p.info.cpu), facts.cpu_samples(p) or "not sampled")
+  add("Allocated", numbers.bytes(h.alloc_bytes, kib), facts.alloc_samples(p))
+  local few = facts.inuse_samples(p)
+  add("In use", numbers.bytes(h.inuse, kib), (few and few..", " or "")..
+    "peak "..numbers.bytes(h.peak, kib))
+  add("GC", facts.gc(p))
+  add("Capture", p.info.capture, facts.lines(p))
+  local period = facts.period(p)
+  if period then add("A sample", period) end
+  return list(t)
+end
+
+local function notes(p)
+  local t = {}
+  if p.info.capture_why then
+    t[1] = ("capture %s: %s"):format(p.info.capture, p.info.capture_why)
+  end
+  t[#t+1] = facts.lost(p)
+  for _, note in ipairs(p.info.notes or {}) do t[#t+1] = note end
+  return strings(t)
+end
+
+-- Why a view is empty, in case it is.
+local function reasons(p)
+  local t = {}
+  for _, view in ipairs(views.list) do
+    t[#t+1], t[#t+2] = view.name, str(empty(p, view.name))
+  end
+  return object(t)
+end
+
+-- Bytes that a sample stands for; 0: nothing is estimated, or nobody knows.
+-- Samples are further apart at the end of a run than before, so these are the
+-- most; of what is in use the number of samples is known.
+local function bytes_each(p)
+  local h = p.heap
+  local period = h.period > 1 and h.period or 0
+  local inuse = period
+  if period > 0 and h.inuse_samples and h.inuse_samples > 0 then
+    inuse = math.min(period, h.inuse / h.inuse_samples)
+  end
+  return object({ "alloc", number(period), "inuse", number(inuse),
+    "peak", number(period) })
+end
+
+local function command_line(p)
+  local t = {}
+  for i, word in ipairs(p.info.command or {}) do
+    t[i] = names.printable(word)
+    if t[i] == "" or t[i]:find("[%s'\"$`\\|&;<>()*?]") then
+      t[i] = "'"..t[i]:gsub("'", "'\\''").."'"
+    end
+  end
+  return table.concat(t, " ")
+end
+
+local function script_name(p)
+  return facts.script(p) or "luajit"
+end
+
+-- The LuaJIT, the process and the time.
+local function about(p)
+  local i = p.info
+  local t = { i.luajit or "", (i.os or "").." "..(i.arch or "") }
+  if i.pid then t[#t+1] = ("process %d"):format(i.pid) end
+  if i.started then
+    t[#t+1] = os.date("!%Y-%m-%d %H:%M:%S UTC", i.started)
+  end
+  if i.wall then t[#t+1] = "ran "..numbers.seconds(i.wall) end
+  return strings(t)
+end
+
+local function info(p, kib)
+  local i = p.info
+  return object({ "script", str(script_name(p)), "command",
+    str(command_line(p)), "about", about(p), "cpu", number(i.cpu),
+    "wall", number(i.wall or i.cpu), "facts", header(p, kib),
+    "gc_cycles", p.heap.gc_cycles and number(p.heap.gc_cycles) or "null",
+    "each", bytes_each(p), "notes", notes(p), "empty", reasons(p) })
+end
+
+return { info = info, script_name = script_name }

@@ -1,0 +1,34 @@
+----------------------------------------------------------------------------
+-- What every page is made of: markup, style and script.
+----------------------------------------------------------------------------
+
+local order = require("jit.mp.page.order")
+
+local function read(name)
+  local dir = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or ""
+  local fp, msg = io.open(dir..name, "rb")
+  if not fp then error(msg, 0) end
+  local text = fp:read("*a")
+  fp:close()
+  return text
+end
+
+-- Each part is a block of its own, and offers what it has as a field of mp.
+local function script()
+  local t = { '"use strict";', "const mp = { data: JSON.parse("..
+    "document.getElementById('profile').textContent) };" }
+  for _, name in ipairs(order) do
+    t[#t+1] = "{\n"..read("viewer/"..name..".js").."}"
+  end
+  return table.concat(t, "\n")
+end
+
+-- Returns { html, style, script }, or nil and a message.
+return function()
+  local ok, parts = pcall(function()
+    return { html = read("viewer.html"), style = read("viewer.css"),
+      script = script() }
+  end)
+  if not ok then return nil, parts end
+  return parts
+end

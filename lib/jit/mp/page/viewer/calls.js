@@ -1,0 +1,148 @@
+/*
+** The call tree as a table: a row for each frame, whose callees are shown
+** when it is opened.
+*/
+const { $, el, color } = mp.dom;
+const { item } = mp.items;
+const { DIFF, VIEWS, TITLE } = mp.profile;
+const { percent } = mp.numbers;
+const { state } = mp;
+const { stats, empty } = mp.sums;
+const { tree, path } = mp.tree;
+const { amount, withDoubt, change, wholeOf } = mp.words;
+const { search } = mp.matches;
+
+const KIDS = 100, HALF = 0.5;
+const open = new Set();		/* Paths of the rows that are open. */
+let shown = [], at = "", opened = false;
+
+const name = (node) => path(node).join(".") || "all";
+
+/* At first the way to where most is. */
+function openHotPath(calls) {
+  opened = true;
+  for (let n = calls.root; n; ) {
+    open.add(name(n));
+    const kid = calls.kids(n)[0];
+    n = kid && kid.size >= n.size * HALF ? kid : null;
+  }
+}
+
+function rowsOf(calls) {
+  const out = [], todo = [calls.root];
+  while (todo.length) {
+    const node = todo.pop();
+    out.push(node);
+    if (node.more || !open.has(name(node))) continue;
+    const kids = calls.kids(node), rest = kids.length - KIDS;
+    if (rest > 0) todo.push({ more: rest, depth: node.depth + 1 });
+    todo.push(...kids.slice(0, KIDS).reverse());
+  }
+  return out;
+}
+
+/* -- Cells ---------------------------------------------------------------- */
+
+function amountCell(view, i, v) {
+  const other = view === state.now.view ? "" : " other";
+  if (!v) return el("td", { role: "gridcell", class: other });
+  const share = v / (stats(i, view).sum || 1);
+  return el("td", { role: "gridcell", class: "num" + other,
+    "--c": color(view), "--w": share.toFixed(4),
+    title: withDoubt(i, view, v) }, el("span", {}, percent(share)),
+    el("span", {}, amount(view, v)));
+}
+/* What a node has in a view that the tree was not made for. */
+function totalIn(view, node) {
+  const { sub } = stats(0, view);
+  return node.parts[0].reduce((sum, [s]) => sum + sub[s], 0);
+}
+function cells(node) {
+  const { view } = state.now, others = VIEWS.filter((v) =>
+    v !== view && !empty(v));
+  const own = [amountCell(view, 0, node.total)];
+  if (DIFF) {
+    own.push(amountCell(view, 1, node.before), el("td", { role: "gridcell" },
+      change(node)));
+    return own;
+  }
+  own.push(amountCell(view, 0, node.self));
+  return [...own, ...others.map((v) => amountCell(v, 0, totalIn(v, node)))];
+}
+
+function head() {
+  const { view } = state.now, of = (v, text) => el("th", { scope: "col",
+    role: "columnheader", class: v === view ? null : "other" }, text);
+  const own = DIFF ? ["after", "before", "change"].map((x) => of(view, x)) :
+    [of(view, TITLE[view]), of(view, "self")];
+  const others = DIFF ? [] : VIEWS.filter((v) => v !== view && !empty(v));
+  return el("thead", { role: "rowgroup" }, el("tr", { role: "row" },
+    el("th", { scope: "col", role: "columnheader" }, "Call"), own,
+    others.map((v) => of(v, TITLE[v]))));
+}
+
+function row(calls, node) {
+  const indent = { "--d": Math.min(node.depth, 40) };
+  if (node.more) {
+    return el("tr", { role: "row", "aria-level": node.depth + 1 },
+      el("td", { role: "gridcell", class: "mute", ...indent },
+        `${node.more} smaller ones`));
+  }
+  const id = name(node), kids = calls.kids(node).length > 0;
+  const { active, hit } = search(), k = node.key;
+  return el("tr", { role: "row", "aria-level": node.depth + 1,
+    "data-path": id, tabindex: id === at ? "0" : "-1",
+    class: active && hit[k] ? "found" : null,
+    "aria-expanded": kids ? String(open.has(id)) : null,
+    onclick: () => toggle(id) },
+    el("td", { role: "gridcell", ...indent }, el("span", { class: "fn" },
+      el("i", { class: kids ? "fold" : "", "aria-hidden": "true" }),
+      item.label[k], el("span", { class: "at" }, item.at[k]))), cells(node));
+}
+
+/* -- Keys ----------------------------------------------------------------- */
+
+function toggle(id) {
+  if (!open.delete(id)) open.add(id);
+  at = id;
+  showCalls();
+  focusRow();
+}
+function focusRow() {
+  [...$("calls").querySelectorAll("tr")].find((e) => e.dataset.path === at)
+    ?.focus();
+}
+
+function key(e) {
+  const rows = shown.filter((n) => !n.more), i = rows.findIndex((n) =>
+    name(n) === at);
+  const node = rows[i];
+  if (!node || e.ctrlKey || e.metaKey || e.altKey) return;
+  const isOpen = open.has(at), go = (n) => { if (n) at = name(n); };
+  const act = { ArrowDown: () => go(rows[i + 1]),
+    ArrowUp: () => go(rows[i - 1]), Home: () => go(rows[0]),
+    End: () => go(rows[rows.length - 1]),
+    ArrowRight: () => isOpen ? go(rows[i + 1]) : open.add(at),
+    ArrowLeft: () => isOpen ? open.delete(at) : go(node.up),
+    Enter: () => isOpen ? open.delete(at) : open.add(at) }[e.key];
+  if (!act) return;
+  e.preventDefault();
+  act();
+  showCalls();
+  focusRow();
+}
+
+function showCalls() {
+  const box = $("calls");
+  box.hidden = state.now.mode !== "calls" || !wholeOf(0);
+  if (box.hidden) { box.replaceChildren(); return; }
+  const calls = tree("calls");
+  if (!opened) openHotPath(calls);
+  shown = rowsOf(calls);
+  if (!shown.some((n) => !n.more && name(n) === at)) at = name(calls.root);
+  box.replaceChildren(el("table", { role: "treegrid", "aria-label":
+    "Call tree", onkeydown: key }, head(), el("tbody", { role: "rowgroup" },
+    shown.map((n) => row(calls, n)))));
+}
+
+mp.calls = { showCalls };

@@ -1,0 +1,106 @@
+/*
+** The controls above the graph: views, what is counted, and how; filters.
+*/
+const { $, el, color } = mp.dom;
+const { item } = mp.items;
+const { PROFILES, DIFF, VIEWS, TITLE, A, zoneName, stateName, typeName } =
+  mp.profile;
+const { seconds } = mp.numbers;
+const { state } = mp;
+const { timed } = mp.counts;
+const { stats } = mp.sums;
+const { segment, choice, toggle, check, checkGroup } = mp.widgets;
+const { amount } = mp.words;
+
+const ANEW = { zoom: "", sel: -1, focus: -1, hidden: [] };
+
+function names(of) {
+  const set = new Set();
+  for (const P of PROFILES) for (let r = 0; r < P.rows; r++) set.add(of(P, r));
+  return [...set].sort().map((x) => [x, x]);
+}
+
+function addModes(box) {
+  box.append(
+    segment("Graph", "mode", [["top", "Flame graph"], ["bottom", "Inverted"],
+      ["sandwich", "Sandwich"], ["calls", "Call tree"]], { zoom: "" }),
+    segment("Unit", "unit", [["func", "Functions"], ["lines", "Lines"]], ANEW),
+    segment("Count", "objects", [[false, "Bytes"], [true, "Objects"]]));
+  if (DIFF) {
+    box.append(segment("Compare", "share",
+      [[true, "Shares"], [false, "Amounts"]]), segment("Widths of frames",
+      "width", [["after", "After"], ["before", "Before"]]));
+  }
+  box.append(toggle("Collapse recursion", "collapse",
+    "A function that calls itself is one frame"));
+}
+
+/* Lists to choose from, of what the profile has more than one of. */
+function addFilters(box) {
+  const lists = [["zone", "Zone", names((P, r) =>
+    zoneName(P, P.raw.rows.zone[r]))], ["state", "State", names(stateName)],
+    ["type", "Type", names(typeName)]].filter(([, , all]) => all.length > 1);
+  const by = { zone: "zone", state: "VM state", type: "object type" };
+  if (lists.length) {
+    box.append(choice("Group by", "group", [["", "nothing"],
+      ...lists.map(([name]) => [name, by[name]])]));
+  }
+  if (!lists.some(([name]) => name === state.now.group)) {
+    state.set({ group: "" });
+  }
+  for (const [name, label, all] of lists) {
+    box.append(choice(label, name, [["", "all"], ...all]));
+  }
+}
+
+function addViews(box) {
+  box.append(...VIEWS.map((v, i) => el("button", { type: "button",
+    role: "radio", "data-v": v, "--c": color(v), "aria-keyshortcuts": i + 1,
+    onclick: () => state.set({ view: v }) })));
+}
+
+function create() {
+  addViews($("views"));
+  addModes($("controls"));
+  addFilters($("filters"));
+  $("held").append(segment("In use", "held",
+    [["end", "In use at its end"], ["new", "Allocated in it, still held"]]));
+}
+
+function viewTitle(v) {
+  const { objects, range, held } = state.now;
+  if (v === "inuse" && timed(v)) {
+    return held === "new" ? "Still held" :
+      `${TITLE[v]} at ${seconds(A.time[range[1]])}`;
+  }
+  return TITLE[v] + (objects && v !== "cpu" ? ", objects" : "");
+}
+function showView(b) {
+  const v = b.dataset.v, { sum } = stats(0, v);
+  const value = DIFF ? `${amount(v, stats(1, v).sum)} → ${amount(v, sum)}` :
+    sum > 0 ? amount(v, sum) : "–";
+  b.replaceChildren(el("i"), el("span", {}, viewTitle(v)), el("b", {}, value));
+}
+
+/* What is narrowed down by a click on a frame, to be taken back by another. */
+function showChips() {
+  const { focus, hidden, view } = state.now;
+  const chip = (text, change) => el("button", { type: "button", class: "chip",
+    "aria-label": `${text}: take back`, onclick: () => state.set(change) },
+    text, el("span", { "aria-hidden": "true" }, " ×"));
+  const all = hidden.map((k) => chip(`Hidden: ${item.label[k]}`,
+    { hidden: hidden.filter((x) => x !== k) }));
+  if (focus >= 0) all.unshift(chip(`Focus: ${item.label[focus]}`,
+    { focus: -1 }));
+  $("chips").replaceChildren(...all);
+  $("held").hidden = !(view === "inuse" && timed(view));
+}
+
+function show() {
+  for (const b of $("views").children) showView(b);
+  checkGroup($("views"), state.now.view);
+  showChips();
+  check($("graph"));
+}
+
+mp.controls = { create, show };

@@ -1,0 +1,96 @@
+/*
+** What is counted: the amount of each row in a view, and the doubt of it.
+*/
+const { A, PROFILES, TIMES, zoneName, stateName, typeName } = mp.profile;
+const { state } = mp;
+
+/* The part of the rows' columns that a view's numbers are in. */
+const field = (view) => view === "cpu" ? view :
+  view + (state.now.objects ? "_objects" : "_bytes");
+
+/* Rows that the filters let pass. Types are those of objects: CPU samples
+** have none. */
+function passes(P, view) {
+  const S = state.now, R = P.raw.rows;
+  const zone = P.zone.map((z, i) => !S.zone || zoneName(P, i) === S.zone ||
+    zoneName(P, i).startsWith(S.zone + " › "));
+  return (r) => zone[R.zone[r]] &&
+    (!S.state || stateName(P, r) === S.state) &&
+    (!S.type || view === "cpu" || typeName(P, r) === S.type);
+}
+
+/* Whether the chosen time counts in a view. Of what is in use the bytes are
+** known over time, not the objects; the peak is one moment. */
+function timed(view) {
+  const S = state.now;
+  if (!S.range || !TIMES || view === "peak") return false;
+  return view !== "inuse" || !S.objects;
+}
+
+function addInterval(P, column, out) {
+  const { row } = P.raw.changes, [from, to] = state.now.range;
+  for (let i = P.from[from + 1]; i < P.from[to + 1]; i++) {
+    out[row[i] - 1] += column[i];
+  }
+}
+
+/* What each row had in use at a point. */
+function inuseAt(P, point) {
+  const out = new Float64Array(P.rows), { row, inuse_bytes } = P.raw.changes;
+  for (let i = 0; i < P.from[point + 1]; i++) out[row[i] - 1] = inuse_bytes[i];
+  return out;
+}
+
+/* In use at the end of the chosen time; or how much more than at its start,
+** which was allocated within it and is still held at its end. (What was freed
+** in that time may hide more of it: it is the least.) */
+function inuseInterval(P) {
+  const [from, to] = state.now.range, out = inuseAt(P, to);
+  if (state.now.held === "end") return out;
+  const before = inuseAt(P, from);
+  return out.map((v, r) => Math.max(0, v - before[r]));
+}
+
+function inTime(P, view) {
+  if (view === "inuse") return inuseInterval(P);
+  const out = new Float64Array(P.rows);
+  addInterval(P, P.raw.changes[field(view)], out);
+  return out;
+}
+
+function amounts(P, view) {
+  const pass = passes(P, view), unit = view === "cpu" ? P.tick : 1;
+  const column = P === A && timed(view) ? inTime(P, view) :
+    P.raw.rows[field(view)] || [];
+  const out = new Float64Array(P.rows);
+  for (let r = 0; r < column.length; r++) {
+    if (column[r] > 0 && pass(r)) out[r] = column[r] * unit;
+  }
+  return out;
+}
+const weights = (i, view) => state.kept("counts", `weights ${i} ${view}`,
+  () => amounts(PROFILES[i], view));
+
+/* Half of the interval that an estimate lies in, in 95 of 100 runs. Samples
+** are independent of one another; of those of a view a part counts for what
+** is asked about, so their number varies as v / each * (1 - share). Null:
+** counted, or nobody knows. */
+function doubt(i, view, v) {
+  const P = PROFILES[i], each = view === "cpu" ? P.tick : P.info.each[view];
+  if (!each || view !== "cpu" && state.now.objects) return null;
+  const share = Math.min(1, v / wholeOf(i, view));
+  return 1.96 * Math.sqrt(v * each * (1 - share));
+}
+/* Of all rows, whatever is chosen. */
+const wholes = new Map();
+function wholeOf(i, view) {
+  const P = PROFILES[i], name = `${i} ${view}`;
+  if (!wholes.has(name)) {
+    const column = P.raw.rows[view === "cpu" ? view : view + "_bytes"] || [];
+    const sum = column.reduce((a, b) => a + b, 0);
+    wholes.set(name, sum * (view === "cpu" ? P.tick : 1));
+  }
+  return wholes.get(name);
+}
+
+mp.counts = { timed, weights, doubt };

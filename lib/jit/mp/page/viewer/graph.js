@@ -1,0 +1,220 @@
+/*
+** The place of the flame graph: one of them, or two around one function; the
+** hints above and the status below.
+*/
+const { $, el, quiet, say } = mp.dom;
+const { GROUP, item } = mp.items;
+const { A, DIFF, TITLE, PROFILES, WORDS } = mp.profile;
+const { percent } = mp.numbers;
+const { state } = mp;
+const { timed } = mp.counts;
+const { stats, largest } = mp.sums;
+const { tree, path } = mp.tree;
+const { shade, changeShade, inks } = mp.colors;
+const { search } = mp.matches;
+const { Flame } = mp.flame;
+const { amount, withDoubt, change, words, details, shareOf, wholeOf } =
+  mp.words;
+
+const flames = {}, around = { callers: [], callees: [] };
+let flame = null;	/* The one that has, or would have, the focus. */
+
+/* -- What a flame graph asks ---------------------------------------------- */
+
+function colorOf(node) {
+  const { active, hit } = search();
+  if (active) return hit[node.key] ? inks().found : inks().quiet;
+  if (!DIFF) return shade(node.key);
+  return state.now.share ?
+    changeShade(node.total / wholeOf(0), node.before / wholeOf(1)) :
+    changeShade(node.total, node.before);
+}
+function inkOf(node) {
+  const { active, hit } = search();
+  return active && !hit[node.key] ? inks().faint : inks().ink;
+}
+const rootName = ({ root }) =>
+  `${item.label[root.key]}: ${amount(state.now.view, root.total)}`;
+
+function hover(f, node, x, y) {
+  const tip = $("tip");
+  if (!node) { tip.hidden = true; return; }
+  if (tip.of !== node || tip.hidden) {
+    tip.of = node;
+    tip.replaceChildren(...details(node));
+    tip.hidden = false;
+  }
+  const w = tip.offsetWidth, h = tip.offsetHeight;
+  const left = Math.max(6, Math.min(x + 16, innerWidth - w - 8));
+  const top = y + 22 + h > innerHeight ? Math.max(6, y - h - 14) : y + 22;
+  tip.style.left = left + "px";
+  tip.style.top = top + "px";
+}
+
+function zoomed(f, node) {
+  $("tip").hidden = true;
+  say((node.up ? "Zoomed: " : "Whole graph: ") + words(node));
+  if (f.id in around) around[f.id] = path(node);
+  else state.set({ zoom: path(node).join(".") });
+  activated(f);
+}
+function activated(f) {
+  flame = f;
+  showStatus();
+}
+
+const ON = { active: activated, zoom: zoomed, hover, color: colorOf,
+  ink: inkOf, words, rootName };
+const getFlame = (id, label, flip) =>
+  flames[id] ||= new Flame(id, label, flip, ON);
+const shownFlames = () =>
+  Object.values(flames).filter((f) => f.box.isConnected);
+
+/* -- The graph ------------------------------------------------------------ */
+
+const zoomPath = () => state.now.zoom ?
+  state.now.zoom.split(".").map(Number) : [];
+
+function showOne(box) {
+  flame = state.now.mode === "bottom" ?
+    getFlame("bottom", "Flame graph, inverted") :
+    getFlame("top", "Flame graph");
+  if (box.firstChild !== flame.box) box.replaceChildren(flame.box);
+  flame.set(tree(flame.id), zoomPath());
+}
+
+/* The function whose callers and callees are shown, if it has any part. */
+function chosenItem() {
+  const { sel, view } = state.now;
+  const has = PROFILES.some((P, i) => stats(i, view).total[sel] > 0);
+  return sel >= 0 && has ? sel : largest(view);
+}
+
+function showTwo(box) {
+  const name = () => el("b", {}, item.label[state.now.sel]);
+  const up = getFlame("callers", "Callers", true);
+  const down = getFlame("callees", "Callees");
+  if (box.children[1] !== up.box) {
+    const part = () => el("p", { class: "part" });
+    box.replaceChildren(part(), up.box, part(), down.box);
+  }
+  box.children[0].replaceChildren("Callers of ", name());
+  box.children[2].replaceChildren("Callees of ", name());
+  up.box.hidden = down.box.hidden = false;
+  up.set(tree("callers"), around.callers);
+  down.set(tree("callees"), around.callees);
+  up.box.scrollTop = up.box.scrollHeight;
+  if (flame !== up) flame = down;
+}
+
+function hints() {
+  const S = state.now, out = [];
+  if (S.range && !timed(S.view)) {
+    out.push(S.view === "inuse" ? "Objects in use are not known over time: " +
+      "the end of the run is shown." : `${TITLE[S.view]} is one moment of ` +
+      "the run: the chosen time does not apply.");
+  }
+  if (S.range && S.view === "inuse" && timed(S.view) && S.held === "new") {
+    out.push("Allocated in the chosen time and still held at its end: at " +
+      "least so much.");
+  }
+  if (S.range && DIFF) {
+    out.push("The chosen time applies to the run after only.");
+  }
+  if (S.type && S.view === "cpu") {
+    out.push("CPU samples have no object type: that filter does not apply.");
+  }
+  return out.join(" ");
+}
+
+function showGraph() {
+  const { view, mode } = state.now, box = $("flame"), why = $("why");
+  const sum = PROFILES.reduce((a, P, i) => a + stats(i, view).sum, 0);
+  $("hint").textContent = hints();
+  why.hidden = sum > 0;
+  why.textContent = sum > 0 ? "" : state.filtered() ?
+    "Nothing here: the chosen time or the filters leave nothing of this " +
+    "view." : A.info.empty[view];
+  $("status").hidden = !sum || mode === "calls";
+  $("tip").hidden = true;
+  box.hidden = !sum || mode === "calls";
+  if (box.hidden) { box.replaceChildren(); flame = null; return; }
+  if (mode === "sandwich") showTwo(box);
+  else showOne(box);
+  showStatus();
+}
+
+/* -- The status: the active frame, and where to go from it ---------------- */
+
+const ACTIONS = [];	/* [text, whether it applies, what it does, title] */
+
+function showStatus() {
+  const out = $("status"), node = flame?.active, { view, mode } = state.now;
+  if (!node || !flame.tree.root.size) { out.replaceChildren(); return; }
+  const k = node.key, kids = [el("b", {}, item.label[k]),
+    el("span", { class: "mute" }, item.at[k]),
+    el("span", {}, `${percent(shareOf(node))} of ${WORDS[view]}, ` +
+      withDoubt(0, view, node.total))];
+  if (DIFF) {
+    kids.push(el("span", {}, `before ${withDoubt(1, view, node.before)}, ` +
+      change(node)), el("span", { class: "scale" }, "less", el("i"), "more"));
+  } else if (mode === "top" && node.up) {
+    kids.push(el("span", { class: "mute" },
+      `self ${amount(view, node.self)}`));
+  }
+  const go = ACTIONS.filter(([, applies]) => applies(node)).map(
+    ([text, , act, title]) => quiet(text, () => act(node), { title }));
+  out.replaceChildren(...kids, el("span", { class: "go" }, go));
+  $("reset").disabled = !shownFlames().some((f) => f.zoom.up);
+}
+
+/* -- What others ask ------------------------------------------------------ */
+
+function sandwich(k) {
+  around.callers = around.callees = [];
+  state.set({ sel: k, mode: "sandwich" });
+  mp.dom.scrollTo($("graph"), "start");
+  flame?.box.focus({ preventScroll: true });
+}
+
+function reset() {
+  for (const f of shownFlames()) {
+    if (f.zoom.up && f.tree.root.size) f.zoomTo(f.tree.root);
+  }
+  showStatus();
+}
+
+/* A frame, wide enough to be read: the graph zooms to a caller if it must. */
+function show(node) {
+  let at = node;
+  if (node.size / flame.zoom.size * flame.width < 40 ||
+      !inside(node, flame.zoom)) {
+    const room = flame.tree.root.size / flame.width * 40;
+    at = flame.tree.root;
+    if (node.size < room) at = node;
+    flame.moveTo(at);
+  }
+  flame.activate(node);
+}
+function inside(node, above) {
+  for (let n = node; n; n = n.up) if (n === above) return true;
+  return false;
+}
+
+const isItem = (node) => item.kind[node.key] < GROUP;
+ACTIONS.push(["Callers and callees",
+  (node) => isItem(node) && state.now.mode !== "sandwich",
+  (node) => sandwich(node.key)]);
+
+/* The zoom of the state, where it is not the graph's own doing. */
+function followZoom() {
+  const { zoom } = state.now;
+  if (!flame || flame.id in around || path(flame.zoom).join(".") === zoom) {
+    return;
+  }
+  flame.set(flame.tree, zoomPath());
+  showStatus();
+}
+
+mp.graph = { showGraph, followZoom, chosenItem, showStatus, sandwich, reset,
+  show, isItem, shownFlames, ACTIONS, get flame() { return flame; } };

@@ -1,0 +1,52 @@
+/*
+** Where the frames of a tree lie: plain numbers, without a document.
+**
+** The whole width is 1; a window [from, to] of it is drawn on so many pixels.
+** A level is a list of boxes { node, left, right } in pixels.
+*/
+const LEAST = 0.5;	/* Pixels: anything narrower is not drawn. */
+
+/* Where a node lies in the whole. */
+function place(tree, node) {
+  let x = 0;
+  for (let n = node; n.up; n = n.up) {
+    for (const kid of tree.kids(n.up)) {
+      if (kid === n) break;
+      x += kid.size;
+    }
+  }
+  const all = tree.root.size || 1;
+  return [x / all, (x + node.size) / all];
+}
+
+function layout(tree, [from, to], width) {
+  const levels = [], all = tree.root.size, scale = width / (to - from);
+  let row = all ? [[tree.root, 0]] : [];
+  while (row.length) {
+    const level = [], next = [];
+    for (const [node, x] of row) {
+      const left = Math.max(0, (x - from) * scale);
+      const right = Math.min(width, (x + node.size / all - from) * scale);
+      if (right - left < LEAST) continue;
+      level.push({ node, left, right });
+      let at = x;
+      for (const kid of tree.kids(node)) {
+        if (kid.size / all * scale < LEAST) break;
+        next.push([kid, at]);
+        at += kid.size / all;
+      }
+    }
+    if (level.length) levels.push(level);
+    row = next;
+  }
+  return levels;
+}
+
+/* The box of a level at a pixel, or undefined. */
+const boxAt = (level, x) => level?.find((b) => x >= b.left && x < b.right);
+
+/* A label for so many characters: the end of it gives way. */
+const fit = (text, room) => text.length <= room ? text :
+  text.slice(0, Math.max(1, room - 1)) + "…";
+
+mp.layout = { layout, place, boxAt, fit };

@@ -1,0 +1,110 @@
+/*
+** What is taken along: a stack as text, the graph as folded stacks or SVG.
+*/
+const { $, svg, say } = mp.dom;
+const { A, WORDS } = mp.profile;
+const { item } = mp.items;
+const { state } = mp;
+const { tree } = mp.tree;
+const { layout, fit } = mp.layout;
+const { shade, changeShade } = mp.colors;
+const { DIFF } = mp.profile;
+const { words, wholeOf } = mp.words;
+const graph = mp.graph;
+
+const WIDTH = 1200, ROW = 18, EM = 7.2;
+
+/* The frames to a node, from the root on, without the root. */
+function frames(node) {
+  const out = [];
+  for (let n = node; n.up; n = n.up) out.unshift(item.label[n.key]);
+  return out;
+}
+const downwards = () => state.now.mode !== "bottom" &&
+  graph.flame?.id !== "callers";
+
+/* The innermost frame first, as in a traceback. */
+function stackText(node) {
+  const lines = frames(node);
+  if (graph.flame?.id.startsWith("call")) {
+    lines.unshift(item.label[graph.flame.tree.root.key]);
+  }
+  if (downwards()) lines.reverse();
+  return lines.join("\n");
+}
+
+async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    told(`${what} copied`);
+  } catch (e) {
+    told(`${what} cannot be copied: ${e.message}`);
+  }
+}
+function told(text) {
+  say(text);
+  $("told").textContent = text;
+}
+
+/* Folded stacks: "a;b;c 12", in microseconds, bytes or objects. */
+function folded() {
+  const { view } = state.now, unit = view === "cpu" ? 1e6 : 1, lines = [];
+  const clean = (s) => s.replace(/[;\n]/g, ":"), top = tree("top");
+  const walk = [[top.root, ""]];
+  while (walk.length) {
+    const [node, above] = walk.pop();
+    const here = node.up ? above + (above && ";") +
+      clean(item.label[node.key]) : "";
+    const v = Math.round(node.self * unit);
+    if (v > 0) lines.push(`${here || "all"} ${v}`);
+    for (const kid of top.kids(node)) walk.push([kid, here]);
+  }
+  return lines.sort().join("\n") + "\n";
+}
+
+function color(node) {
+  if (!DIFF) return shade(node.key);
+  return changeShade(node.total / wholeOf(0), node.before / wholeOf(1));
+}
+function drawing() {
+  const which = state.now.mode === "bottom" ? "bottom" : "top";
+  const levels = layout(tree(which), [0, 1], WIDTH), style = "font:12px " +
+    "monospace;background:" + getComputedStyle(document.body).backgroundColor;
+  const ink = getComputedStyle(document.body).color;
+  const root = svg("svg", { xmlns: "http://www.w3.org/2000/svg", style,
+    viewBox: `0 0 ${WIDTH} ${levels.length * ROW}`, width: WIDTH });
+  levels.forEach((level, d) => level.forEach(({ node, left, right }) => {
+    const w = right - left, room = Math.floor((w - 8) / EM);
+    root.append(svg("g", {}, svg("title", {}, words(node)), svg("rect",
+      { x: left.toFixed(2), y: d * ROW, width: Math.max(0.4, w - 1).toFixed(2),
+        height: ROW - 1, fill: color(node) }), room > 2 ? svg("text",
+      { x: (left + 4).toFixed(2), y: d * ROW + 13, fill: ink },
+      fit(item.label[node.key], room)) : ""));
+  }));
+  return new XMLSerializer().serializeToString(root);
+}
+
+function save(text, type, suffix) {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const base = A.info.script.replace(/[^\w.-]+/g, "_");
+  const a = document.createElement("a");
+  a.href = url;
+  a.download = `${base}.${state.now.view}.${suffix}`;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+  told(`${a.download} saved: ${WORDS[state.now.view]}`);
+}
+
+function listen() {
+  graph.ACTIONS.push(["Copy stack", (node) => node.up || !downwards(),
+    (node) => copy(stackText(node), "Stack"),
+    "The frames down to this one, as text"]);
+  $("link").addEventListener("click", () =>
+    copy(location.href, "Link to this state"));
+  $("folded").addEventListener("click", () =>
+    save(folded(), "text/plain", "folded"));
+  $("svg").addEventListener("click", () =>
+    save(drawing(), "image/svg+xml", "svg"));
+}
+
+mp.save = { listen, folded, stackText };

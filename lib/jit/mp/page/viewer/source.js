@@ -1,0 +1,150 @@
+/*
+** The source, with the share of each view beside its lines.
+*/
+const { $, el, color, scrollTo } = mp.dom;
+const { LUA, STR, NF, item, lineOf, linesOf } = mp.items;
+const { VIEWS, TITLE } = mp.profile;
+const { percent } = mp.numbers;
+const { state } = mp;
+const { stats, empty } = mp.sums;
+const { segment, check } = mp.widgets;
+const { amount } = mp.words;
+
+const FILES = mp.data.files, AROUND = 3, HOT = 0.03;
+const fileOf = new Map(FILES.map((f, i) => [f.source, i]));
+
+const has = (k) => item.kind[k] === LUA && fileOf.has(item.source[k]) &&
+  item.line[k] >= 0;
+
+function go(k) {
+  state.set({ file: fileOf.get(item.source[k]),
+    mark: Math.max(1, item.line[k]) });
+  scrollTo($("source"), "start");
+  const row = $("lines").querySelector("tr.on");
+  if (row) scrollTo(row, "center");
+  $("lines").parentNode.focus({ preventScroll: true });
+}
+
+/* Files by what the chosen view counts in them, the largest first. */
+function sortedFiles() {
+  const { view } = state.now, { self, sum } = stats(0, view, "lines");
+  const weight = FILES.map(() => 0);
+  for (let k = NF; k < self.length; k++) {
+    const f = fileOf.get(item.source[k]);
+    if (f !== undefined) weight[f] += self[k];
+  }
+  return FILES.map((f, i) => ({ i, name: f.name, path: STR[f.source],
+    share: sum > 0 ? weight[i] / sum : 0 }))
+    .sort((a, b) => b.share - a.share || a.i - b.i);
+}
+
+function showFiles(order, at) {
+  const box = $("files"), on = document.activeElement;
+  const held = box.contains(on) && (on.tagName === "SELECT" ? "select" :
+    "[aria-checked=true]");
+  const pick = el("select", { "aria-label": "File", onchange: (e) =>
+    state.set({ file: Number(e.target.value), mark: -1 }) },
+    order.map(({ i, name, path, share }) => el("option",
+      { value: i, title: path }, name + (share ? `  ${percent(share)}` : ""))));
+  pick.value = at;
+  const path = STR[FILES[at].source];
+  box.replaceChildren(path === FILES[at].name ? "" :
+    el("span", { class: "mute" }, path), pick, segment("Lines shown", "whole",
+    [[false, "Lines that count"], [true, "Whole file"]]));
+  check(box);
+  if (held) box.querySelector(held).focus();
+}
+
+/* Shares of a line by view: { view, self, total, ... }, of what is not 0. */
+function sharesOf(file, views) {
+  const data = views.map((v) => stats(0, v, "lines"));
+  return (n) => {
+    const k = lineOf(file.source, n);
+    return views.map((view, i) => {
+      const { self, total, sum } = data[i];
+      return k === undefined || !sum ? { view, self: 0, total: 0, sum } :
+        { view, self: self[k] / sum, total: total[k] / sum, sum };
+    });
+  };
+}
+const counts = (shares) => shares.some((s) => s.self > 0 || s.total > 0);
+
+/* Lines that are shown: those that count, and a few around them. */
+function chosenLines(n, shares) {
+  const show = new Uint8Array(n + 2), { whole, mark } = state.now;
+  if (whole) return show.fill(1);
+  for (let i = 1; i <= n; i++) {
+    if (i !== mark && !counts(shares(i))) continue;
+    show.fill(1, Math.max(1, i - AROUND), Math.min(n, i + AROUND) + 1);
+  }
+  return show;
+}
+
+function shareCell({ view, self, total, sum }) {
+  const c = view === state.now.view ? "w" : "w other";
+  if (!self && !total) return el("td", { class: c });
+  return el("td", { class: c, "--c": color(view),
+    "--c2": `color-mix(in oklch, ${color(view)} 28%, transparent)`,
+    "--w": self.toFixed(4), "--v": total.toFixed(4),
+    title: `${TITLE[view]}: self ${percent(self)}, ` +
+      `${amount(view, self * sum)}; with callees ${percent(total)}, ` +
+      amount(view, total * sum) }, self ? percent(self) : "");
+}
+function lineRow(n, text, shares) {
+  const hot = shares.some((s) => s.self > HOT);
+  const mark = n === state.now.mark;
+  return el("tr", { class: `${hot ? "hot" : ""} ${mark ? "on" : ""}` },
+    shares.map(shareCell), el("td", { class: "n" }, String(n)),
+    el("td", {}, el("code", {}, text)));
+}
+function gapRow(n, span) {
+  return el("tr", { class: "gap" }, el("td", { colspan: span },
+    `⋯ ${n} ${n === 1 ? "line" : "lines"}`));
+}
+
+function lineRows(text, file, views) {
+  const shares = sharesOf(file, views), rows = [];
+  const show = chosenLines(text.length, shares);
+  let last = 0;
+  for (let n = 1; n <= text.length + 1; n++) {
+    const end = n > text.length;
+    if (!end && !show[n]) continue;
+    if (n > last + 1) rows.push(gapRow(n - last - 1, views.length + 2));
+    last = n;
+    if (!end) rows.push(lineRow(n, text[n - 1], shares(n)));
+  }
+  return rows;
+}
+
+function showLines(file) {
+  const views = VIEWS.filter((v) => !empty(v));
+  const text = file.text.split(/\r?\n/), head = [
+    ...views.map((v) => el("th", { scope: "col",
+      class: v !== state.now.view && "other" }, TITLE[v])),
+    el("th", { scope: "col" }, "Line"), el("th", { scope: "col" }, "Source")];
+  if (text[text.length - 1] === "") text.pop();
+  const beyond = linesOf(file.source).some((k) => item.line[k] > text.length &&
+    views.some((v) => stats(0, v, "lines").total[k]));
+  $("lines").replaceChildren(beyond ? el("p", { class: "mute" },
+    "This file has changed since: the profile has lines beyond its end.") : "",
+    el("table", {}, el("thead", {}, el("tr", {}, head)),
+      el("tbody", {}, lineRows(text, file, views))));
+}
+
+function showSource() {
+  const empty = (text) =>
+    $("lines").replaceChildren(el("p", { class: "empty" }, text));
+  if (!FILES.length) {
+    empty("No sample has a line of a source file.");
+    return;
+  }
+  const order = sortedFiles();
+  const at = state.now.file < 0 ? order[0].i : state.now.file;
+  const file = FILES[at];
+  showFiles(order, at);
+  if (file.text === undefined) {
+    empty(`The source cannot be shown: ${file.error}`);
+  } else showLines(file);
+}
+
+mp.source = { has, go, showSource };

@@ -1,0 +1,69 @@
+/*
+** The state of the page: what is shown, and how. set() is its only writer;
+** everybody else reads state.now, which is frozen.
+**
+** What was computed from the profile is kept until a field changes that it
+** depends on: the caches are kept here too, so that nobody has to know when
+** to forget.
+*/
+const { A, B, DIFF } = mp.profile;
+const START = mp.data.start;
+
+/* Runs of different lengths are compared by shares. */
+const uneven = DIFF && Math.abs(A.info.wall - B.info.wall) >
+  0.1 * Math.max(A.info.wall, B.info.wall);
+
+const first = Object.freeze({
+  view: START.view, objects: START.objects,
+  unit: START.lines ? "lines" : "func",
+  mode: "top",		/* top, bottom, sandwich or calls. */
+  group: START.group,	/* "", zone, state or type. */
+  zone: "", state: "", type: "",	/* Rows that are counted; "": all. */
+  range: null,		/* [from, to]: points of the timeline. */
+  held: "end",		/* In use at the end of the range, or "new" in it. */
+  hidden: [], focus: -1,	/* Items. */
+  collapse: false,	/* Direct recursion is one frame. */
+  search: "", sel: -1,	/* The item of the sandwich. */
+  zoom: "",		/* Items from the root on, joined by dots. */
+  sort: DIFF ? "self change" : "self", sortView: "", dir: -1, shown: 100,
+  width: "after", share: uneven,
+  file: -1, mark: -1, whole: false
+});
+
+/* Fields that numbers depend on, and those that trees do besides. */
+const COUNTED = ["objects", "zone", "state", "type", "range", "held",
+  "hidden", "focus", "collapse"];
+const TREE = [...COUNTED, "view", "unit", "group", "sel", "width"];
+
+let now = first;
+const listeners = [], caches = { counts: new Map(), trees: new Map(),
+  search: new Map() };
+const same = (a, b) => a === b || JSON.stringify(a) === JSON.stringify(b);
+
+function forget(changed) {
+  if (COUNTED.some((k) => changed.has(k))) caches.counts.clear();
+  if (TREE.some((k) => changed.has(k))) caches.trees.clear();
+  if (changed.has("search") || changed.has("unit")) caches.search.clear();
+}
+
+/* Changes fields, and tells the listeners which ones are different now. */
+function set(change) {
+  const changed = new Set(Object.keys(change).filter((k) =>
+    !same(now[k], change[k])));
+  if (!changed.size) return;
+  now = Object.freeze({ ...now, ...change });
+  forget(changed);
+  for (const f of listeners) f(changed);
+}
+
+/* A value that is kept in one of the caches; made where it is not there. */
+function kept(cache, name, make) {
+  const map = caches[cache];
+  if (!map.has(name)) map.set(name, make());
+  return map.get(name);
+}
+
+mp.state = { get now() { return now; }, first, set, kept,
+  listen: (f) => listeners.push(f),
+  filtered: () => Boolean(now.range || now.zone || now.state || now.type ||
+    now.focus >= 0) };

@@ -1,0 +1,108 @@
+/*
+** Stacks as they are shown, and sums by item.
+*/
+const { item } = mp.items;
+const { PROFILES } = mp.profile;
+const { state } = mp;
+const { weights } = mp.counts;
+
+/* Which stacks are shown: at[s] is the stack whose frame s counts for, 0 for
+** the root, and -1 if it counts for nothing. A hidden frame counts for its
+** caller, a frame that repeats its caller for that one; with a focus, stacks
+** without it are gone, and so are the callers of the others. */
+function visible(P, key) {
+  const S = state.now, hidden = new Set(S.hidden), at = new Int32Array(P.n + 1);
+  const focused = new Uint8Array(P.n + 1), { parent, func, lines } = P;
+  focused[0] = S.focus < 0 ? 1 : 0;
+  at[0] = focused[0] - 1;
+  for (let s = 1; s <= P.n; s++) {
+    const up = parent[s], above = at[up];
+    focused[s] = focused[up] || func[s] === S.focus || lines[s] === S.focus;
+    if (!focused[s]) at[s] = -1;
+    else if (hidden.has(func[s]) || hidden.has(lines[s])) {
+      at[s] = Math.max(0, above);
+    } else if (S.collapse && above > 0 && key[above] === key[s]) at[s] = above;
+    else at[s] = s;
+  }
+  return at;
+}
+
+/* Children of each stack, one after the other: those of s are kids[first[s]]
+** to kids[first[s + 1] - 1]. */
+function children(up, at, n) {
+  const first = new Int32Array(n + 2), kids = new Int32Array(n + 1);
+  for (let s = 1; s <= n; s++) if (at[s] === s) first[up[s] + 1]++;
+  for (let i = 1; i < first.length; i++) first[i] += first[i - 1];
+  const next = first.slice();
+  for (let s = 1; s <= n; s++) if (at[s] === s) kids[next[up[s]]++] = s;
+  return { first, kids };
+}
+
+/* A stack is outermost if no caller has its item: recursion counts once. */
+function outermost({ key, first, kids, n }) {
+  const outer = new Uint8Array(n + 1), on = new Int32Array(item.name.length);
+  const todo = Array.from(kids.subarray(first[0], first[1]));
+  while (todo.length) {
+    const s = todo.pop();
+    if (s < 0) { on[key[-s]]--; continue; }
+    if (!on[key[s]]++) outer[s] = 1;
+    todo.push(-s);
+    for (let i = first[s]; i < first[s + 1]; i++) todo.push(kids[i]);
+  }
+  return outer;
+}
+
+/* The stacks of a profile by a unit: functions or lines. leaf[s] is what a
+** row with stack s counts for. */
+function shapeOf(P, unit) {
+  const key = P[unit], at = visible(P, key), n = P.n;
+  const up = new Int32Array(n + 1);
+  for (let s = 1; s <= n; s++) up[s] = Math.max(0, at[P.parent[s]]);
+  const leaf = unit === "lines" ? P.owner.map((s) => at[s]) : at;
+  const shape = { n, key, at, up, leaf, ...children(up, at, n) };
+  shape.outer = outermost(shape);
+  return shape;
+}
+const shape = (i, unit = state.now.unit) => state.kept("counts",
+  `shape ${i} ${unit}`, () => shapeOf(PROFILES[i], unit));
+
+/* By stack: its own amount, and that with its callees'; the whole is sub[0]. */
+function fold({ n, at, up, leaf }, stacks, w, rows = w.keys()) {
+  const own = new Float64Array(n + 1), sub = new Float64Array(n + 1);
+  for (const r of rows) {
+    const s = leaf[stacks[r]];
+    if (w[r] && s >= 0) own[s] += w[r];
+  }
+  for (let s = n; s > 0; s--) {
+    if (at[s] !== s) continue;
+    sub[s] += own[s];
+    sub[up[s]] += sub[s];
+  }
+  sub[0] += own[0];
+  return { own, sub };
+}
+
+function sumsOf(i, view, unit) {
+  const form = shape(i, unit), { key, outer, n } = form;
+  const { own, sub } = fold(form, PROFILES[i].stack, weights(i, view));
+  const self = new Float64Array(item.name.length), total = self.slice();
+  for (let s = 1; s <= n; s++) {
+    self[key[s]] += own[s];
+    if (outer[s]) total[key[s]] += sub[s];
+  }
+  return { self, total, own, sub, sum: sub[0] };
+}
+const stats = (i, view, unit = state.now.unit) => state.kept("counts",
+  `sums ${i} ${view} ${unit}`, () => sumsOf(i, view, unit));
+
+const empty = (view) => !PROFILES.some((P, i) => stats(i, view).sum > 0);
+
+/* The item that has most of a view by itself. */
+function largest(view) {
+  const { self } = stats(stats(0, view).sum ? 0 : PROFILES.length - 1, view);
+  let best = 0;
+  for (let k = 1; k < self.length; k++) if (self[k] > self[best]) best = k;
+  return best;
+}
+
+mp.sums = { shape, fold, stats, empty, largest };

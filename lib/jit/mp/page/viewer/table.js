@@ -1,0 +1,157 @@
+/*
+** The table of functions or lines: every view side by side.
+*/
+const { $, el, color } = mp.dom;
+const { LUA, GROUP, item } = mp.items;
+const { A, VIEWS, TITLE, WORDS } = mp.profile;
+const { percent, signed, points, count } = mp.numbers;
+const { state } = mp;
+const { timed } = mp.counts;
+const { stats, empty } = mp.sums;
+const { search } = mp.matches;
+const { columns } = mp.columns;
+const { amount, withDoubt, inNoise } = mp.words;
+const graph = mp.graph, source = mp.source;
+
+/* -- Rows ----------------------------------------------------------------- */
+
+/* Items that have a part of something. A line that is not known is of
+** interest by itself only, not for what it calls. */
+function rows(cols) {
+  const { active, hit } = search(), keep = [];
+  for (let k = 0; k < item.name.length; k++) {
+    if (active && !hit[k]) continue;
+    const unknown = state.now.unit === "lines" && item.line[k] === -1 &&
+      item.kind[k] === LUA;
+    const counts = cols.some((c) =>
+      c.value(k) && (!unknown || c.what === "self"));
+    if (counts) keep.push(k);
+  }
+  return keep;
+}
+
+function byName(a, b) {
+  const x = item.name[a], y = item.name[b];
+  return x < y ? -1 : x > y ? 1 : a - b;
+}
+/* Changes go by their size. */
+function sortRows(keep, by) {
+  const { sort, dir } = state.now;
+  if (sort === "name") return keep.sort((a, b) => -dir * byName(a, b));
+  if (!by) return keep;
+  const size = by.kind === "change" ? Math.abs : Number;
+  const value = new Map(keep.map((k) => [k, size(by.value(k))]));
+  return keep.sort((a, b) => dir * (value.get(a) - value.get(b)) ||
+    byName(a, b));
+}
+
+/* -- Cells ---------------------------------------------------------------- */
+
+const other = (view) => view === state.now.view ? "" : " other";
+
+function changeCell(c, k) {
+  const v = c.value(k), text = state.now.share ? points(v) :
+    signed(v, amount(c.view, Math.abs(v)));
+  if (!v) return el("td", { class: other(c.view) });
+  const noise = inNoise(c.view, c.after[k], c.before[k]);
+  const tone = noise || !/[1-9]/.test(text) ? "mute" : v > 0 ? "up" : "down";
+  return el("td", { class: tone + other(c.view), title: noise ?
+    "Within the noise: the samples alone can make such a change" : null },
+    text);
+}
+function cell(c, k) {
+  if (c.kind === "change") return changeCell(c, k);
+  const v = c.value(k), i = c.kind === "before" ? 1 : 0;
+  if (!v) return el("td", { class: other(c.view) });
+  const share = v / stats(i, c.view).sum;
+  return el("td", { class: "num" + other(c.view), "--c": color(c.view),
+    "--w": share.toFixed(4), title: withDoubt(i, c.view, v) },
+    el("span", {}, percent(share)), el("span", {}, amount(c.view, v)));
+}
+function nameCell(k) {
+  const title = item.path[k] || item.name[k], name = item.name[k];
+  const out = [item.kind[k] < GROUP ? el("button", { type: "button",
+    class: "link fn", title, onclick: () => graph.sandwich(k) }, name) :
+    el("span", { class: "fn" }, name)];
+  if (item.at[k]) {
+    out.push(source.has(k) ? el("button", { type: "button", class: "link at",
+      title: "Source of " + title, onclick: () => source.go(k) },
+      item.at[k]) : el("span", { class: "at", title }, item.at[k]));
+  }
+  return el("td", {}, el("div", {}, out));
+}
+
+/* -- Head ----------------------------------------------------------------- */
+
+function sorter(id, view, text, label) {
+  const { sort, dir } = state.now, of = id + (view ? " " + view : "");
+  const again = sort === id && (id === "name" || view === sortView());
+  return el("button", { type: "button", "data-sort": of, "aria-label": label,
+    onclick: () => {
+      state.set({ sort: id, dir: again ? -dir : -1,
+        sortView: view === state.now.view ? "" : view });
+      $("table").querySelector(`[data-sort="${of}"]`)?.focus();
+    } }, text);
+}
+const sortView = () => state.now.sortView || state.now.view;
+const direction = (dir) => dir < 0 ? "descending" : "ascending";
+
+function head(cols, by) {
+  const { sort, dir, unit } = state.now, byNames = sort === "name";
+  const views = [...new Set(cols.map((c) => c.view))];
+  const groups = views.map((v) => el("th", { class: "group" + other(v),
+    scope: "colgroup", colspan: cols.filter((c) => c.view === v).length,
+    "--c": color(v) }, el("span", {}, TITLE[v])));
+  const titles = cols.map((c) => el("th", { scope: "col",
+    class: other(c.view), "aria-sort": !byNames && c === by ?
+      direction(dir) : null },
+    sorter(c.id, c.view, c.title, `${TITLE[c.view]}, ${c.title}`)));
+  const name = el("th", { scope: "col", "aria-sort": byNames ?
+    direction(-dir) : null },
+    sorter("name", "", unit === "func" ? "Function" : "Line"));
+  return el("thead", {}, el("tr", {}, el("td"), groups),
+    el("tr", {}, name, titles));
+}
+
+/* -- The table ------------------------------------------------------------ */
+
+function note(cols, n) {
+  const { range } = state.now, { active } = search();
+  const told = [cols.length ? `${count(n)} ${active ? "found" : "in all"}` :
+    "nothing to show"];
+  for (const v of VIEWS.filter(empty)) {
+    told.push(state.filtered() ? `nothing of ${WORDS[v]} is chosen` :
+      A.info.empty[v]);
+  }
+  const whole = VIEWS.filter((v) => range && !timed(v)).map((v) => WORDS[v]);
+  if (whole.length) told.push(whole.join(" and ") + ": of the whole run");
+  return told.join("; ");
+}
+
+function showMore(n, shown) {
+  const more = $("more");
+  more.hidden = n <= shown;
+  more.textContent = `Show ${Math.min(400, n - shown)} more of ` +
+    count(n - shown);
+}
+
+function showTable() {
+  const { shown, unit, sort, sel } = state.now, cols = columns();
+  const by = cols.find((c) => c.id === sort && c.view === sortView()) ||
+    cols.find((c) => c.view === state.now.view) || cols[0];
+  const all = sortRows(rows(cols), by);
+  const body = el("tbody", {}, all.slice(0, shown).map((k) =>
+    el("tr", { class: k === sel && "on" }, nameCell(k),
+      cols.map((c) => cell(c, k)))));
+  $("table").replaceChildren(...cols.length ? [head(cols, by), body] : []);
+  $("functions-title").textContent = unit === "func" ? "Functions" : "Lines";
+  $("functions-note").textContent = note(cols, all.length);
+  showMore(all.length, shown);
+}
+
+function listen() {
+  $("more").addEventListener("click", () =>
+    state.set({ shown: state.now.shown + 400 }));
+}
+
+mp.table = { listen, showTable };

@@ -1,0 +1,181 @@
+/*
+** The timeline: how CPU time, allocation, memory and collections went.
+**
+** A point of it tells what was true at one moment, and what was counted since
+** the point before: intervals are drawn as steps, moments as lines.
+*/
+const { $, el, svg, color, narrow } = mp.dom;
+const { A, NP } = mp.profile;
+const { fixed, bytes, seconds } = mp.numbers;
+
+const T = A.raw.timeline, MANY_CYCLES = 60;
+
+/* What was counted in each interval: per second, but cycles as they are. */
+function perInterval() {
+  const cpu = [], alloc = [], cycles = [], length = [];
+  const since = (column, i) =>
+    Math.max(0, column[i] - (i ? column[i - 1] : 0));
+  for (let i = 0; i < NP; i++) {
+    const dt = Math.max(1e-9, A.time[i + 1] - A.time[i]);
+    length.push(dt);
+    cpu.push(since(T.cpu, i) / dt);
+    alloc.push(since(T.allocated, i) / dt);
+    cycles.push(since(T.cycles, i));
+  }
+  return { cpu, alloc, cycles, length };
+}
+const RATE = perInterval();
+const cycles = A.info.gc_cycles ?? (NP ? T.cycles[NP - 1] : 0);
+/* A line for each cycle, where an interval has no more than one. */
+const EACH = cycles <= MANY_CYCLES && RATE.cycles.every((n) => n <= 1);
+
+const cores = (v) => fixed(v * 100, 0) + "% of a core";
+const max = (list) => list.reduce((a, b) => Math.max(a, b), 0);
+const STRIPS = [
+  { name: "CPU", height: 30, color: "cpu", steps: RATE.cpu, text: cores },
+  { name: "Allocated", height: 30, color: "alloc", steps: RATE.alloc,
+    text: (v) => bytes(v) + "/s" },
+  { name: "Memory", height: 50, color: "inuse", line: T.inuse, rss: T.rss,
+    text: bytes }
+];
+const GC_HEIGHT = 14, AXIS = 20;
+
+/* The drawing under way: its parts, its measures, and how far down it is. */
+function sheet(width) {
+  const side = narrow.matches ? 0 : 132, end = A.time[NP] || 1;
+  return { root: svg("svg", { role: "img", "aria-label": summary() }), width,
+    side, end, gap: side ? 7 : 17, y: 0,
+    x: (t) => side + t / end * (width - side) };
+}
+const f1 = (x) => x.toFixed(1);
+
+/* The name of a strip and its largest value: beside it, or above it. */
+function label(s, name, more, y, height) {
+  const middle = y + height / 2;
+  if (s.side) {
+    s.root.append(svg("text", { class: "name", x: 0, y: middle - 2 }, name),
+      svg("text", { x: 0, y: middle + 12 }, more));
+  } else {
+    s.root.append(svg("text", { class: "name", x: 0, y: y - 4 }, name),
+      svg("text", { x: s.width, y: y - 4, "text-anchor": "end" }, more));
+  }
+}
+
+function drawSteps(s, strip, y0, Y) {
+  let path = `M${f1(s.x(0))},${y0 + strip.height}`;
+  strip.steps.forEach((v, i) => {
+    path += `V${f1(Y(v))}H${f1(s.x(A.time[i + 1]))}`;
+  });
+  s.root.append(svg("path", { class: "steps",
+    d: path + `V${y0 + strip.height}Z`, fill: color(strip.color) }));
+}
+/* Before the first point nothing is known. */
+function drawLine(s, values, Y, stroke, dash) {
+  const points = values.map((v, i) =>
+    `${f1(s.x(A.time[i + 1]))},${f1(Y(v))}`).join(" ");
+  s.root.append(svg("polyline", { points, fill: "none", stroke,
+    "stroke-width": 1.6, "stroke-dasharray": dash }));
+  return points;
+}
+function drawMemory(s, strip, y0, Y) {
+  const points = drawLine(s, strip.line, Y, color(strip.color));
+  const foot = y0 + strip.height, from = f1(s.x(A.time[1]));
+  s.root.append(svg("polygon", { fill: color(strip.color),
+    "fill-opacity": 0.25,
+    points: `${from},${foot} ${points} ${f1(s.x(s.end))},${foot}` }));
+  if (max(strip.rss) > 0) drawLine(s, strip.rss, Y, "var(--mute)", "5 3");
+}
+
+function drawStrip(s, strip) {
+  const values = strip.steps || [...strip.line, ...strip.rss];
+  const y0 = s.y + s.gap, top = Math.max(1e-9, max(values));
+  const Y = (v) => y0 + strip.height - v / top * strip.height;
+  for (const y of [y0, y0 + strip.height]) {
+    s.root.append(svg("line", { class: "grid", x1: s.side, x2: s.width,
+      y1: y, y2: y }));
+  }
+  if (strip.steps) drawSteps(s, strip, y0, Y);
+  else drawMemory(s, strip, y0, Y);
+  label(s, strip.name, "up to " + strip.text(top), y0, strip.height);
+  s.y = y0 + strip.height;
+}
+
+/* Collections: a line through all strips at the end of each, or where there
+** are too many, how many there were. */
+function drawCycles(s) {
+  const y0 = s.y + s.gap, most = Math.max(1e-9,
+    max(RATE.cycles.map((n, i) => n / RATE.length[i])));
+  RATE.cycles.forEach((n, i) => {
+    const x = s.x(A.time[i + 1]), height = EACH ? GC_HEIGHT :
+      n / RATE.length[i] / most * GC_HEIGHT;
+    if (!n) return;
+    if (EACH) {
+      s.root.append(svg("line", { class: "gc", x1: x, x2: x, y1: s.gap,
+        y2: y0 + GC_HEIGHT }));
+    } else {
+      const from = s.x(A.time[i]);
+      s.root.append(svg("rect", { class: "gcs", x: from, width: x - from,
+        y: y0 + GC_HEIGHT - height, height }));
+    }
+  });
+  label(s, "Collections", EACH || most < 1 ? cycleWords() :
+    `${cycleWords()}, to ${fixed(most, 0)}/s`, y0, GC_HEIGHT);
+  s.y = y0 + GC_HEIGHT;
+}
+const cycleWords = () => cycles === 1 ? "1 cycle" : `${cycles} cycles`;
+
+function drawAxis(s) {
+  const raw = s.end / Math.max(2, (s.width - s.side) / 130);
+  const mag = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((m) => m * mag).find((m) => m >= raw);
+  for (let t = 0; t <= s.end * 1.0001; t += step) {
+    const anchor = t === 0 ? "start" :
+      s.x(t) > s.width - 30 ? "end" : "middle";
+    const text = t === 0 ? "0" :
+      step < 0.001 ? fixed(t * 1000, 2) + " ms" : seconds(t);
+    s.root.append(svg("text", { x: s.x(t), y: s.y + 16,
+      "text-anchor": anchor }, text));
+  }
+}
+
+function legend() {
+  const more = max(T.rss) > 0 ? [el("i", { class: "dash" }),
+    "resident (RSS)"] : [];
+  return el("p", { class: "legend mute" }, el("i"), "in use in the Lua heap",
+    more, EACH && cycles ? " · a line at each collection" : "");
+}
+
+/* In words, for those who do not see it. */
+function summary() {
+  return `Over ${seconds(A.time[NP])}: in use up to ${bytes(max(T.inuse))}, ` +
+    `at the end ${bytes(T.inuse[NP - 1])}; allocated ` +
+    `${bytes(T.allocated[NP - 1])}; ${cycleWords()} of the collector`;
+}
+
+/* What is known of the interval that ends at a point. */
+function readout(point) {
+  const i = point - 1, phase = T.phases[T.phase[i]], n = RATE.cycles[i];
+  return `${seconds(A.time[point])}: CPU ${cores(RATE.cpu[i])}, allocating ` +
+    `${bytes(RATE.alloc[i])}/s, in use ${bytes(T.inuse[i])}` +
+    (T.rss[i] ? `, RSS ${bytes(T.rss[i])}` : "") +
+    (n ? `, ${n} ${n === 1 ? "cycle" : "cycles"}` : "") +
+    (phase ? `, collector: ${phase}` : "");
+}
+
+/* Draws it, and returns its measures; nothing: it cannot be drawn. */
+function draw() {
+  const box = $("chart"), width = box.clientWidth;
+  if (!NP || !width) return null;
+  const s = sheet(width);
+  for (const strip of STRIPS) drawStrip(s, strip);
+  drawCycles(s);
+  s.top = s.gap - 3;
+  s.bottom = s.y;
+  drawAxis(s);
+  s.root.setAttribute("viewBox", `0 0 ${width} ${s.bottom + AXIS}`);
+  s.root.setAttribute("height", s.bottom + AXIS);
+  $("legend").replaceChildren(legend());
+  return s;
+}
+
+mp.timeline = { draw, readout };

@@ -1,0 +1,115 @@
+// Small windows, and many stacks.
+
+import {
+  ok,
+  is,
+  like,
+  open,
+  shot,
+  close,
+  text,
+  first,
+  status,
+  frame,
+  place,
+  press,
+  segment,
+  view,
+  settle,
+  width
+} from "./harness.mjs";
+
+// -- A phone ------------------------------------------------------------------
+
+export async function phone() {
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open("normal", {
+      viewport: { width: 390, height: 844 },
+      deviceScaleFactor: 2,
+      isMobile: true,
+      hasTouch: true,
+      colorScheme,
+      reducedMotion: "no-preference"
+    });
+    const narrow = await width(page, "encode_string");
+    await shot(page, "phone-" + colorScheme);
+    const cells = await page.locator("#table tbody tr:first-child td:visible").count();
+    is(cells, 3, "the chosen view only");
+    const r = await place(page, await frame(page, "encode"));
+    await page.touchscreen.tap(r.x + r.width / 2, r.y + 8);
+    await settle(page);
+    like(await status(page), /^encode /, "a tap zooms");
+    ok((await width(page, "encode_string")) > narrow * 1.5, "in motion");
+    const size = await page.evaluate(() =>
+      [...document.querySelectorAll("button, select, input")]
+        .filter((e) => e.offsetParent && !e.closest("table"))
+        .map((e) => e.getBoundingClientRect().height)
+        .reduce((a, b) => Math.min(a, b))
+    );
+    ok(size >= 30, "what is to be touched is large enough", size);
+    await view(page, "alloc").tap();
+    await segment(page, "sandwich").tap();
+    await settle(page);
+    await shot(page, "phone-sandwich-" + colorScheme);
+    await close(page, "phone " + colorScheme);
+  }
+}
+// -- A tablet -----------------------------------------------------------------
+
+export async function tablet() {
+  for (const name of ["normal", "diff", "hostile"]) {
+    const page = await open(name, { viewport: { width: 800, height: 1100 } });
+    const wide = await width(page, "all");
+    await shot(page, "tablet-" + name);
+    await page.setViewportSize({ width: 1100, height: 800 });
+    ok((await width(page, "all")) > wide + 200, `tablet ${name}: turned`);
+    await page.setViewportSize({ width: 800, height: 1100 });
+    is(await width(page, "all"), wide, `tablet ${name}: and back`);
+    await close(page, "tablet " + name);
+  }
+}
+// -- Many stacks --------------------------------------------------------------
+
+export async function many() {
+  const page = await open("many");
+  ok(
+    await page
+      .locator(".flame [role=treeitem]")
+      .first()
+      .waitFor({ state: "attached" })
+      .then(() => true),
+    "50,000 stacks open"
+  );
+  is(
+    await page.evaluate(
+      () =>
+        JSON.parse(document.getElementById("profile").textContent).profiles[0].stacks.parent.length
+    ),
+    50000,
+    "all of them"
+  );
+  is(await page.locator("#table tbody tr").count(), 100, "the table begins with a hundred rows");
+  await page.locator("#more").click();
+  is(await page.locator("#table tbody tr").count(), 500, "and has more");
+  for (const v of ["bottom", "sandwich", "lines", "func", "top"]) {
+    await segment(page, v).click();
+    await settle(page);
+    await press(page, "g", "ArrowDown");
+    like(await status(page), /^[^ ]+:?\S* .*% of CPU time/, "many: " + v);
+    ok(!/^all /.test(await status(page)), "many: a frame below, " + v);
+  }
+  await page.locator("#search").fill("fn_12");
+  like(await text(page, "#found"), /^matches \d+% of CPU time/, "many: search");
+  const box = await place(page, "#chart svg");
+  await page.mouse.move(box.x + 200, box.y + 90);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 420, box.y + 90, { steps: 20 });
+  await page.mouse.up();
+  await settle(page);
+  like(await text(page, "#timeline-note"), /^\d.* s to \d.* chosen\.$/, "many: a part of the time");
+  await page.locator("#search").fill("");
+  await press(page, "Escape");
+  await page.evaluate(() => scrollTo(0, 420));
+  await shot(page, "many", false);
+  await close(page, "many");
+}
