@@ -121,7 +121,7 @@ async function sorting(page) {
       .locator("#table thead .group")
       .allInnerTexts()
       .then((t) => t.join()),
-    "CPU,Allocated,In use,Peak",
+    "CPU,Allocated,In use,At the peak",
     "all views side by side"
   );
   const total = page.locator('#table [data-sort="total cpu"]');
