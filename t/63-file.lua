@@ -43,6 +43,7 @@ local function difference(a, b, path)
   if type(a) ~= "table" or type(b) ~= "table" then
     return a ~= b and path or nil
   end
+  a.from_file, b.from_file = nil, nil
   for k, v in pairs(a) do
     local d = difference(v, b[k], path.."."..tostring(k))
     if d then return d end

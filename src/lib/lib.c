@@ -9,6 +9,7 @@
 #include "lib/arguments.h"
 #include "lib/guard.h"
 #include "lib/start.h"
+#include "out/files.h"
 #include "out/modules.h"
 #include "profile/leaks.h"
 #include "profile/snapshot.h"
@@ -106,5 +107,7 @@ int luaopen_jit_mp_core(lua_State *L)
   lua_pushcfunction(L, make_snapshot);
   lua_pushcclosure(L, core_snapshot, 1);
   lua_setfield(L, -2, "snapshot");
+  mp_files_push(L);
+  lua_setfield(L, -2, "files");
   return 1;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "data/lock.h"
+#include "out/files.h"
 #include "out/report.h"
 #include "profile/snapshot.h"
 
@@ -57,6 +58,17 @@ static void set_package(lua_State *R, const char *field, const char *value)
   lua_pop(R, 1);
 }
 
+/* What require() gives for a module that is made by push. */
+static void set_loaded(lua_State *R, const char *module,
+		       void (*push)(lua_State *))
+{
+  lua_getglobal(R, "package");
+  lua_getfield(R, -1, "loaded");
+  push(R);
+  lua_setfield(R, -2, module);
+  lua_pop(R, 2);
+}
+
 static int open_state(lua_State *R)
 {
   opening *o = lua_touserdata(R, 1);
@@ -65,6 +77,7 @@ static int open_state(lua_State *R)
   luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   set_package(R, "path", o->path);
   set_package(R, "cpath", "");
+  set_loaded(R, "jit.mp.files", mp_files_push);
   mp_origin_set_vm(&o->p->origin, R);
   lua_pushlightuserdata(R, &module_key);
   lua_getglobal(R, "require");

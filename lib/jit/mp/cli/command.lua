@@ -12,7 +12,7 @@ local DATA, USAGE = 1, 2 -- Exit statuses.
 
 local usage = [[
 usage: luajit-mp run [-o OUT]... [-O OPTIONS] [--no-source] SCRIPT [ARG]...
-       luajit-mp report [-o OUT] FILE [OPTIONS]
+       luajit-mp report [-o OUT] [--source-root DIR] FILE [OPTIONS]
        luajit-mp diff [-o OUT] [-O OPTIONS] [--share] [--threshold PERCENT]
                       OLD NEW
        luajit-mp merge [-o OUT] FILE...
@@ -38,7 +38,7 @@ end
 
 -- Options with a value, and those without.
 local with_value = { ["-o"] = "out", ["-O"] = "opts",
-  ["--threshold"] = "threshold" }
+  ["--threshold"] = "threshold", ["--source-root"] = "source_root" }
 local plain = { ["--share"] = "share", ["--no-source"] = "nosource" }
 
 -- Splits arguments. allowed: names of options, as a set. first_only: what
@@ -166,12 +166,13 @@ function commands.run(args, luajit, path)
 end
 
 function commands.report(args)
-  local o, operands = split_args(args, { out = true })
+  local o, operands = split_args(args, { out = true, source_root = true })
   if #operands < 1 or #operands > 2 then
     wrong_usage("report: give a profile, and options if you like")
   end
   local parsed = parse_options(operands[2] or "f")
-  write_profile(read_profile(operands[1]), parsed, o.out)
+  write_profile(read_profile(operands[1]), parsed, o.out,
+    { source_root = o.source_root })
 end
 
 function commands.diff(args)

@@ -331,5 +331,7 @@ return function(text)
   local s
   s, msg = read_parts(text, pos)
   if not s then return nil, msg end
-  return profile.new(s)
+  local p = profile.new(s)
+  p.from_file = true
+  return p
 end

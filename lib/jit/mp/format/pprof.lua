@@ -251,8 +251,8 @@ local function add_about(p, kind, totals, intern, out)
   out[#out+1] = num(10, floor(info.wall * 1e9 + 0.5))
   out[#out+1] = value_type(11, of, unit, intern)
   out[#out+1] = num(12, period)
-  for _, s in ipairs({ "luajit-mp, options "..(info.options or "not known"), info.luajit or "LuaJIT",
-    "capture "..info.capture, unpack(info.notes) }) do
+  for _, s in ipairs({ "luajit-mp, options "..(info.options or "not known"),
+    info.luajit or "LuaJIT", "capture "..info.capture, unpack(info.notes) }) do
     out[#out+1] = num(13, intern(s))
   end
   out[#out+1] = num(14, intern(default))

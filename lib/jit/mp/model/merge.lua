@@ -165,5 +165,7 @@ return function(list)
     local stacks, zones = translate(p, frame_id, push, push_zone)
     add_rows(p, stacks, zones, rows, s.rows)
   end
-  return profile.new(s)
+  local sum = profile.new(s)
+  for _, p in ipairs(list) do sum.from_file = sum.from_file or p.from_file end
+  return sum
 end

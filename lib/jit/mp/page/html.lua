@@ -70,7 +70,7 @@ return function(p, o, extra)
   local add, funcs = columns.functions(strs, o)
   local profiles = { encode_profile(p, o, add) }
   if before then profiles[2] = encode_profile(before, o, add) end
-  local sources = files(p, o, strs)
+  local sources = files(p, o, strs, extra)
   local data = object({ "version", "2", "start", encode_start(o),
     "views", encode_views(), "absent", encode_absent(), "profiles", list(profiles),
     "functions", columns.encode_functions(funcs), "files", sources,

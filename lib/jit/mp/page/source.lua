@@ -3,26 +3,8 @@
 ----------------------------------------------------------------------------
 
 local encode = require("jit.mp.page.encode")
-local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
-
-local MAX_SOURCE = 4 * 1024 * 1024 -- Bytes of a file that is shown.
-
--- The text of a source file, or nil and why not.
-local function read(p, file)
-  local path = p:source_path(file)
-  if not path or path:match("^/dev/") then return nil, "not a file" end
-  local fp, msg = io.open(path, "rb")
-  if not fp then return nil, msg end
-  local text, why = fp:read(MAX_SOURCE + 1)
-  fp:close()
-  if not text then return nil, why or "an empty file" end
-  if text:byte() == 27 then return nil, "a bytecode file" end
-  if #text > MAX_SOURCE then
-    return nil, ("larger than %s"):format(numbers.period(MAX_SOURCE))
-  end
-  return text
-end
+local sources = require("jit.mp.model.sources")
 
 local function names(p)
   local seen, files = {}, {}
@@ -37,15 +19,15 @@ local function names(p)
   return files
 end
 
--- strs gives the numbers of strings.
-return function(p, o, strs)
+-- strs gives the numbers of strings; env is as in model/sources.
+return function(p, o, strs, env)
   local out = {}
   for i, file in ipairs(names(p)) do
     local text, msg
     if o.nosource then
       msg = "left out of this page"
     else
-      text, msg = read(p, file)
+      text, msg = sources.read(p, file, env)
     end
     out[i] = encode.object({ "source", strs(file), "name",
       encode.str(profile.module_name({ source = file })),

@@ -7,6 +7,7 @@ local empty = require("jit.mp.model.empty")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
+local sources = require("jit.mp.model.sources")
 local views = require("jit.mp.model.views")
 
 local pad = cells.pad
@@ -48,24 +49,6 @@ local function worth(files, totals, o)
   return views.sort(t, "max")
 end
 
--- The lines of a file, or nil and why not.
-local function read_lines(p, file)
-  local path = p:source_path(file)
-  if not path then return nil, "cannot annotate: not a file" end
-  local fp, msg = io.open(path)
-  if not fp then return nil, "cannot annotate: "..names.printable(msg) end
-  local lines = {}
-  for line in fp:lines() do
-    if #lines == 0 and line:byte() == 27 then
-      fp:close()
-      return nil, "cannot annotate: a bytecode file"
-    end
-    lines[#lines+1] = line
-  end
-  fp:close()
-  return lines
-end
-
 -- Cell of a line in a view.
 local function cell(o, v, total)
   if not v or v <= 0 or total <= 0 then return "" end
@@ -95,11 +78,11 @@ local function shown(o, lines, n)
   return function(k) return o.annotate == "A" or show[k] end
 end
 
-local function annotate_file(p, o, entry, totals, out)
-  local text, msg = read_lines(p, entry.name)
+local function annotate_file(p, o, entry, totals, out, env)
+  local text, msg = sources.lines(p, entry.name, env)
   out[#out+1] = "\n====== "..profile.printable(entry.name).." ======\n"
   if not text then
-    out[#out+1] = "["..msg.."]\n"
+    out[#out+1] = "[cannot annotate: "..msg.."]\n"
     return
   end
   local w = widths(o, entry.lines, totals)
@@ -123,14 +106,16 @@ local function annotate_file(p, o, entry, totals, out)
   end
 end
 
-return function(p, o)
+return function(p, o, env)
   local out = {}
   local files, totals = by_file(p, o)
   for i, view in ipairs(o.views) do
     if totals[i] == 0 then out[#out+1] = empty(p, view).."\n" end
   end
   local list = worth(files, totals, o)
-  for _, entry in ipairs(list) do annotate_file(p, o, entry, totals, out) end
+  for _, entry in ipairs(list) do
+    annotate_file(p, o, entry, totals, out, env)
+  end
   if #list == 0 and #out < #o.views then
     out[#out+1] = views.nothing("no line", o)
   end
