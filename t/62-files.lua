@@ -137,7 +137,8 @@ tap.like(r.err, "cannot open '[^\n]*' for the report: Is a directory",
 write("short.lua", "local t = {}")
 r = tap.luajit("-jm=f,none.folded,short.txt short.lua", { dir = dir })
 tap.is(r.status, 0, "an output that fails: the exit status stays")
-tap.like(r.err, "^luajit%-mp: no CPU samples: [^\n]* is too short for a timer "..
+tap.like(r.err, "^luajit%-mp: cannot make 'none.folded': no CPU samples: "..
+  "[^\n]* is too short for a timer "..
   "of 10 ms[^\n]*\n$", "an output that fails: said once")
 tap.ok(read("short.txt") and not read("none.folded"), "the other is written")
 

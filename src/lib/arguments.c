@@ -3,6 +3,8 @@
 */
 #include "config.h"
 
+#include <errno.h>
+
 #include "lib/arguments.h"
 #include "out/report.h"
 
@@ -13,7 +15,7 @@ int mp_fail(lua_State *L, const char *msg, int err)
   if (err == MP_WRONG) return luaL_error(L, "jit.mp: %s", msg);
   lua_pushnil(L);
   lua_pushstring(L, msg);
-  lua_pushinteger(L, err);
+  lua_pushinteger(L, err == MP_FOREIGN ? EACCES : err);
   return 3;
 }
 

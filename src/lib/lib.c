@@ -60,6 +60,24 @@ static int core_report(lua_State *L)
   return err != 0 ? mp_fail(L, msg, err) : 1;
 }
 
+/* write(name, text) */
+static int core_write(lua_State *L)
+{
+  const char *name = luaL_checkstring(L, 1), *text;
+  char msg[512];
+  size_t len;
+  int err;
+  text = luaL_checklstring(L, 2, &len);
+  err = mp_output_put(name, text, len);
+  if (err != 0) {
+    snprintf(msg, sizeof(msg), "cannot write '%.300s': %s", name,
+	     mp_output_error(err));
+    return mp_fail(L, msg, err);
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
 static int make_snapshot(lua_State *L)
 {
   mp_snapshot(L, lua_touserdata(L, 1));
@@ -97,6 +115,7 @@ int luaopen_jit_mp_core(lua_State *L)
   static const luaL_Reg functions[] = {
     { "stop", core_stop },
     { "report", core_report },
+    { "write", core_write },
     { NULL, NULL }
   };
   lua_newtable(L);

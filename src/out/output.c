@@ -260,7 +260,9 @@ static int write_special(mp_output *o, const char *text, size_t len)
     err = check_target(o);
     if (err == 0) err = open_special(o);
   }
-  return err != 0 ? err : mp_write(o->file.fd, text, len);
+  if (err != 0) return err;
+  mp_write_stdout_first();  /* It may be the same file. */
+  return mp_write(o->file.fd, text, len);
 }
 
 int mp_output_write(mp_output *o, const char *text, size_t len)

@@ -15,11 +15,14 @@
 #include "data/lock.h"
 #include "out/files.h"
 #include "out/report.h"
+#include "out/write.h"
 #include "profile/snapshot.h"
 
 #include "lauxlib.h"
 #include "luajit.h"
 #include "lualib.h"
+
+#define NAME_WIDTH 300		/* Characters of a file name in a message. */
 
 /* -- The private state --------------------------------------------------- */
 
@@ -213,8 +216,8 @@ static void open_outputs(lua_State *R, planning *p)
     name = lua_tostring(R, -1);
     p->err = mp_output_open(&plan->outs[plan->nouts++], name, p->r->profile->origin.cwd);
     if (p->err != 0)
-      snprintf(p->buf, p->n, "cannot open '%s' for the report: %s", name,
-	       mp_output_error(p->err));
+      snprintf(p->buf, p->n, "cannot open '%.*s' for the report: %s",
+	       NAME_WIDTH, name, mp_output_error(p->err));
     lua_pop(R, 1);
   }
   lua_pop(R, 1);
@@ -303,9 +306,22 @@ static void push_snapshot(lua_State *R, request *rq)
   rq->locked = false;
 }
 
-/* Pushes the text. NULL: there is none, and a message. */
-static const char *push_report(lua_State *R, request *rq, const char *name,
-			       int columns, size_t *len)
+/* Says what failed, with the name of the output, or else those words. */
+static void explain(request *rq, const char *verb, const char *otherwise,
+		    const char *why)
+{
+  const char *name = rq->out != NULL ? rq->out->given : NULL;
+  if (name == NULL)
+    snprintf(rq->buf, rq->n, "cannot %s %s: %s", verb, otherwise, why);
+  else
+    snprintf(rq->buf, rq->n, "cannot %s '%.*s': %s", verb, NAME_WIDTH, name,
+	     why);
+}
+
+/* Leaves the text, nil or a message, the bytes that leak or nil, a remark or
+** nil on the stack. False: there is no text. */
+static bool push_report(lua_State *R, request *rq, const char *name,
+			int columns)
 {
   double leaked;
   lua_pushlightuserdata(R, &module_key);
@@ -317,39 +333,41 @@ static const char *push_report(lua_State *R, request *rq, const char *name,
   lua_pushstring(R, name);
   if (columns > 0) lua_pushinteger(R, columns);
   else lua_pushnil(R);
-  lua_call(R, 4, 3);
-  leaked = lua_tonumber(R, -1);
+  lua_call(R, 4, 4);
+  leaked = lua_tonumber(R, -2);
   if (leaked > *rq->leaked) *rq->leaked = leaked;
-  if (lua_type(R, -3) == LUA_TSTRING) return lua_tolstring(R, -3, len);
+  if (lua_type(R, -4) == LUA_TSTRING) return true;
   rq->err = MP_FAILED;
-  snprintf(rq->buf, rq->n, "%s", lua_isstring(R, -2) ? lua_tostring(R, -2) :
-	   "the report is empty");
-  return NULL;
+  explain(rq, "make", "the report", lua_isstring(R, -3) ?
+	  lua_tostring(R, -3) : "it is empty");
+  return false;
 }
 
 static int write_report(lua_State *R)
 {
   request *rq = lua_touserdata(R, 1);
   mp_output *out = rq->out;
+  const char *text;
   size_t len;
-  const char *text = push_report(R, rq, out->given ? out->given : "-",
-				 mp_output_width(out), &len);
-  if (text == NULL) return 0;
+  if (!push_report(R, rq, out->given ? out->given : "-", mp_output_width(out)))
+    return 0;
+  text = lua_tolstring(R, -4, &len);
   rq->err = mp_output_write(out, text, len);
   if (rq->err != 0)
-    snprintf(rq->buf, rq->n, "cannot write %s%s%s: %s", out->given ? "'" : "",
-	     out->given ? out->given : "to standard output",
-	     out->given ? "'" : "",
-	     mp_output_error(rq->err));
+    explain(rq, "write", "to standard output", mp_output_error(rq->err));
+  else if (lua_isstring(R, -1))
+    fprintf(stderr, "luajit-mp: %s\n", lua_tostring(R, -1));
   return 0;
 }
 
 static int draw_report(lua_State *R)
 {
   request *rq = lua_touserdata(R, 1);
+  const char *text;
   size_t len;
-  const char *text = push_report(R, rq, "-", rq->screen->columns, &len);
-  if (text != NULL) mp_screen_draw(rq->screen, text, len);
+  if (!push_report(R, rq, "-", rq->screen->columns)) return 0;
+  text = lua_tolstring(R, -4, &len);
+  mp_screen_draw(rq->screen, text, len);
   return 0;
 }
 
@@ -360,7 +378,7 @@ static int make(request *rq, int function)
   bool ok = call(rq->r, function, rq, msg, sizeof(msg));
   if (rq->locked) mp_unlock();
   if (ok) return rq->err;
-  snprintf(rq->buf, rq->n, "cannot make the report: %s", msg);
+  explain(rq, "make", "the report", msg);
   return MP_FAILED;
 }
 
@@ -381,6 +399,7 @@ int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
     if (err == 0) err = e;
   }
   give_back(r);
+  mp_write_settle();
   return err;
 }
 

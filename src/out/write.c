@@ -26,15 +26,17 @@ static void hold_signals(guard *g)
   pthread_sigmask(SIG_BLOCK, &set, &g->old);
 }
 
+static int signal_of(int err) { return err == EPIPE ? SIGPIPE : SIGXFSZ; }
+
 /* Takes the signal that came with that error: it was sent to this thread. */
 static void release_signals(const guard *g, int err)
 {
   static const struct timespec now = { 0, 0 };
-  int sig = err == EPIPE ? SIGPIPE : SIGXFSZ;
   sigset_t set;
-  if ((err == EPIPE || err == EFBIG) && !sigismember(&g->before, sig)) {
+  if ((err == EPIPE || err == EFBIG) &&
+      !sigismember(&g->before, signal_of(err))) {
     sigemptyset(&set);
-    sigaddset(&set, sig);
+    sigaddset(&set, signal_of(err));
     sigtimedwait(&set, NULL, &now);
   }
   pthread_sigmask(SIG_SETMASK, &g->old, NULL);
@@ -67,11 +69,23 @@ int mp_write(int fd, const char *text, size_t len)
   return err;
 }
 
+static int owed;		/* Signal that came of the program's output. */
+
 void mp_write_stdout_first(void)
 {
   guard g;
+  int err;
   if (ftrylockfile(stdout) != 0) return;
   hold_signals(&g);
-  release_signals(&g, fflush(stdout) != 0 ? errno : 0);
+  err = fflush(stdout) != 0 ? errno : 0;
+  release_signals(&g, err);
+  if (err == EPIPE || err == EFBIG) owed = signal_of(err);
   funlockfile(stdout);
+}
+
+void mp_write_settle(void)
+{
+  int sig = owed;
+  owed = 0;
+  if (sig != 0) raise(sig);
 }

@@ -11,36 +11,46 @@ local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
 
--- The files that are written for these names.
+-- The files that are written for these names, and by the last file of a name
+-- that stands for several, words on that.
 local function files(names, o)
-  local list = {}
+  local list, remarks = {}, {}
   for _, name in ipairs(names) do
-    for _, file in ipairs(name ~= "" and formats.files(name, o) or {}) do
-      list[#list+1] = file
+    local parts = name ~= "" and formats.files(name, o) or {}
+    for _, file in ipairs(parts) do list[#list+1] = file end
+    if #parts > 1 then
+      remarks[parts[#parts]] = ("%s stands for %s; option P writes one file")
+	:format(name, table.concat(parts, " and "))
     end
   end
-  list[1] = list[1] or os.getenv("LUAJIT_PROFILEFILE") or "-"
-  return list
+  return list, remarks
 end
 
 -- Returns the parsed options (jit.mp.options) with these fields besides, or
 -- nil and a message:
 --   files       names of the outputs: one at least
+--   remarks     what is to be said once a file is written, by its name
 --   contents    what is written to them in place of a report: the help
 local function make(text, ...)
   local o, msg = options.parse(text)
   if not o then return nil, msg end
-  o.files = files({ ... }, o)
+  local names = { ... }
+  if table.concat(names) == "" then
+    names = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
+  end
+  o.files, o.remarks = files(names, o)
   if o.help then o.contents = options.help() end
   for _, name in ipairs(o.files) do formats.view(name, o) end
   return o
 end
 
 -- Makes the report for one of the files. width: columns of the terminal that
--- it goes to, or nil. Returns what render does.
+-- it goes to, or nil. Returns what render does, and the remark or nil.
 local function report(plan, snapshot, name, width)
   if plan.contents then return plan.contents end
-  return render.render(profile.new(snapshot), plan, { name = name, width = width })
+  local text, msg, leaked = render.render(profile.new(snapshot), plan,
+    { name = name, width = width })
+  return text, msg, leaked, plan.remarks[name]
 end
 
 return { make = make, report = report }

@@ -6,7 +6,7 @@
 local list = {
   { ".cpu.pb.gz", view = "format.pprof", set = { pprof = "cpu" } },
   { ".heap.pb.gz", view = "format.pprof", set = { pprof = "heap" } },
-  { ".pb.gz", view = "format.pprof", set = { pprof = "all" } },
+  { ".pb.gz", view = "format.pprof", pprof = true },
   { ".speedscope.json", view = "format.speedscope" },
   { ".cpuprofile", view = "format.cpuprofile" },
   { ".heapprofile", view = "format.heapprofile" },
@@ -24,19 +24,25 @@ local function of(name)
   end
 end
 
+-- What a pprof file holds: "cpu", "heap", or "all" of it.
+local function pprof_kind(o)
+  local cpu, heap = false, false
+  for _, view in ipairs(o.views) do
+    cpu, heap = cpu or view == "cpu", heap or view ~= "cpu"
+  end
+  return (o.combined or cpu and heap) and "all" or cpu and "cpu" or "heap"
+end
+
 -- The files that are written for a name: pprof's readers want CPU and heap
--- apart, unless one of them is all that was asked for.
+-- apart, unless one of them is all that was asked for, or option P is given.
 local function files(name, o)
   local format = of(name)
-  if not format or format[1] ~= ".pb.gz" or o.combined then return { name } end
-  local heap = 0
-  for _, view in ipairs(o.views) do
-    if view ~= "cpu" then heap = heap + 1 end
+  if not format or format[1] ~= ".pb.gz" or o.combined or
+      pprof_kind(o) ~= "all" then
+    return { name }
   end
-  local stem, out = name:sub(1, -#".pb.gz" - 1), {}
-  if #o.views > heap then out[#out+1] = stem..".cpu.pb.gz" end
-  if heap > 0 then out[#out+1] = stem..".heap.pb.gz" end
-  return out
+  local stem = name:sub(1, -#".pb.gz" - 1)
+  return { stem..".cpu.pb.gz", stem..".heap.pb.gz" }
 end
 
 -- Module of the text report that the options ask for.
@@ -59,8 +65,8 @@ end
 local function view(name, o)
   local format = of(name)
   if not format then return require("jit.mp."..text_view(o)), o, true end
-  return require("jit.mp."..format.view),
-    format.set and with(o, format.set) or o, false
+  local set = format.pprof and { pprof = pprof_kind(o) } or format.set
+  return require("jit.mp."..format.view), set and with(o, set) or o, false
 end
 
 return { of = of, files = files, view = view }

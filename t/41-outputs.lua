@@ -1,0 +1,128 @@
+-- Each output that can be written is written, whatever befalls the others;
+-- each that cannot is named, with the reason; the program notices nothing.
+
+local tap = require("tap")
+local core = require("jit.mp.core")
+local luajit = tap.command
+local asan = os.getenv("LIBASAN") and os.getenv("LIBASAN") ~= ""
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+local function read(name) return tap.read(dir.."/"..name) end
+local function sh(command, env)
+  return tap.sh(command, { dir = dir, env = env })
+end
+local function left()
+  return sh("ls -A | grep tmp").out
+end
+
+tap.write(dir.."/work.lua", [[
+local keep = {}
+local function busy(n)
+  for i = 1, n do keep[i % 100 + 1] = { i } end
+end
+busy(50000)
+]])
+tap.write(dir.."/wait.lua", "dofile('work.lua') os.execute('sleep 0.5')")
+local function is_report(name, what)
+  tap.like(read(name) or "", "^luajit%-mp  .*busy", what)
+end
+
+-- -- Readers that go, limits ---------------------------------------------------
+
+local r = sh(("{ %s -jm=f,-,after.txt wait.lua; echo status $? >&2; } | true")
+  :format(luajit))
+tap.like(r.err, "status 0\n", "the reader of stdout has gone: status")
+tap.like(r.err, "luajit%-mp: cannot write to standard output: Broken pipe\n",
+  "said")
+is_report("after.txt", "the next output is written")
+
+-- A program that prints dies of it, as it does alone.
+local prints = "print(('x'):rep(100)) os.execute('sleep 0.5')"
+local function status_of(flags)
+  r = sh(([[{ %s %s -e "%s"; echo status $? >&2; } | true]]):format(luajit,
+    flags, prints))
+  return r.err:match("status (%d+)")
+end
+local plain = status_of("")
+tap.is(status_of("-jm=f,prints.txt"), plain, "a program that prints: its status")
+tap.is(status_of("-jm=f,-,prints2.txt"), plain, "also where the report follows")
+tap.ok(read("prints2.txt"), "with its other output")
+
+r = sh(("ulimit -f 2; %s -jm=fb1,a.txt,large.html,b.txt,large2.html work.lua; "
+  .."echo status $?"):format(luajit))
+tap.is(r.out, "status 0\n", "a limit of file sizes: status")
+tap.is(r.err, "luajit-mp: cannot write 'large2.html': File too large\n"..
+  "luajit-mp: cannot write 'large.html': File too large\n", "both are named")
+is_report("a.txt", "the output before it")
+is_report("b.txt", "and the one after it")
+tap.is(left(), "", "no temporary file is left")
+
+-- -- Failures have names -------------------------------------------------------
+
+r = sh(luajit.." -jm=f,x.folded,x.cpuprofile,/dev/full,c.txt -e 'local t = {}'")
+tap.is(r.status, 0, "three of four outputs fail: status")
+for _, name in ipairs({ "x.folded", "x.cpuprofile" }) do
+  tap.like(r.err, "luajit%-mp: cannot make '"..name.."': no CPU samples",
+    name.." is named, and why")
+end
+tap.like(r.err, "luajit%-mp: cannot write '/dev/full': No space", "/dev/full too")
+tap.like(read("c.txt") or "", "^luajit%-mp", "the fourth is written")
+
+-- Memory that is refused while the report is made.
+if not asan and not tap.slow and require("ffi").os == "Linux" then
+  tap.write(dir.."/poor.lua", [[
+dofile("work.lua")
+local ffi = require("ffi")
+ffi.cdef "struct rl { unsigned long now, max; };"
+ffi.cdef "int setrlimit(int, const struct rl *);"
+ffi.C.setrlimit(9, ffi.new("struct rl", 1, 1)) -- RLIMIT_AS
+]])
+  r = sh(luajit.." -jm=fb1,poor.html,poor.txt poor.lua")
+  tap.is(r.status, 0, "no memory for a report: status")
+  tap.like(r.err, "cannot make 'poor.html': not enough memory\n",
+    "no memory for a report: said")
+end
+
+-- -- Directories and names -----------------------------------------------------
+
+r = sh("mkdir out; "..luajit.." -jm=f,out/a.txt -e 'dofile(\"work.lua\") "..
+  "os.execute(\"rm -r out; mkdir out\")'")
+tap.is(r.err, "", "a directory removed and made again")
+is_report("out/a.txt", "it has the report")
+r = sh("ln -s far.txt near.txt; "..luajit.." -jm=f,near.txt work.lua")
+is_report("far.txt", "a dangling link: its target is made")
+r = sh(luajit.." -jm=f,/dev/stdout -e 'dofile(\"work.lua\") print(\"first\")' "
+  ..">log.txt")
+tap.like(read("log.txt"), "^first\nluajit%-mp  .*busy",
+  "/dev/stdout: after the program's own output")
+
+-- pprof: one file under its own name, or two, and then both names are said.
+r = sh(luajit.." -jm=fh,h.pb.gz work.lua; ls *.pb.gz; rm *.pb.gz")
+tap.is(r.out..r.err, "h.pb.gz\n", "heap alone is written under the name")
+r = sh(luajit.." -jm=f,both.pb.gz work.lua; ls *.pb.gz; rm *.pb.gz")
+tap.like(r.out, "both.heap.pb.gz\n", "CPU and heap apart")
+tap.like(r.err, "luajit%-mp: both.pb.gz stands for both.cpu.pb.gz and "..
+  "both.heap.pb.gz; option P writes one file\n", "both names are said")
+r = sh(luajit.." -jm=fP,one.pb.gz work.lua; ls *.pb.gz; rm *.pb.gz")
+tap.is(r.out..r.err, "one.pb.gz\n", "option P writes one")
+
+-- -- The writer for Lua --------------------------------------------------------
+
+local name = dir.."/put%p.txt"
+tap.is(core.write(name, "a\0b"), true, "core.write")
+tap.is(tap.read(name), "a\0b", "writes the text, by that name")
+os.execute("chmod 600 '"..name.."'")
+core.write(name, "more")
+tap.like(sh("ls -l put*").out, "^%-rw%-%-%-%-%-%-%-", "the mode stays")
+local ok, msg, errno = core.write(dir, "x")
+tap.is(ok, nil, "core.write: a directory")
+tap.like(msg, "cannot write '[^\n]+': Is a directory", "core.write: a message")
+tap.is(errno, 21, "core.write: errno")
+ok, msg, errno = core.write("/dev/full", "x")
+tap.is(errno, 28, "core.write: a full device", msg)
+tap.is(pcall(core.write, dir), false, "core.write needs a text")
+
+os.execute("rm -r "..dir)
+tap.done()
