@@ -8,49 +8,12 @@ local callgraph = require("jit.mp.text.callgraph")
 local cumulative = require("jit.mp.model.cumulative")
 local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
+local snapshots = require("snapshots")
 
 -- -- Profiles by hand --------------------------------------------------------
 
--- A profile of stacks written as "outer > inner", each with what it counts:
--- { "main > work", cpu = 3, alloc_bytes = 100 }. frames: by name; others are
--- Lua functions, each on a line of its own.
 local function made(stacks, frames)
-  local snap = {
-    info = { script = "app.lua", cpu = 2, cwd = "/", capture = "exact",
-      notes = {} },
-    cpu = { enabled = true, samples = 0, interval = 10 },
-    heap = { enabled = true, alloc_bytes = 0, period = 1 },
-    frames = {}, stacks = { parent = {}, frame = {} },
-    zones = { parent = {}, name = {} }, rows = {}
-  }
-  local ids, nodes = {}, {}
-  local function frame(name)
-    if not ids[name] then
-      local n = #snap.frames + 1
-      snap.frames[n] = frames and frames[name] or { kind = "Lua", name = name,
-	source = "lib/app.lua", line = 10 * n + 1, linedefined = 10 * n }
-      ids[name] = n
-    end
-    return ids[name]
-  end
-  for _, s in ipairs(stacks) do
-    local stack, key = 0, ""
-    for name in s[1]:gmatch("[^> ]+") do
-      key = key..">"..name
-      if not nodes[key] then
-	local n = #snap.stacks.parent + 1
-	snap.stacks.parent[n], snap.stacks.frame[n] = stack, frame(name)
-	nodes[key] = n
-      end
-      stack = nodes[key]
-    end
-    local row = { stack = stack, zone = 0, state = s.state or "I", cpu = 0,
-      alloc_objects = 0, alloc_bytes = 0, inuse_objects = 0, inuse_bytes = 0 }
-    for k, v in pairs(s) do if k ~= 1 then row[k] = v end end
-    snap.rows[#snap.rows+1] = row
-    snap.cpu.samples = snap.cpu.samples + row.cpu
-  end
-  return profile.new(snap)
+  return profile.new(snapshots.of(stacks, frames))
 end
 
 -- -- Brute force -------------------------------------------------------------
@@ -541,10 +504,7 @@ tap.ok(entries > 100, "had entries", entries)
 
 -- -- Names -------------------------------------------------------------------
 
-local function lua(name, source_, line, linedefined)
-  return { kind = "Lua", name = name, source = source_, line = line,
-    linedefined = linedefined }
-end
+local lua = snapshots.lua
 
 -- Functions with one name, one with two names, and those without.
 local same = {
@@ -584,17 +544,18 @@ local function own_names(text)
 end
 
 tap.is(own_names(report(p, "cm0r")):gsub("%d+  +", ""), table.concat({
-  "add (lib/a/init.lua:30)", "add (lib/b/init.lua:30)", "app.lua:0",
-  "app.lua:60", "call", "get", "new (init.lua:10)", "new (init.lua:20)",
-  "old", "one", "two", "x" }, "\n"), "names of functions")
+  "add (lib/a/init.lua:30)", "add (lib/b/init.lua:30)", "app.lua:60", "call",
+  "get", "main chunk ([string])", "main chunk ([string]) #2",
+  "main chunk (app.lua)", "new (lib/a/init.lua:10)", "new (lib/a/init.lua:20)",
+  "old", "x" }, "\n"), "names of functions")
 tap.is(own_names(report(p, "Fcm0r")):match("[^\n]*add[^\n]*"),
-  "init.lua:add (lib/a/init.lua:30)", "names with their modules")
+  "lib/a/init.lua:add", "names with their modules")
 tap.is(own_names(report(p, "cpm0r")):match("[^\n]*call[^\n]*\n(%S+)"), "get",
   "names with full paths")
 tap.like(report(p, "cm0"), "old %(recursive%) %[",
   "functions whose place is not known are told by name")
-tap.unlike(report(p, "cm0"), "new %(init.lua:%d+%) %(recursive", "others not")
-tap.like(report(p, "lcm0"), "  init.lua:31 %(lib/a/init.lua:31%) %[",
+tap.unlike(report(p, "cm0"), "new %(lib/a/init.lua:%d+%) %(recursive", "others not")
+tap.like(report(p, "lcm0"), "  lib/a/init.lua:31 %[",
   "names of lines")
 
 -- -- Golden reports ----------------------------------------------------------

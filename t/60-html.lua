@@ -18,9 +18,9 @@ tap.write(bytecode, "\027LJ\2")
 
 local bad = "</script><img src=x onerror=alert(1)>"
 
-local function lua(name, line, file)
-  return { kind = "Lua", name = name, line = line, linedefined = 1,
-    source = file or source }
+local function lua(name, line, file, linedefined)
+  return { kind = "Lua", name = name, line = line,
+    linedefined = linedefined or 1, source = file or source }
 end
 
 local function snapshot()
@@ -40,7 +40,7 @@ local function snapshot()
       { kind = "builtin", name = "concat" },
       { kind = "pseudo", name = "(JIT compiler)" },
       lua("latin \233", 1, bytecode),
-      lua("two \226\128\168 lines", 9, bytecode),
+      lua("two \226\128\168 lines", 9, bytecode, 8),
       lua("turn \226\128\174 back\0", nil, "=stdin") },
     stacks = { parent = { 0, 1, 2, 2, 4, 5, 6, 1, 8, 9 },
       frame = { 3, 1, 2, 4, 5, 6, 7, 8, 9, 10 } },
@@ -269,7 +269,7 @@ tap.is(opened.." "..closed, "2 2", "two scripts, as meant")
 -- Each byte and pair: always UTF-8, and what is UTF-8 stays.
 local function shown(s)
   local q = made()
-  q.frames[1] = lua(s, 2)
+  q.frames[1] = lua(s, 2, "/nonexistent.lua")
   local v = decode(json(html(q, opts("f"))))
   return v.strings[v.functions.name[v.profiles[1].frames.func[1] + 1] + 1]
 end

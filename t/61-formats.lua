@@ -217,11 +217,15 @@ local function total(p, field)
   return n
 end
 
--- Names of a stack, the root first, as the view by function has them.
+-- Names of a stack, the root first.
 local function names_of(p, row)
-  local t, frames = {}, p:namer("f", false, 1000)(row)
-  for i = #frames, 1, -1 do t[#t+1] = frames[i] end
-  return table.concat(t, ";")
+  local _, of = p:functions()
+  local t, s = {}, row.stack
+  while s ~= 0 do
+    table.insert(t, 1, p:function_name(of[p.frame[s]]))
+    s = p.parent[s]
+  end
+  return t[1] and table.concat(t, ";") or "(no stack)"
 end
 
 -- Sums of a field by stack, and whether others, { [stack] = number }, are
@@ -445,13 +449,13 @@ local function test_pprof_by_hand()
   test_pprof_structure(r, "by hand")
   tap.is(#r.samples, #p.rows, "by hand: a sample for every row")
   local work = find(r, function(s) return s.values[1] == 70 end)
-  tap.is(stack_text(work), "work:9 < anonymous@app.lua:0:14",
+  tap.is(stack_text(work), "work:9 < main chunk@app.lua:14",
     "a stack, the top first")
   tap.is(work.labels.zone, "boot", "label: zone")
   tap.is(work.labels.vmstate, "Compiled", "label: VM state")
   tap.is(work.labels.type, "string", "label: type of object")
   local gc = find(r, function(s) return s.values[1] == 3 end)
-  tap.is(stack_text(gc), "work:10 < anonymous@app.lua:0:14",
+  tap.is(stack_text(gc), "work:10 < main chunk@app.lua:14",
     "another line of the function")
   tap.is(gc.labels.zone, nil, "no zone, no label")
   tap.is(gc.labels.type, nil, "no type, no label")
@@ -463,10 +467,10 @@ local function test_pprof_by_hand()
   tap.is(stack_text(find(r, function(s) return s.values[1] == 11 end)),
     "(no stack):0", "a stack without a frame")
   tap.is(stack_text(find(r, function(s) return s.values[1] == 6 end)),
-    "load:0 < anonymous@app.lua:0:14", "a line that is not known")
+    "load:0 < main chunk@app.lua:14", "a line that is not known")
   for name, want in pairs({
       work = DIR.."/app.lua:6", ["work@other.lua:6"] = DIR.."/lib/other.lua:6",
-      ["anonymous@app.lua:0"] = DIR.."/app.lua:0",
+      ["main chunk@app.lua"] = DIR.."/app.lua:0",
       ["anonymous@app.lua:15"] = DIR.."/app.lua:15", chunk = "[string]:1",
       ["cjson.so:decode"] = "cjson.so:0", ["(JIT compiler)"] = ":0",
       a_builtin = ":0", ["a_builtin@other.lua:29"] = DIR.."/lib/other.lua:29",
@@ -503,10 +507,11 @@ local function test_pprof_names()
   local r = read_pprof(pprof(p, { pprof = "cpu" }))
   tap.is(origin(r, "work@other.lua:6"), DIR.."/lib/other.lua:6",
     "files of one name in two directories")
-  tap.is(origin(r, "anonymous@b/app.lua:0"), DIR.."/b/app.lua:0",
+  tap.is(origin(r, "main chunk@b/app.lua"), DIR.."/b/app.lua:0",
     "functions without names in such files")
   p.frames[12].source = "x/other.lua"
   p.frames[12].name, p.frames[12].linedefined = "work", 6
+  p.function_list = nil  -- They are made anew.
   r = read_pprof(pprof(p, { pprof = "cpu" }))
   tap.is(origin(r, "work@x/other.lua:6"), DIR.."/x/other.lua:6",
     "and in a third one")
@@ -619,7 +624,7 @@ local function test_speedscope()
     if f.name == "work" then lines = lines + 1 end
   end
   tap.is(lines, 2, "lines of a function are one frame; another function is not")
-  for _, want in ipairs({ "work:"..DIR.."/app.lua:6", "app.lua:0:"..DIR..
+  for _, want in ipairs({ "work:"..DIR.."/app.lua:6", "main chunk:"..DIR..
       "/app.lua:1", "work:"..DIR.."/lib/other.lua:6", "(JIT compiler)::",
       "chunk:[string]:1", "cjson.so:decode:cjson.so:", "a_builtin::" }) do
     tap.ok(frames[want], "a frame "..want)
@@ -725,7 +730,7 @@ local function test_cpuprofile()
     local f = node.callFrame
     nodes[path[node.id].." "..f.url..":"..f.lineNumber] = node
   end
-  local work = nodes["app.lua:0;work file:///srv/app/app.lua:5"]
+  local work = nodes["main chunk;work file:///srv/app/app.lua:5"]
   local t = {}
   for _, tick in ipairs(work and work.positionTicks or {}) do
     t[#t+1] = tick.line..":"..tick.ticks
@@ -739,7 +744,7 @@ local function test_cpuprofile()
     for k in pairs(nodes) do found = found or k:sub(-#want - 1) == ";"..want end
     tap.ok(found, "a node "..want)
   end
-  tap.ok(nodes["app.lua:0 file:///srv/app/app.lua:0"], "the main chunk's")
+  tap.ok(nodes["main chunk file:///srv/app/app.lua:0"], "the main chunk's")
   tap.ok(nodes["(no stack) :-1"], "a node without a frame")
   local text, msg = cpuprofile(profiles.by_lot(1, 0, 1), {})
   tap.ok(text == nil and msg:find("^no CPU samples"), "no samples: says so")
@@ -751,7 +756,7 @@ end
 local function test_cpuprofile_timeline()
   local p = profiles.by_hand(DIR)
   local c, _, by_id = test_cpuprofile_sums(p, "without a timeline")
-  tap.like(course_of(c, by_id), "^app.lua:0 load work a_builtin ",
+  tap.like(course_of(c, by_id), "^main chunk load work a_builtin ",
     "without a timeline: the order of the rows")
   p.course = { { wall = 0.1, cpu = 0.1 }, { wall = 1, cpu = 0.2 },
     { wall = 2, cpu = 1.9 } }
@@ -765,7 +770,7 @@ local function test_cpuprofile_timeline()
   }
   c, _, by_id = test_cpuprofile_sums(p, "with a timeline")
   tap.like(course_of(c, by_id),
-    "^load a_builtin work load a_builtin app.lua:0 ",
+    "^load a_builtin work load a_builtin main chunk ",
     "with a timeline: its order, and then the rest")
   p.timeline, p.course = {}, {}
   test_cpuprofile_sums(p, "with an empty timeline")

@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local json = require("jit.mp.format.json")
+local terms = require("jit.mp.model.terms")
 
 local floor = math.floor
 
@@ -39,29 +40,25 @@ local function path_of(p, source)
 end
 
 -- The functions of all frames: a list of { index, name, frame, source, path,
--- line (where it begins) }, and a table from a frame's number to its
--- function. 0 is the frame of a stack without any.
+-- line (where it begins), anonymous (its name is its place) }, and a table
+-- from a frame's number to its function. 0 is the frame of a stack without any.
 local function functions(p)
-  local list, of, by, stack_of = {}, {}, {}, {}
-  local namer = p:namer("f", false, 1)
-  for s, f in ipairs(p.frame) do stack_of[f] = stack_of[f] or s end
-  local function add(i, f, stack)
-    local name = namer({ stack = stack })[1]
-    local line = f.kind == "Lua" and f.linedefined or nil
-    local key = table.concat({ f.kind, name, f.source or "", line or "" }, "\0")
-    local fn = by[key]
-    if not fn then
-      fn = { index = #list + 1, name = name, frame = f, source = f.source,
-	path = f.kind == "Lua" and path_of(p, f.source) or nil, line = line }
-      by[key] = fn
-      list[#list+1] = fn
-    end
-    of[i] = fn
-  end
+  local list, of, by = {}, {}, {}
+  local _, function_of = p:functions()
   for i, f in ipairs(p.frames) do
-    if stack_of[i] then add(i, f, stack_of[i]) end
+    local known = function_of[i]
+    if not by[known] then
+      by[known] = { index = #list + 1, name = p:function_name(known),
+	frame = f, source = f.source, line = known.line,
+	path = f.kind == "Lua" and path_of(p, f.source) or nil,
+	anonymous = not known.name }
+      list[#list+1] = by[known]
+    end
+    of[i] = by[known]
   end
-  add(0, { kind = "pseudo" }, 0)
+  of[0] = { index = #list + 1, name = terms.no_stack,
+    frame = { kind = "pseudo" } }
+  list[#list+1] = of[0]
   return list, of
 end
 

@@ -73,16 +73,16 @@ end
 -- -- Functions --------------------------------------------------------------
 
 local function own_name(fn)
-  local f = fn.frame
-  local anonymous = f.kind == "Lua" and not f.name
-  return names.printable(anonymous and "anonymous@"..fn.name or fn.name)
+  local name = fn.anonymous and "anonymous@"..fn.name or fn.name
+  if fn.line == 0 then name = name.."@"..profile.module_name(fn.frame) end
+  return names.printable(name)
 end
 
 -- What tells a function from others of its name, in short and in full.
 local function places(fn)
   local f = fn.frame
   if not f.source then return f.kind, f.kind end
-  local line = fn.line and ":"..fn.line or ""
+  local line = fn.line and fn.line > 0 and ":"..fn.line or ""
   return names.printable(profile.module_name(f)..line),
     names.printable(profile.module_name(f, true)..line)
 end
@@ -106,8 +106,8 @@ local function unique_names(list)
     local name, n = e.name, 1
     if taken[name] then
       local short, long = places(e.fn)
-      local f = e.fn.frame
-      local base = f.kind == "Lua" and not f.name and "anonymous" or e.name
+      local base = e.fn.anonymous and "anonymous" or
+	e.fn.line == 0 and e.fn.name or e.name
       name = base.."@"..short
       if taken[name] then name = base.."@"..long end
       while taken[name] do

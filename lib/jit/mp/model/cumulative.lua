@@ -46,6 +46,8 @@
 --
 ----------------------------------------------------------------------------
 
+local terms = require("jit.mp.model.terms")
+
 local NONE = -1 -- Stands for the empty stack, which is the tree's root too.
 
 local function zeros(n)
@@ -207,18 +209,15 @@ end
 -- that it has in a table. In scope "l", what a Lua line called counts for
 -- the line: nil.
 local function names(p, scope, path)
-  local namer, cache = p:namer(scope, path, 1), {}
+  local label = p:labeler(scope, path)
   return function(stack)
+    if stack == 0 then return terms.no_stack end
     local id = p.frame[stack]
-    local name = cache[id]
-    if name or not id then return name or namer({ stack = 0 })[1] end
-    local lua = p.frames[id].kind == "Lua"
-    if scope == "l" and not lua and p:line_stack(stack) ~= stack then
+    if scope == "l" and p.frames[id].kind ~= "Lua" and
+	p:line_stack(stack) ~= stack then
       return nil
     end
-    name = namer({ stack = stack })[1]
-    if scope ~= "l" or lua then cache[id] = name end
-    return name
+    return label(id)
   end
 end
 

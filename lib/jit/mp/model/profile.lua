@@ -10,6 +10,7 @@
 --
 ----------------------------------------------------------------------------
 
+local functions = require("jit.mp.model.functions")
 local names = require("jit.mp.model.names")
 local terms = require("jit.mp.model.terms")
 
@@ -46,30 +47,32 @@ local function module_name(f, path)
   return printable(s)
 end
 
--- Name of a frame that is no Lua function.
-local function other_name(f)
-  if f.kind == "builtin" then
-    return printable(f.name or "?")
-  elseif f.kind == "C" then
-    if not f.source then return printable(f.name or "(C function)") end
-    local sep = f.name and f.name:byte() == 43 and "" or ":"  -- +offset
-    return printable(f.source)..sep..printable(f.name or "?")
+-- The functions: a list, and a table from a frame's number to its function
+-- (see functions.lua).
+function Profile:functions()
+  if not self.function_list then
+    self.function_list, self.function_of = functions.of_profile(self)
   end
-  return printable(f.name or "?")
+  return self.function_list, self.function_of
 end
 
--- Name of a frame in a scope: "f", "F" or "l".
-local function frame_name(f, scope, path)
-  if f.kind ~= "Lua" then return other_name(f) end
-  local mod = module_name(f, path)
-  if scope == "l" then
-    return mod..":"..(f.line or "?")
-  elseif not f.name then
-    return mod..":"..(f.linedefined or "?")
-  elseif scope == "F" then
-    return mod..":"..printable(f.name)
+-- The name of a function; of one without, the place where it begins.
+function Profile:function_name(fn, path)
+  return fn.name or module_name(fn.frame, path)..":"..(fn.line or "?")
+end
+
+-- A function from a frame's number to what it is called in a scope: "f" its
+-- function, "F" the same with its module, "l" its line.
+function Profile:labeler(scope, path)
+  local list, of = self:functions()
+  local labels, module_of = functions.labels(list, scope, path)
+  return function(id)
+    local f = self.frames[id]
+    if scope == "l" and f.kind == "Lua" then
+      return module_of(f.source)..":"..(f.line or terms.no_line)
+    end
+    return labels[of[id]]
   end
-  return printable(f.name)
 end
 
 -- The stack whose line a stack counts for: builtins and C functions count for
@@ -86,28 +89,18 @@ function Profile:line_stack(stack)
   return stack
 end
 
--- Frames of a stack, the top one first, at most n of them.
-function Profile:stack_frames(stack, n)
-  local t = {}
-  while stack ~= 0 and #t < n do
-    t[#t+1] = self.frames[self.frame[stack]]
-    stack = self.parent[stack]
-  end
-  return t
-end
-
--- A function from a row to its stack's names in that scope, top first.
+-- A function from a row to its stack's names in that scope, top first, at
+-- most depth of them.
 function Profile:namer(scope, path, depth)
-  local cache, shown = {}, {}
+  local cache, label = {}, self:labeler(scope, path)
   return function(row)
-    local t = cache[row.stack]
+    local t, s = cache[row.stack], row.stack
     if t then return t end
-    local s = row.stack
     if scope == "l" then s = self:line_stack(s) end
     t = {}
-    for i, f in ipairs(self:stack_frames(s, depth)) do
-      shown[f] = shown[f] or frame_name(f, scope, path)
-      t[i] = shown[f]
+    while s ~= 0 and #t < depth do
+      t[#t+1] = label(self.frame[s])
+      s = self.parent[s]
     end
     if #t == 0 then t[1] = terms.no_stack end
     cache[row.stack] = t

@@ -8,6 +8,10 @@ return {
     G = "Garbage Collector", J = "JIT Compiler"
   },
   phases = { "pause", "mark", "sweep", "finalize" }, -- As the core has them.
+  main_chunk = "main chunk",
+  iterator = "(iterator)",
+  c_function = "(C function)",
+  no_line = "(no line)",
   no_stack = "(no stack)",
   no_zone = "(no zone)",
   no_type = "other",

@@ -40,14 +40,14 @@ local function encode_functions(t)
 end
 
 local function frames(p, o, add)
-  local namer = p:namer("f", o.path, 1)
+  local _, function_of = p:functions()
   local func, line = {}, {}
   for i = 1, #p.frames do func[i], line[i] = -1, -1 end
   for s = 1, #p.frame do
     local i = p.frame[s]
     if func[i] == -1 then
       local f = p.frames[i]
-      func[i] = add(f, namer({ stack = s })[1])
+      func[i] = add(f, p:function_name(function_of[i], o.path))
       line[i] = f.kind == "Lua" and f.line or -1
     end
   end

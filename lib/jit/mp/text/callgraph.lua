@@ -28,11 +28,7 @@
 --
 -- What is below o.min percent has no entry and no index.
 --
--- A function is told from others by where it is defined, not by its name: all
--- methods called "new" are not one function that calls itself, and one called
--- by several names is one. It is shown by the name that it is called by most
--- often; without any name as module:line, where it begins. Where several have
--- one name that place is added: name (module:line).
+-- What a function is, and what it is called, is said in model/functions.lua.
 --
 ----------------------------------------------------------------------------
 
@@ -40,110 +36,11 @@ local cells = require("jit.mp.text.cells")
 local cumulative = require("jit.mp.model.cumulative")
 local empty = require("jit.mp.model.empty")
 local numbers = require("jit.mp.model.numbers")
-local profile = require("jit.mp.model.profile")
 local views = require("jit.mp.model.views")
 
 local cut, pad = cells.cut, cells.pad
 
 local RULER = 79 -- Dashes between entries, unless the terminal is narrower.
-
--- -- Names -------------------------------------------------------------------
-
--- What tells a Lua function, or in scope "l" a line, from all others. Code
--- that came from strings has no place but in its string: the name has to do.
-local function identity(f, scope, name)
-  local line = f.linedefined
-  if scope == "l" then line = f.line end
-  if f.kind ~= "Lua" or not f.source or not line then return name end
-  local key = f.source.."\0"..line
-  if f.source:match("^%[") then key = key.."\0"..name end
-  return key
-end
-
--- Where a function or line is, for names that several have.
-local function place(f, scope, path)
-  local line = scope == "l" and f.line or f.linedefined
-  return profile.module_name(f, path)..":"..(line or "?")
-end
-
--- The places of several functions: with full paths if they need them.
-local function places(keys, frame_of, scope, path)
-  local seen, list = {}, {}
-  for i, key in ipairs(keys) do
-    list[i] = place(frame_of[key], scope, path)
-    if seen[list[i]] and not path then
-      return places(keys, frame_of, scope, true)
-    end
-    seen[list[i]] = true
-  end
-  return list
-end
-
--- Adds their places to names that several functions have.
-local function distinguish(labels, frame_of, scope, path)
-  local having = {}
-  for key, label in pairs(labels) do
-    local t = having[label] or {}
-    if frame_of[key].kind == "Lua" then t[#t+1] = key end
-    having[label] = t
-  end
-  for label, keys in pairs(having) do
-    if #keys > 1 then
-      for i, where in ipairs(places(keys, frame_of, scope, path)) do
-	labels[keys[i]] = ("%s (%s)"):format(label, where)
-      end
-    end
-  end
-end
-
--- Returns a function from a stack to a key of its top frame's function, and
--- one that makes the table of all keys' names when all stacks have been seen.
-local function naming(p, o)
-  local scope = (o.scope == "F" or o.scope == "l") and o.scope or "f"
-  local text = cumulative.names(p, scope, o.path)
-  local keys, calls, frame_of, votes = {}, {}, {}, {}
-
-  local function key_of(stack)
-    local name = text(stack)
-    local id = p.frame[stack]
-    if not name or not id then return name end
-    local key = keys[id]
-    if not key then
-      local f = p.frames[id]
-      key = identity(f, scope, name)
-      keys[id], calls[id] = key, 0
-      frame_of[key], votes[key] = f, votes[key] or {}
-      votes[key][id] = name
-    end
-    calls[id] = calls[id] + 1
-    return key
-  end
-
-  -- The name that most stacks have; but any name rather than none.
-  local function elect(list)
-    local sum, named, best = {}, {}, nil
-    for id, name in pairs(list) do
-      sum[name] = (sum[name] or 0) + calls[id]
-      named[name] = named[name] or p.frames[id].name ~= nil
-    end
-    for name, n in pairs(sum) do
-      if not best or (named[name] and not named[best]) or
-	  (named[name] == named[best] and
-	   (n > sum[best] or (n == sum[best] and name < best))) then
-	best = name
-      end
-    end
-    return best
-  end
-
-  local function labels()
-    local t = {}
-    for key, list in pairs(votes) do t[key] = elect(list) end
-    distinguish(t, frame_of, scope, o.path)
-    return t
-  end
-  return key_of, labels
-end
 
 -- -- Lines -------------------------------------------------------------------
 
@@ -174,7 +71,7 @@ end
 -- -- The report's data -------------------------------------------------------
 
 -- A report: the profile and its options, the columns (see below), the sums of
--- all stacks, and the functions' names by key.
+-- all stacks by function.
 local Report = {}
 Report.__index = Report
 
@@ -200,14 +97,10 @@ end
 
 local function new_report(p, o, width)
   local r = setmetatable({ profile = p, options = o, width = width }, Report)
-  local names
+  local scope = (o.scope == "F" or o.scope == "l") and o.scope or "f"
   r.views, r.values = columns(p, o)
-  r.key_of, names = naming(p, o)
-  r.sums = cumulative.sums(p, r.values, r.key_of)
-  r.labels = names()
-  for _, f in ipairs(r.sums.functions) do
-    r.labels[f.name] = r.labels[f.name] or f.name
-  end
+  r.name_of = cumulative.names(p, scope, o.path)
+  r.sums = cumulative.sums(p, r.values, r.name_of)
   return r
 end
 
@@ -279,7 +172,7 @@ function Report:flat_list(full)
   for _, f in ipairs(self.sums.functions) do
     local all = self:largest(f, "cumulative", full)
     if views.shows(all, self.options) then
-      list[#list+1] = { f = f, name = self.labels[f.name], all = all,
+      list[#list+1] = { f = f, name = f.name, all = all,
 	own = self:largest(f, "self", full) }
     end
   end
@@ -318,7 +211,7 @@ local function new_graph(report, v)
     for _, f in ipairs(members) do ring[f.name] = cycle_key(n) end
   end
   for _, f in ipairs(report.sums.functions) do
-    local e = { f = f, label = report.labels[f.name], ring = ring[f.name] }
+    local e = { f = f, label = f.name, ring = ring[f.name] }
     g.by[f.name], g.list[#g.list+1] = e, e
   end
   if #cycles > 0 then g:add_cycles(cycles, ring) end
@@ -329,7 +222,7 @@ end
 function Graph:add_cycles(cycles, ring)
   local report = self.report
   local whole = cumulative.sums(report.profile, report.values, function(stack)
-    local key = report.key_of(stack)
+    local key = report.name_of(stack)
     return ring[key] or key
   end)
   for n, members in ipairs(cycles) do

@@ -1,0 +1,263 @@
+----------------------------------------------------------------------------
+-- The functions of a profile, and what each is called.
+----------------------------------------------------------------------------
+--
+-- A Lua function is told from others by its chunk and the line where it begins,
+-- not by its name: all methods called "new" are not one function, and one that
+-- is called by several names is one. Its name is the one that its source has
+-- at that line, if the source can be read and is what ran. Otherwise it is the
+-- name that it was most often called by, but not that of a function that
+-- left by a tail call to it if there is another one. A function may have none.
+--
+-- The labels of a scope (see labels) are different for different functions, so
+-- that a label stands for a function wherever rows are summed.
+--
+----------------------------------------------------------------------------
+
+local definitions = require("jit.mp.model.definitions")
+local names = require("jit.mp.model.names")
+local sources = require("jit.mp.model.sources")
+local terms = require("jit.mp.model.terms")
+
+local printable = names.printable
+
+-- -- Which function ----------------------------------------------------------
+
+-- What tells the function of a frame from all others.
+local function identity(f)
+  if f.kind ~= "Lua" or not f.linedefined then
+    return table.concat({ f.kind, f.source or "", f.name or "" }, "\0")
+  end
+  local chunk = f.chunk or ""
+  -- Code from a string has no place but in its string: if nothing tells the
+  -- strings apart, the name has to do.
+  if not f.chunk and (f.source or ""):find("^%[") then chunk = f.name or "" end
+  return table.concat({ f.kind, f.source or "", f.linedefined, chunk }, "\0")
+end
+
+-- All functions, as { index, kind, source, line (where it begins), frame (one
+-- of its frames), votes (stacks by name) } and by frame.
+local function collect(p)
+  local list, of, by = {}, {}, {}
+  for id, f in ipairs(p.frames) do
+    local key = identity(f)
+    local fn = by[key]
+    if not fn then
+      fn = { index = #list + 1, kind = f.kind, source = f.source, frame = f,
+	line = f.kind == "Lua" and f.linedefined or nil, votes = {} }
+      by[key] = fn
+      list[#list+1] = fn
+    end
+    of[id] = fn
+  end
+  return list, of
+end
+
+-- -- What its source calls it ------------------------------------------------
+
+-- The names that a source gives to its functions. They count only if a
+-- function begins at each line where one began while the program ran.
+local function define(p, source, list)
+  local lines = sources.lines(p, source, { source_root = p.source_root })
+  if not lines then return end
+  local found = {}
+  for i, fn in ipairs(list) do
+    found[i] = definitions.names(lines, fn.line)
+    if #found[i] == 0 then return end
+  end
+  for i, fn in ipairs(list) do
+    fn.name = found[i][1] or nil
+    for _, name in ipairs(found[i]) do  -- Of several, one that was called.
+      if fn.votes[name] then fn.name = name end
+    end
+  end
+end
+
+local function define_all(p, list)
+  local by, order = {}, {}
+  for _, fn in ipairs(list) do
+    if fn.line and fn.line > 0 and fn.source then
+      if not by[fn.source] then
+	by[fn.source] = {}
+	order[#order+1] = fn.source
+      end
+      table.insert(by[fn.source], fn)
+    end
+  end
+  for _, source in ipairs(order) do define(p, source, by[source]) end
+end
+
+-- -- What it was called ------------------------------------------------------
+
+-- Counts the names that functions were called by, and notes what was called by
+-- one name at one place.
+local function vote(p, of)
+  local sites = {}
+  for stack, id in ipairs(p.frame) do
+    local fn, name = of[id], p.frames[id].name
+    -- "(for generator)" and the like say what it was called for.
+    if fn.kind == "Lua" and name and not name:find("^%(") then
+      fn.votes[name] = (fn.votes[name] or 0) + 1
+      local site = (p.frame[p.parent[stack]] or 0).."\0"..name
+      sites[site] = sites[site] or { name = name }
+      sites[site][fn] = true
+    end
+  end
+  return sites
+end
+
+-- Where two functions were called by one name at one place, and one of them
+-- has no other name, it may have left by a tail call to the other one.
+local function doubt(sites)
+  local doubtful = {}
+  for _, site in pairs(sites) do
+    local owned = false
+    for fn in pairs(site) do
+      if type(fn) == "table" then
+	local only = next(fn.votes)
+	owned = owned or fn.name == site.name or
+	  not fn.name and next(fn.votes, only) == nil
+      end
+    end
+    for fn in pairs(owned and site or {}) do
+      if type(fn) == "table" then
+	doubtful[fn] = doubtful[fn] or {}
+	doubtful[fn][site.name] = true
+      end
+    end
+  end
+  return doubtful
+end
+
+-- The name that most stacks have, of those without a doubt if there are any.
+local function elect(votes, doubtful)
+  local best
+  for name, n in pairs(votes) do
+    local sure = not (doubtful and doubtful[name])
+    local better = not best or sure and not best.sure or
+      sure == best.sure and (n > best.n or n == best.n and name < best.name)
+    if better then best = { name = name, n = n, sure = sure } end
+  end
+  return best and best.name
+end
+
+-- -- Names of what is not Lua ------------------------------------------------
+
+-- A host's own functions may have no symbols: what begins a stack is the host.
+local function host_frames(p)
+  local hosts = {}
+  for stack, id in ipairs(p.frame) do
+    if p.parent[stack] == 0 then hosts[id] = true end
+  end
+  return hosts
+end
+
+local function c_name(f, is_host)
+  local name, source = f.name, f.source
+  if name and name:find("^%(for ") then name = terms.iterator end
+  if not source then return printable(name or terms.c_function) end
+  if not name then return printable(source)..":?" end
+  if name:find("^%+") then  -- An offset.
+    if is_host then return "("..printable(source)..")" end
+    return printable(source)..printable(name)
+  end
+  return printable(source)..":"..printable(name)
+end
+
+local function name_others(p, of)
+  local hosts = host_frames(p)
+  for id, f in ipairs(p.frames) do
+    local fn = of[id]
+    if f.kind == "C" then
+      fn.name = c_name(f, hosts[id])
+    elseif f.kind ~= "Lua" then
+      fn.name = printable(f.name or "?")
+    end
+  end
+end
+
+-- -- All of it ---------------------------------------------------------------
+
+-- Sets the field name of all functions, where they have one. Returns a list,
+-- and a table from a frame's number to its function.
+local function of_profile(p)
+  local list, of = collect(p)
+  local sites = vote(p, of)
+  define_all(p, list)
+  local doubtful = doubt(sites)
+  for _, fn in ipairs(list) do
+    if fn.line == 0 then fn.name = terms.main_chunk
+    elseif fn.kind == "Lua" then
+      fn.name = fn.name or elect(fn.votes, doubtful[fn])
+      fn.name = fn.name and printable(fn.name)
+    end
+  end
+  name_others(p, of)
+  return list, of
+end
+
+-- A function from a source to its module: without directories, unless they are
+-- wanted, or another source is called the same.
+local function modules(list, path)
+  local having = {}
+  local function base(source)
+    return path and source or source:match("[^/\\]+$") or source
+  end
+  for _, fn in ipairs(list) do
+    if fn.kind == "Lua" and fn.source then
+      local b = base(fn.source)
+      if having[b] == nil then having[b] = fn.source
+      elseif having[b] ~= fn.source then having[b] = false end
+    end
+  end
+  return function(source)
+    if not source then return "?" end
+    local b = base(source)
+    return printable(having[b] == false and source or b)
+  end
+end
+
+-- Where a function is: module:line.
+local function place_of(fn, module_of)
+  local line = not fn.line and ":?" or fn.line > 0 and ":"..fn.line or ""
+  return module_of(fn.source)..line
+end
+
+-- The label that a function would have if no other one had it.
+local function plain_label(fn, scope, module_of)
+  if fn.kind ~= "Lua" then return fn.name end
+  if not fn.name then return place_of(fn, module_of) end
+  return scope == "F" and module_of(fn.source)..":"..fn.name or fn.name
+end
+
+-- A label with the function's place.
+local function placed_label(fn, scope, module_of)
+  if fn.kind ~= "Lua" or not fn.name then
+    return plain_label(fn, scope, module_of)
+  elseif scope == "F" then
+    return place_of(fn, module_of)..":"..fn.name
+  end
+  return ("%s (%s)"):format(fn.name, place_of(fn, module_of))
+end
+
+-- Labels of all functions, by function: in scope "f" their names, in "F" with
+-- the module; with their places where several have one name.
+local function labels(list, scope, path)
+  local module_of, having, t, taken = modules(list, path), {}, {}, {}
+  for _, fn in ipairs(list) do
+    t[fn] = plain_label(fn, scope, module_of)
+    having[t[fn]] = (having[t[fn]] or 0) + 1
+  end
+  for _, fn in ipairs(list) do
+    if having[t[fn]] > 1 then t[fn] = placed_label(fn, scope, module_of) end
+    local label, n = t[fn], 1
+    while taken[t[fn]] do  -- Of one place, but not the same: from strings.
+      n = n + 1
+      t[fn] = ("%s #%d"):format(label, n)
+    end
+    taken[t[fn]] = true
+  end
+  return t, module_of
+end
+
+return { of_profile = of_profile, labels = labels }

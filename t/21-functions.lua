@@ -1,0 +1,179 @@
+-- A row is a function: its chunk and the line where it begins, with the name
+-- that its source gives to it.
+
+local tap = require("tap")
+local definitions = require("jit.mp.model.definitions")
+local options = require("jit.mp.options")
+local profile = require("jit.mp.model.profile")
+local render = require("jit.mp.render")
+local snapshots = require("snapshots")
+
+local lua = snapshots.lua
+
+-- -- What a line defines -----------------------------------------------------
+
+local function defined(text, want)
+  local lines = {}
+  for line in (text.."\n"):gmatch("(.-)\n") do lines[#lines+1] = line end
+  local got = {}
+  for i, name in ipairs(definitions.names(lines, #lines)) do
+    got[i] = tostring(name)
+  end
+  tap.is(table.concat(got, " "), want, text:gsub("\n", " "))
+end
+
+defined("local function decode(s, i)", "decode")
+defined("function decode (s)", "decode")
+defined("function a.b.decode(s)", "decode")
+defined("function Account:deposit(n) self.n = n end", "deposit")
+defined("decode = function(s)", "decode")
+defined("local decode=function(s)", "decode")
+defined("M.util.decode = function() return function() end end", "decode false")
+defined("  encode = function(s) return s end,", "encode")
+defined("['encode'] = function(s)", "encode")
+defined("t[\"encode\"] = function(s)", "encode")
+defined("t[\"not a name\"] = function(s)", "false")
+defined("t[name] = function(s)", "false")
+defined("t[#t+1] = function(s)", "false")
+defined("local a, b = function() end", "false")
+defined("local decode =\n  function(s)", "decode")
+defined("return\n  function(s)", "false")
+defined("table.sort(t, function(a, b) return a < b end)", "false")
+defined("local s = 'function f()' -- function g()", "")
+defined("local s = \"a \\\" function f()\" function g() end", "g")
+defined("myfunction(x)", "")
+defined("local x = a - b --[[c]] function f() end", "")
+defined("local x = 1 - 2 function f() end", "f")
+
+-- -- Names and labels --------------------------------------------------------
+
+local function names(stacks, frames, scope, path)
+  local p = profile.new(snapshots.of(stacks, frames))
+  local label, seen, t = p:labeler(scope or "f", path), {}, {}
+  for id in ipairs(p.frames) do
+    local text = label(id)
+    if not seen[text] then t[#t+1] = text end
+    seen[text] = true
+  end
+  table.sort(t)
+  return table.concat(t, ", ")
+end
+
+tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("new", "A.lua", 2, 1),
+  b = lua("new", "B.lua", 2, 1) }), "new (A.lua:1), new (B.lua:1)",
+  "methods of one name in two files")
+tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("new", "x/A.lua", 2, 1),
+  b = lua("new", "y/A.lua", 2, 1) }), "new (x/A.lua:1), new (y/A.lua:1)",
+  "in files of one name")
+tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("new", "x/A.lua", 2, 1),
+  b = lua("new", "y/A.lua", 2, 1) }, "l"), "x/A.lua:2, y/A.lua:2",
+  "lines of files of one name")
+tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("get", "q.lua", 2, 1),
+  b = lua("get", "q.lua", 5, 4) }, "F"), "q.lua:1:get, q.lua:4:get",
+  "with the module, in one file")
+tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("get", "q.lua", 2, 1),
+  b = lua("get", "r.lua", 5, 4) }, "F"), "q.lua:get, r.lua:get",
+  "with the module, in two")
+tap.is(names({ { "a > b", cpu = 1 } }, { a = lua(nil, "d/q.lua", 1, 0),
+  b = lua(nil, "d/q.lua", 7, 6) }), "main chunk, q.lua:6",
+  "the main chunk, and a function without a name")
+tap.is(names({ { "a > b", cpu = 1 } }, { a = lua(nil, "q.lua", 1, 0),
+  b = lua("require", "r.lua", 7, 0) }),
+  "main chunk (q.lua), main chunk (r.lua)", "two main chunks")
+tap.is(names({ { "a > b", cpu = 1 } }, { a = lua(nil, "q.lua", nil, 3) }, "l"),
+  "app.lua:21, q.lua:(no line)", "a line that is not known")
+
+-- decode leaves by tail calls: its callees have its name as well.
+local site = lua("parse", "j.lua", 90, 80)
+tap.is(names({ { "parse > d", cpu = 1 }, { "parse > s1", cpu = 50 },
+    { "other > s2", cpu = 1 } },
+  { parse = site, d = lua("decode", "j.lua", 52, 50),
+    s1 = lua("decode", "j.lua", 22, 20), s2 = lua("string", "j.lua", 23, 20) }),
+  "decode, other, parse, string", "a name that a tail call gave")
+tap.is(names({ { "parse > d", cpu = 1 }, { "parse > s1", cpu = 50 } },
+  { parse = site, d = lua("decode", "j.lua", 52, 50),
+    s1 = lua("decode", "j.lua", 22, 20) }),
+  "decode (j.lua:20), decode (j.lua:50), parse", "where there is no other one")
+tap.is(names({ { "a > b", cpu = 1 } },
+  { a = lua("(for generator)", "q.lua", 5, 4) }), "b, q.lua:4",
+  "called by a loop")
+
+-- What is not Lua.
+tap.is(names({ { "host > main > c > it > b", cpu = 1 } }, {
+  host = { kind = "C", source = "nvim", name = "+0x92c0" },
+  c = { kind = "C", source = "x.so", name = "+0x12" },
+  it = { kind = "C", source = "luajit", name = "(for generator)" },
+  b = { kind = "builtin", name = "string.gsub" } }),
+  "(nvim), luajit:(iterator), main, string.gsub, x.so+0x12",
+  "the host, C functions, builtins")
+tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("print", "q.lua", 5, 4),
+  b = { kind = "builtin", name = "print" } }), "print, print (q.lua:4)",
+  "a builtin and a Lua function")
+
+-- -- The source --------------------------------------------------------------
+
+local source = tap.tmpname(".lua")
+local frames = { f1 = lua("f", source, 2, 1), f2 = lua("f", source, 4, 3),
+  f3 = lua("alias", source, 5, 5), f4 = lua("f", source, 6, 6) }
+local stacks = { { "f1 > f2 > f3 > f4", cpu = 1 } }
+tap.write(source, [[
+local function first()
+end
+function M.second()
+end
+M.third = function() end
+return function() end
+]])
+tap.is(names(stacks, frames), "f, first, second, third",
+  "names that the source gives")
+tap.write(source, [[
+-- A line more.
+local function first()
+end
+function M.second()
+end
+M.third = function() end
+]])
+tap.is(names(stacks, frames):gsub("%([^:]*", "("),
+  "alias, f (:1), f (:3), f (:6)", "a source that is not what ran")
+os.remove(source)
+tap.sh("mkfifo "..source)
+tap.is(names(stacks, frames):gsub("%([^:]*", "("),
+  "alias, f (:1), f (:3), f (:6)", "a pipe is not waited for")
+
+-- -- Views -------------------------------------------------------------------
+
+local two = { main = lua(nil, "m.lua", 9, 0), a = lua("get", "q.lua", 2, 1),
+  b = lua("get", "q.lua", 5, 4) }
+local rows = { { "main > a", cpu = 60, alloc_objects = 6, alloc_bytes = 600 },
+  { "main > b", cpu = 40, alloc_objects = 4, alloc_bytes = 400 } }
+for _, text in ipairs({ "c", "cF", "cs", "c2", "c-2", "cg", "Gc", "cvf", "cfl",
+    "hr" }) do
+  local out = assert(render.render(profile.new(snapshots.of(rows, two)),
+    assert(options.parse(text)), {}))
+  tap.ok(out:find("q.lua:1", 1, true) and out:find("q.lua:4", 1, true),
+    "-jm="..text.." tells functions of one name apart", out)
+end
+
+-- -- Programs ----------------------------------------------------------------
+
+local program = tap.program([[
+local keep = {}
+local function decode_string(i) keep[i % 9] = { i } return 1 end
+local function decode_value(i) return decode_string(i) end
+local function run(f) for i = 1, 1000 do f(i) end end
+for i = 1, 2000 do local n = decode_value(i) end
+run(function(i) keep[1] = { i } end)
+run(function(i) keep[2] = { i } end)
+]])
+for _, jit in ipairs({ "-joff", "-jon" }) do
+  local r = tap.luajit(jit.." -jm=fhorm0b1 "..program)
+  tap.like(r.out, " 20%d%d +%d+   decode_string\n",
+    jit..": a tail-called function")
+  tap.unlike(r.out, "decode_value", jit..": has not its caller's name")
+  tap.like(r.out, " 10%d%d +%d+   f %([^)]*:6%)\n",
+    jit..": a function called f")
+  tap.like(r.out, " 10%d%d +%d+   f %([^)]*:7%)\n", jit..": and another one")
+end
+
+tap.done()
