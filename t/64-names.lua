@@ -49,6 +49,7 @@ local function hostile()
       period = 1, adaptive = false, inuse = 800, inuse_start = 0, peak = 850 },
     frames = {}, stacks = { parent = {}, frame = {} },
     zones = { parent = { 0 }, name = { EVIL } }, rows = {}, events = {},
+    collections = { { wall = 1, allocated = 800, cycle = 1 } }, held = {},
     survivors = {}, collected = true }
   for _, field in ipairs({ "script", "luajit", "os", "arch", "options", "cwd",
       "capture_why" }) do
@@ -67,10 +68,9 @@ local function hostile()
       temp_bytes = 0 }
     s.events[i] = { kind = "realloc", row = i, origin = i, count = 1,
       alloc_bytes = 10, free_bytes = 5 }
-    s.survivors[i] = { row = i, births = 1, objects = {}, bytes = {} }
-    for k = 1, 10 do
-      s.survivors[i].objects[k], s.survivors[i].bytes[k] = 1, 9
-    end
+    s.held[i] = { collection = 1, row = i, objects = 1, bytes = 90,
+      variance = 0 }
+    s.survivors[i] = { row = i, objects = 1, births = 1 }
   end
   return profile.new(s)
 end

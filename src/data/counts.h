@@ -31,6 +31,7 @@ typedef struct mp_row {
   double cpu;			/* CPU samples. */
   double peak_objects;		/* In use when `epoch` began, */
   double peak_bytes;		/* if that is the epoch now. */
+  double inuse_variance;	/* Of inuse_bytes, by sampling. */
   double temp_objects;		/* Freed by the collection that came next. */
   double temp_bytes;
 } mp_row;
@@ -62,23 +63,34 @@ static inline mp_row *mp_counts_touch(mp_counts *c, uint32_t row)
   return r;
 }
 
+/* What a sampled object that stands for `objects` of them adds to the variance
+** of a sum of bytes. It was sampled with probability p = 1/objects, and
+** (1-p)/p^2 is an unbiased estimate of what that adds. */
+static inline double mp_counts_variance(double objects, double bytes)
+{
+  return objects * (objects - 1) * bytes * bytes;
+}
+
 static inline void mp_counts_alloc(mp_counts *c, uint32_t row, double objects,
 				   size_t size)
 {
   mp_row *r = mp_counts_touch(c, row);
-  double bytes = objects * (double)(int64_t)size;
+  double bytes = (double)(int64_t)size;
   r->alloc_objects += objects;
-  r->alloc_bytes += bytes;
+  r->alloc_bytes += objects * bytes;
   r->inuse_objects += objects;
-  r->inuse_bytes += bytes;
+  r->inuse_bytes += objects * bytes;
+  r->inuse_variance += mp_counts_variance(objects, bytes);
 }
 
 static inline void mp_counts_freed(mp_counts *c, uint32_t row, double objects,
 				   size_t size)
 {
   mp_row *r = mp_counts_touch(c, row);
+  double bytes = (double)(int64_t)size;
   r->inuse_objects -= objects;
-  r->inuse_bytes -= objects * (double)(int64_t)size;
+  r->inuse_bytes -= objects * bytes;
+  r->inuse_variance -= mp_counts_variance(objects, bytes);
 }
 
 /* What was counted as allocated in one row belongs into another one. */

@@ -29,5 +29,8 @@ void mp_leaks_collect(mp_profile *p, lua_State *L)
   lua_pushcfunction(L, collect_twice);
   if (lua_pcall(L, 0, 0, 0) != 0) lua_pop(L, 1);  /* A finalizer's error. */
   p->busy = false;
+  h->kept.due = 0;  /* All that is in use now is held. */
+  mp_alloc_flip(h);
+  mp_held_end(&h->kept);
   mp_point_take(p, true);
 }

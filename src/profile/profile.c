@@ -13,6 +13,7 @@ void mp_profile_init(mp_profile *p)
   mp_counts_init(&p->counts);
   mp_course_init(&p->course);
   mp_events_init(&p->heap.events);
+  mp_held_init(&p->heap.kept);
   p->heap.capture = &p->capture;
   p->heap.cpu = &p->cpu;
   p->cpu.capture = &p->capture;

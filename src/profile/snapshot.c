@@ -6,14 +6,10 @@
 #include <limits.h>
 #include <string.h>
 
+#include "profile/field.h"
 #include "profile/snapshot.h"
+#include "profile/survivors.h"
 #include "vm/type.h"
-
-static void set_number(lua_State *L, const char *key, double n)
-{
-  lua_pushnumber(L, n);
-  lua_setfield(L, -2, key);
-}
 
 static void set_string(lua_State *L, const char *key, const char *s)
 {
@@ -62,10 +58,10 @@ static void push_info(lua_State *L, mp_profile *p)
   set_string(L, "arch", o->arch);
   set_string(L, "options", o->options);
   set_string(L, "cwd", o->cwd);
-  set_number(L, "pid", (double)p->span.pid);
-  set_number(L, "started", p->span.unix0);
-  set_number(L, "wall", mp_span_wall(&p->span));
-  set_number(L, "cpu", cpu_covered(p));
+  mp_field(L, "pid", (double)p->span.pid);
+  mp_field(L, "started", p->span.unix0);
+  mp_field(L, "wall", mp_span_wall(&p->span));
+  mp_field(L, "cpu", cpu_covered(p));
   set_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
   set_string(L, "capture_why", p->heap.vm.why);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
@@ -76,8 +72,8 @@ static void push_cpu(lua_State *L, const mp_cpu *c)
 {
   lua_newtable(L);
   set_bool(L, "enabled", c->had_timer);
-  set_number(L, "samples", (double)c->samples);
-  set_number(L, "interval", c->interval);
+  mp_field(L, "samples", (double)c->samples);
+  mp_field(L, "interval", c->interval);
 }
 
 /* Samples that are lost unless a safepoint comes. */
@@ -95,22 +91,22 @@ static void push_heap(lua_State *L, mp_alloc *h, uint64_t dropped)
   double bytes = (double)mp_alloc_bytes(h);
   lua_newtable(L);
   set_bool(L, "enabled", true);
-  set_number(L, "alloc_objects", (double)mp_alloc_allocs(h));
-  set_number(L, "alloc_bytes", bytes);
-  set_number(L, "free_objects", (double)h->frees);
-  set_number(L, "free_bytes", bytes - (inuse - (double)h->inuse_start));
-  set_number(L, "realloc_objects", (double)h->reallocs);
-  set_number(L, "realloc_bytes", (double)h->realloc_bytes);
-  set_number(L, "realloc_freed", (double)h->realloc_freed);
-  set_number(L, "samples", (double)h->taken);
-  set_number(L, "dropped", (double)dropped + count_waiting(&h->samples));
-  set_number(L, "period", h->exact ? 1 : h->period.mean);
+  mp_field(L, "alloc_objects", (double)mp_alloc_allocs(h));
+  mp_field(L, "alloc_bytes", bytes);
+  mp_field(L, "free_objects", (double)h->frees);
+  mp_field(L, "free_bytes", bytes - (inuse - (double)h->inuse_start));
+  mp_field(L, "realloc_objects", (double)h->reallocs);
+  mp_field(L, "realloc_bytes", (double)h->realloc_bytes);
+  mp_field(L, "realloc_freed", (double)h->realloc_freed);
+  mp_field(L, "samples", (double)h->taken);
+  mp_field(L, "dropped", (double)dropped + count_waiting(&h->samples));
+  mp_field(L, "period", h->exact ? 1 : h->period.mean);
   set_bool(L, "adaptive", h->period.adaptive);
-  set_number(L, "inuse", inuse);
-  set_number(L, "inuse_samples", (double)h->live.count);
-  set_number(L, "inuse_start", (double)h->inuse_start);
-  set_number(L, "peak", (double)h->peak);
-  if (h->vm.proved) set_number(L, "gc_cycles", (double)h->cycles);
+  mp_field(L, "inuse", inuse);
+  mp_field(L, "inuse_samples", (double)h->live.count);
+  mp_field(L, "inuse_start", (double)h->inuse_start);
+  mp_field(L, "peak", (double)h->peak);
+  if (h->vm.proved) mp_field(L, "gc_cycles", (double)h->cycles);
 }
 
 /* What there is when the snapshot begins. Made in the profiled VM, finalizers
@@ -139,9 +135,9 @@ static void push_frames(lua_State *L, const mp_stacks *s, uint32_t n)
       lua_pushlstring(L, f->source, f->sourcelen);
       lua_setfield(L, -2, "source");
     }
-    if (f->line > 0) set_number(L, "line", f->line);
-    if (f->linedefined >= 0) set_number(L, "linedefined", f->linedefined);
-    if (f->builtin != 0) set_number(L, "builtin", f->builtin);
+    if (f->line > 0) mp_field(L, "line", f->line);
+    if (f->linedefined >= 0) mp_field(L, "linedefined", f->linedefined);
+    if (f->builtin != 0) mp_field(L, "builtin", f->builtin);
     lua_rawseti(L, -2, (int)i);
   }
 }
@@ -179,21 +175,21 @@ static void push_rows(lua_State *L, const mp_counts *counts, uint32_t n,
     const mp_row copy = counts->rows[i], *r = &copy;
     char state = (char)r->state;
     lua_createtable(L, 0, temporary ? 13 : 11);
-    set_number(L, "stack", r->stack);
-    set_number(L, "zone", r->zone);
+    mp_field(L, "stack", r->stack);
+    mp_field(L, "zone", r->zone);
     lua_pushlstring(L, &state, 1);
     lua_setfield(L, -2, "state");
-    set_number(L, "cpu", r->cpu);
-    set_number(L, "alloc_objects", whole(r->alloc_objects));
-    set_number(L, "alloc_bytes", whole(r->alloc_bytes));
-    set_number(L, "inuse_objects", whole(r->inuse_objects));
-    set_number(L, "inuse_bytes", whole(r->inuse_bytes));
-    set_number(L, "peak_objects", whole(mp_counts_peak_objects(counts, i)));
-    set_number(L, "peak_bytes", whole(mp_counts_peak_bytes(counts, i)));
+    mp_field(L, "cpu", r->cpu);
+    mp_field(L, "alloc_objects", whole(r->alloc_objects));
+    mp_field(L, "alloc_bytes", whole(r->alloc_bytes));
+    mp_field(L, "inuse_objects", whole(r->inuse_objects));
+    mp_field(L, "inuse_bytes", whole(r->inuse_bytes));
+    mp_field(L, "peak_objects", whole(mp_counts_peak_objects(counts, i)));
+    mp_field(L, "peak_bytes", whole(mp_counts_peak_bytes(counts, i)));
     set_string(L, "type", mp_type_name(r->type));
     if (temporary) {
-      set_number(L, "temp_objects", whole(r->temp_objects));
-      set_number(L, "temp_bytes", whole(r->temp_bytes));
+      mp_field(L, "temp_objects", whole(r->temp_objects));
+      mp_field(L, "temp_bytes", whole(r->temp_bytes));
     }
     lua_rawseti(L, -2, (int)i);
   }
@@ -206,12 +202,12 @@ static void push_course(lua_State *L, const mp_course *c, uint32_t n)
   for (i = 0; i < n && i < c->npoints; i++) {
     const mp_point copy = c->points[i], *p = &copy;
     lua_createtable(L, 0, 7);
-    set_number(L, "wall", p->wall);
-    set_number(L, "cpu", p->cpu);
-    set_number(L, "allocated", (double)p->allocated);
-    set_number(L, "inuse", (double)p->inuse);
-    set_number(L, "cycles", (double)p->cycles);
-    set_number(L, "rss", (double)p->rss);
+    mp_field(L, "wall", p->wall);
+    mp_field(L, "cpu", p->cpu);
+    mp_field(L, "allocated", (double)p->allocated);
+    mp_field(L, "inuse", (double)p->inuse);
+    mp_field(L, "cycles", (double)p->cycles);
+    mp_field(L, "rss", (double)p->rss);
     set_string(L, "phase", p->phase == 'p' ? "pause" : p->phase == 'm' ? "mark" :
 	       p->phase == 's' ? "sweep" : p->phase == 'f' ? "finalize" : NULL);
     lua_rawseti(L, -2, (int)i + 1);
@@ -227,12 +223,12 @@ static void push_timeline(lua_State *L, const mp_course *c, const extent *e)
     const mp_change copy = c->changes[i], *ch = &copy;
     if (ch->point >= e->points || ch->row > e->rows) continue;
     lua_createtable(L, 0, 6);
-    set_number(L, "point", ch->point + 1);
-    set_number(L, "row", ch->row);
-    set_number(L, "cpu", ch->cpu);
-    set_number(L, "alloc_objects", ch->alloc_objects);
-    set_number(L, "alloc_bytes", ch->alloc_bytes);
-    set_number(L, "inuse_bytes", whole(ch->inuse_bytes));
+    mp_field(L, "point", ch->point + 1);
+    mp_field(L, "row", ch->row);
+    mp_field(L, "cpu", ch->cpu);
+    mp_field(L, "alloc_objects", ch->alloc_objects);
+    mp_field(L, "alloc_bytes", ch->alloc_bytes);
+    mp_field(L, "inuse_bytes", whole(ch->inuse_bytes));
     lua_rawseti(L, -2, ++n);
   }
 }
@@ -247,74 +243,13 @@ static void push_events(lua_State *L, const mp_events *e, const extent *to)
     if (ev->at > to->rows || ev->origin > to->rows) continue;
     lua_createtable(L, 0, 6);
     set_string(L, "kind", ev->kind == MP_FREE ? "free" : "realloc");
-    set_number(L, "row", ev->at);
-    set_number(L, "origin", ev->origin);
-    set_number(L, "count", (double)ev->count);
-    set_number(L, "alloc_bytes", (double)ev->alloc_bytes);
-    set_number(L, "free_bytes", (double)ev->free_bytes);
+    mp_field(L, "row", ev->at);
+    mp_field(L, "origin", ev->origin);
+    mp_field(L, "count", (double)ev->count);
+    mp_field(L, "alloc_bytes", (double)ev->alloc_bytes);
+    mp_field(L, "free_bytes", (double)ev->free_bytes);
     lua_rawseti(L, -2, ++n);
   }
-}
-
-/* -- Survivors ----------------------------------------------------------- */
-
-#define TENTHS	10		/* Parts of the run. */
-
-typedef struct survivors {
-  double objects[TENTHS], bytes[TENTHS];  /* By when they were born. */
-  double births;		/* Sum of seconds, by objects. */
-} survivors;
-
-/* What every row has in use, by age. Pushes the array's memory. */
-static survivors *count_survivors(lua_State *L, const mp_profile *p,
-				  uint32_t rows)
-{
-  size_t size = ((size_t)rows + 1) * sizeof(survivors);
-  survivors *s = memset(lua_newuserdata(L, size), 0, size);
-  const mp_samples *samples = &p->heap.samples;
-  double run = mp_span_wall(&p->span) * 1000;
-  uint32_t i;
-  for (i = 1; i <= samples->count; i++) {
-    const mp_sample *o = &samples->list[i];
-    int tenth = run > 0 ? (int)(o->birth / run * TENTHS) : 0;
-    if (o->size == 0 || o->row == 0 || o->row > rows) continue;
-    /* Nobody knows yet whether it is held: as good as just born. */
-    if (tenth >= TENTHS || !mp_alloc_judged(&p->heap, o)) tenth = TENTHS - 1;
-    s[o->row].objects[tenth] += o->objects;
-    s[o->row].bytes[tenth] += o->objects * (double)o->size;
-    s[o->row].births += o->objects * o->birth / 1000;
-  }
-  return s;
-}
-
-static void push_tenths(lua_State *L, const double *values, const char *field)
-{
-  int i;
-  lua_createtable(L, TENTHS, 0);
-  for (i = 0; i < TENTHS; i++) {
-    lua_pushnumber(L, values[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, field);
-}
-
-static void push_survivors(lua_State *L, const mp_profile *p,
-			   uint32_t rows)
-{
-  survivors *s = count_survivors(L, p, rows);
-  int n = 0;
-  uint32_t i;
-  lua_newtable(L);
-  for (i = 1; i <= rows; i++) {
-    if (s[i].births <= 0 && s[i].objects[0] <= 0) continue;
-    lua_createtable(L, 0, 4);
-    set_number(L, "row", i);
-    set_number(L, "births", s[i].births);
-    push_tenths(L, s[i].objects, "objects");
-    push_tenths(L, s[i].bytes, "bytes");
-    lua_rawseti(L, -2, ++n);
-  }
-  lua_remove(L, -2);
 }
 
 void mp_snapshot(lua_State *L, mp_profile *p)
@@ -325,7 +260,7 @@ void mp_snapshot(lua_State *L, mp_profile *p)
     p->course.nchanges, p->heap.events.count
   };
   lua_createtable(L, 0, 12);
-  set_number(L, "version", 1);
+  mp_field(L, "version", 1);
   push_info(L, p);
   lua_setfield(L, -2, "info");
   push_cpu(L, &p->cpu);
@@ -349,8 +284,7 @@ void mp_snapshot(lua_State *L, mp_profile *p)
     lua_setfield(L, -2, "events");
   }
   if (p->heap.wants_leaks) {
-    push_survivors(L, p, to.rows);
-    lua_setfield(L, -2, "survivors");
+    mp_survivors_push(L, &p->heap, to.rows);
     lua_pushboolean(L, p->heap.collected);
     lua_setfield(L, -2, "collected");
   }

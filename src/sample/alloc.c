@@ -63,9 +63,18 @@ void mp_alloc_restart(mp_alloc *h)
   h->now.allocs = h->frees = h->cycles = h->taken = 0;
   h->reallocs = h->realloc_bytes = h->realloc_freed = 0;
   mp_events_free(&h->events);
+  mp_held_free(&h->kept);
   h->asked.counted = false;
   h->peak = 0;
   h->inuse_start = mp_alloc_inuse(h);
+}
+
+void mp_alloc_flip(mp_alloc *h)
+{
+  const mp_held_record now = {
+    h->now_ms * 1e-3, (double)mp_alloc_bytes(h), h->cycles
+  };
+  mp_held_flip(&h->kept, &now, h->capture->counts);
 }
 
 bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)
@@ -82,4 +91,5 @@ void mp_alloc_close(mp_alloc *h)
   mp_live_free(&h->live);
   mp_samples_free(&h->samples);
   mp_events_free(&h->events);
+  mp_held_free(&h->kept);
 }

@@ -24,6 +24,7 @@
 
 #include "data/counts.h"
 #include "data/events.h"
+#include "data/held.h"
 #include "data/live.h"
 #include "data/period.h"
 #include "data/samples.h"
@@ -91,6 +92,7 @@ typedef struct mp_alloc {
   mp_moved last;		/* The last allocation, as an event, */
   mp_moved asked;		/* and that of the block types asks about. */
   mp_events events;		/* Reallocations and frees, where wanted. */
+  mp_held kept;			/* What collections left, for leaks. */
 
   /* -- Whom it works with; set by the owner before the start -- */
   mp_capture *capture;
@@ -114,6 +116,10 @@ void mp_alloc_restart(mp_alloc *h);
 uint64_t mp_alloc_bytes(const mp_alloc *h);  /* Allocated since the start. */
 uint64_t mp_alloc_allocs(const mp_alloc *h);  /* How often. */
 size_t mp_alloc_inuse(mp_alloc *h);  /* In the Lua heap now; updates the peak. */
+
+/* Where leaks are wanted, a collection begins its sweep: the history of what
+** collections left alive goes on. */
+void mp_alloc_flip(mp_alloc *h);
 
 /* Whether a collection has come to the object, and left it. */
 bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);

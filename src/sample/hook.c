@@ -45,6 +45,7 @@ static void watch_heap(mp_alloc *h, size_t osize)
     h->cycles++;
     mp_capture_collected(h->capture);
     h->tick(h->tick_data);
+    if (h->wants_leaks) mp_alloc_flip(h);
   }
 }
 

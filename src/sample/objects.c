@@ -13,6 +13,13 @@ static void count_temporary(mp_alloc *h, const mp_sample *s)
   r->temp_bytes += s->objects * (double)s->size;
 }
 
+/* The sweep takes an object that was there when it began: it was dead. */
+static void count_swept(mp_alloc *h, const mp_sample *s)
+{
+  if (h->vm.proved && s->cycle < h->cycles && mp_vm_collecting(&h->vm))
+    mp_held_swept(&h->kept, s->row, s->objects, s->size);
+}
+
 uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
 {
   mp_sample *s;
@@ -30,6 +37,7 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
   if (row != MP_ROW_LOST) {
     mp_counts_freed(h->capture->counts, row, s->objects, s->size);
     if (h->vm.proved && h->cycles - s->cycle <= 1) count_temporary(h, s);
+    if (h->wants_leaks) count_swept(h, s);
   }
   mp_samples_release(&h->samples, id);
   return row != MP_ROW_LOST ? row : 0;

@@ -118,8 +118,6 @@ local expressions = {
   line = "C[i] > 0 and C[i] - 1 or nil",
   number = "C[i]",
   amount = "(C[i] == C[i] and C[i] or nil)",
-  tenths = "{ C[10*i], C[10*i+1], C[10*i+2], C[10*i+3], C[10*i+4], "..
-    "C[10*i+5], C[10*i+6], C[10*i+7], C[10*i+8], C[10*i+9] }",
 }
 
 -- A function that makes the records of a table: compiled for its fields, for
@@ -177,28 +175,13 @@ function check.line(_, C, n)
   end
 end
 
-function check.tenths(field, C, n)
-  local i = check.number(field, C, 10 * n)
-  return i and math.ceil(i / 10)
-end
-
--- How many numbers of a column a record has.
-local function width(table_name, name)
-  local t = fields.tables[table_name]
-  for _, field in ipairs(t and t.fields or {}) do
-    if field.name == name then return field.type == "tenths" and 10 or 1 end
-  end
-  return 1
-end
-
 -- The columns of a table by their names, and the position behind them.
 local function read_columns(text, pos, words, n)
   local found = {}
   for i = 4, #words do
     local name, kind = words[i]:match("^([%a_]+):(%w+)$")
     if not columns.sizes[kind] then damaged("an unknown kind of column") end
-    local numbers = n * width(words[2], name)
-    found[name], pos = columns.unpack(text, pos, kind, numbers)
+    found[name], pos = columns.unpack(text, pos, kind, n)
     if not pos then damaged("the table %s is cut off", words[2]) end
   end
   return found, pos

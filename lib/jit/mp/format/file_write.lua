@@ -65,7 +65,7 @@ function encode.text(get, n, intern)
     local s = get(i)
     list[i] = s and intern(s) or 0
   end
-  return list, 1
+  return list
 end
 
 function encode.line(get, n)
@@ -74,7 +74,7 @@ function encode.line(get, n)
     local line = get(i)
     list[i] = line and line + 1 or 0
   end
-  return list, 1
+  return list
 end
 
 function encode.number(get, n)
@@ -84,19 +84,10 @@ function encode.number(get, n)
     any = any or v ~= nil
     list[i] = v or 0/0
   end
-  return any and list, 1
+  return any and list
 end
 
 encode.ref = encode.number
-
-function encode.tenths(get, n)
-  local list = {}
-  for i = 1, n do
-    local tenths = get(i)
-    for k = 1, 10 do list[#list+1] = tenths[k] end
-  end
-  return list, 10
-end
 
 -- A function from a record's number to its value in a field; and the number of
 -- records.
@@ -114,9 +105,9 @@ local function put_table(out, t, content, intern)
   for _, field in ipairs(t.fields) do
     local get
     get, n = getter(t, content, field.name)
-    local list, width = encode[field.type](get, n, intern)
+    local list = encode[field.type](get, n, intern)
     if list then
-      local bytes, kind = columns.pack(list, n * width)
+      local bytes, kind = columns.pack(list, n)
       head[#head+1] = field.name..":"..kind
       data[#data+1] = bytes
     end

@@ -16,7 +16,7 @@
 --
 -- Types: "text"; "flag"; "number"; "line" (a whole number); "ref", the number
 -- of a record of the table `of`, from 1, or from 0 for none where `none` is
--- set; "tenths", ten numbers.
+-- set.
 --
 ----------------------------------------------------------------------------
 
@@ -126,10 +126,18 @@ local tables = {
     { "count", "number" }, { "alloc_bytes", "number" },
     { "free_bytes", "number" },
   } },
+  { name = "collection", key = "collections", recorded = true, fields = {
+    { "wall", "number", max = SECONDS }, { "allocated", "number" },
+    { "cycle", "number" },
+  } },
+  { name = "held", key = "held", recorded = true, fields = {
+    { "collection", "ref", of = "collection" }, { "row", "ref", of = "row" },
+    { "objects", "number" }, { "bytes", "number" },
+    { "variance", "number", max = 2^106 },
+  } },
   { name = "survivor", key = "survivors", recorded = true, fields = {
     { "row", "ref", of = "row" },
-    { "births", "number" },
-    { "objects", "tenths" }, { "bytes", "tenths" },
+    { "objects", "number" }, { "births", "number" },
   } },
 }
 

@@ -36,6 +36,7 @@ local function new(snapshot)
     parent = snapshot.stacks.parent, frame = snapshot.stacks.frame,
     zones = snapshot.zones, course = snapshot.course or {},
     timeline = snapshot.timeline or {}, events = snapshot.events,
+    collections = snapshot.collections, held = snapshot.held,
     survivors = snapshot.survivors, collected = snapshot.collected
   }, Profile)
 end

@@ -1,0 +1,190 @@
+----------------------------------------------------------------------------
+-- Verdicts on what a profile holds: does it grow, from collection to
+-- collection?
+----------------------------------------------------------------------------
+--
+-- The evidence is a series: how much of a group of rows each collection left
+-- alive. Garbage that waits for the next collection is not in it, and the age
+-- of a block plays no part: a table that grows is a new block each time.
+--
+-- A group grows if it holds more at the end of the series than in the middle
+-- of the run, by more than twice the standard error of the difference and by
+-- more than RISE of what it holds, and if more of the later records rise than
+-- fall. Growth at the start is no evidence: programs warm up and caches fill.
+-- A program that makes no garbage is collected only each time its heap has
+-- doubled; then every one of the last records has to be higher than the one
+-- before. A group is flat if such growth can be excluded. Otherwise, and
+-- without enough collections, it is unclear.
+--
+-- The clock of all this is the number of bytes that the program allocated: it
+-- stands still while the program waits.
+--
+----------------------------------------------------------------------------
+
+local EARLY = 0.35 -- Before this part of the series it is too early to judge.
+local MIDDLE = 0.6 -- The middle of the run ends there,
+local LATE = 0.8 -- and its end begins there.
+local RECENT = 0.5 -- Of the run: the last collection must be after it.
+local RISE = 0.15 -- Smallest growth, as a part of what is held.
+local LEAK = 0.35 -- A steady leak grows by more from the middle to the end.
+local TREND = 0.3 -- Smallest part of pairs that rise, less those that fall.
+local DENSE = 4 -- Records after EARLY for the first rule,
+local SPARSE = 5 -- and in all for the second.
+
+-- -- The rule ----------------------------------------------------------------
+
+local function median(list)
+  table.sort(list)
+  local n = #list
+  return (list[math.ceil(n / 2)] + list[math.floor(n / 2) + 1]) / 2
+end
+
+-- Median of the values of a series from one time to another, and the largest
+-- variance among them; nil: there is no value.
+local function level(times, series, from, to)
+  local bytes, variance = {}, 0
+  for i, t in ipairs(times) do
+    if t >= from and t <= to then
+      bytes[#bytes+1] = series.bytes[i]
+      variance = math.max(variance, series.variance[i])
+    end
+  end
+  if #bytes > 0 then return median(bytes), variance end
+end
+
+-- Kendall's tau: pairs of records that rise less those that fall, as a part of
+-- all pairs; equal ones count for neither.
+local function trend(times, series, from)
+  local n, pairs_of, first = #times, 0
+  for i, t in ipairs(times) do
+    if t >= from then first = first or i end
+  end
+  local sum = 0
+  for i = first, n do
+    for k = i + 1, n do
+      local d = series.bytes[k] - series.bytes[i]
+      sum = sum + (d > 0 and 1 or d < 0 and -1 or 0)
+      if d ~= 0 then pairs_of = pairs_of + 1 end
+    end
+  end
+  return pairs_of > 0 and sum / pairs_of or 0
+end
+
+-- Whether there is more at the end of a series than before; nil: there may be.
+local function rises(low, low_variance, high, high_variance)
+  local rise, doubt = high - low, 2 * math.sqrt(low_variance + high_variance)
+  if rise > RISE * high and rise > doubt then return true end
+  if rise + doubt < LEAK * high then return false end
+end
+
+local function grows_dense(times, series)
+  local last = times[#times]
+  local low, low_variance = level(times, series, EARLY * last, MIDDLE * last)
+  local high, high_variance = level(times, series, LATE * last, last)
+  if not low then return nil end
+  local up = rises(low, low_variance, high, high_variance)
+  if up then up = trend(times, series, EARLY * last) > TREND end
+  return up
+end
+
+local function grows_sparse(times, series)
+  local answer = true
+  for i = #times - 2, #times do
+    local up = rises(series.bytes[i-1], series.variance[i-1], series.bytes[i],
+      series.variance[i])
+    if up == false then return false end
+    answer = answer and up
+  end
+  return answer
+end
+
+local function count_from(times, from)
+  local n = 0
+  for _, t in ipairs(times) do
+    if t >= from then n = n + 1 end
+  end
+  return n
+end
+
+-- Whether a series grows; nil: that is unclear.
+-- times: when the records were made, ascending, by any clock; series: bytes
+-- and variance, lists of one number for each; stop: the end of the run.
+local function grows(times, series, stop)
+  local n = #times
+  if n == 0 or times[n] < RECENT * stop then return nil end
+  if count_from(times, EARLY * times[n]) >= DENSE then
+    return grows_dense(times, series)
+  elseif n >= SPARSE then
+    return grows_sparse(times, series)
+  end
+end
+
+-- -- Groups of rows ----------------------------------------------------------
+
+local function new_group(name, n)
+  local g = { name = name, inuse = 0, objects = 0, births = 0,
+    survivors = 0, bytes = {}, variance = {} }
+  for i = 1, n do g.bytes[i], g.variance[i] = 0, 0 end
+  return g
+end
+
+-- Adds to each group what its rows have in use, and the ages of what a
+-- collection has left alive of them.
+local function add_inuse(p, group)
+  for _, row in ipairs(p.rows) do
+    if row.inuse_bytes > 0 then
+      local g = group(row)
+      g.inuse = g.inuse + row.inuse_bytes
+      g.objects = g.objects + row.inuse_objects
+    end
+  end
+  for _, s in ipairs(p.survivors) do
+    local g = group(p.rows[s.row])
+    g.births = g.births + s.births
+    g.survivors = g.survivors + s.objects
+  end
+end
+
+local function verdict(p, times, g)
+  if g.held < 0.1 * g.inuse then return "new" end
+  local answer = grows(times, g, p.heap.alloc_bytes)
+  if answer == nil then return "unclear" end
+  return answer and "grows" or "flat"
+end
+
+-- Groups the rows of a profile by name(row). Returns a list of groups:
+--   name; inuse, objects: bytes and objects in use,
+--   held: bytes in use that the last collection left alive,
+--   new: bytes in use that no collection has come to yet,
+--   age: mean age in seconds of objects that a collection left alive, or nil,
+--   bytes, variance: the series, one number for each of p.collections,
+--   verdict: "grows", "flat", "new" or "unclear".
+local function groups(p, name)
+  local list, by, times = {}, {}, {}
+  for i, c in ipairs(p.collections) do times[i] = c.allocated end
+  local function group(row)
+    local key = name(row)
+    if not by[key] then
+      by[key] = new_group(key, #times)
+      list[#list+1] = by[key]
+    end
+    return by[key]
+  end
+  add_inuse(p, group)
+  for _, h in ipairs(p.held) do
+    local g, i = group(p.rows[h.row]), h.collection
+    g.bytes[i] = g.bytes[i] + h.bytes
+    g.variance[i] = g.variance[i] + h.variance
+  end
+  for _, g in ipairs(list) do
+    g.held = math.min(g.bytes[#times] or 0, g.inuse)
+    g.new = g.inuse - g.held
+    if g.survivors > 0 then
+      g.age = math.max(0, p.info.wall - g.births / g.survivors)
+    end
+    g.verdict = verdict(p, times, g)
+  end
+  return list
+end
+
+return { groups = groups, grows = grows }

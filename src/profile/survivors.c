@@ -1,0 +1,99 @@
+/*
+** See profile/survivors.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "profile/field.h"
+#include "profile/survivors.h"
+
+/* -- What collections left, by row ---------------------------------------- */
+
+static void push_collections(lua_State *L, const mp_held *h)
+{
+  uint32_t i;
+  lua_createtable(L, (int)h->nrecords, 0);
+  for (i = 0; i < h->nrecords; i++) {
+    lua_createtable(L, 0, 3);
+    mp_field(L, "wall", h->records[i].wall);
+    mp_field(L, "allocated", h->records[i].allocated);
+    mp_field(L, "cycle", (double)h->records[i].cycle);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+/* Sums of what was added and taken away may be a little less than nothing. */
+static double not_negative(double n) { return n > 0 ? n : 0; }
+
+static void push_held(lua_State *L, const mp_held *h, uint32_t rows)
+{
+  uint32_t i;
+  int n = 0;
+  lua_createtable(L, (int)h->nentries, 0);
+  for (i = 0; i < h->nentries; i++) {
+    const mp_held_entry *e = &h->entries[i];
+    if (e->row > rows) continue;
+    lua_createtable(L, 0, 5);
+    mp_field(L, "collection", e->record + 1);
+    mp_field(L, "row", e->row);
+    mp_field(L, "objects", not_negative(e->objects));
+    mp_field(L, "bytes", not_negative(e->bytes));
+    mp_field(L, "variance", not_negative(e->variance));
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+/* -- Ages ----------------------------------------------------------------- */
+
+/* Objects of a row that a collection left alive. */
+typedef struct survivors {
+  double objects;
+  double births;		/* Sum of the seconds at which they were born. */
+} survivors;
+
+/* Pushes the memory of the array. */
+static survivors *count_survivors(lua_State *L, const mp_alloc *h,
+				  uint32_t rows)
+{
+  size_t size = ((size_t)rows + 1) * sizeof(survivors);
+  survivors *s = memset(lua_newuserdata(L, size), 0, size);
+  uint32_t i;
+  for (i = 1; i <= h->samples.count; i++) {
+    const mp_sample *o = &h->samples.list[i];
+    if (o->size == 0 || o->row == 0 || o->row > rows) continue;
+    if (!mp_alloc_judged(h, o)) continue;
+    s[o->row].objects += o->objects;
+    s[o->row].births += o->objects * o->birth / 1000;
+  }
+  return s;
+}
+
+static void push_survivors(lua_State *L, const mp_alloc *h, uint32_t rows)
+{
+  survivors *s = count_survivors(L, h, rows);
+  int n = 0;
+  uint32_t i;
+  lua_newtable(L);
+  for (i = 1; i <= rows; i++) {
+    if (s[i].objects <= 0) continue;
+    lua_createtable(L, 0, 3);
+    mp_field(L, "row", i);
+    mp_field(L, "objects", s[i].objects);
+    mp_field(L, "births", s[i].births);
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_remove(L, -2);
+}
+
+void mp_survivors_push(lua_State *L, mp_alloc *h, uint32_t rows)
+{
+  /* The sweep of the last collection is over, so its record is complete. */
+  if (h->vm.proved && mp_vm_phase(&h->vm) != 's') mp_held_end(&h->kept);
+  push_collections(L, &h->kept);
+  lua_setfield(L, -2, "collections");
+  push_held(L, &h->kept, rows);
+  lua_setfield(L, -2, "held");
+  push_survivors(L, h, rows);
+  lua_setfield(L, -2, "survivors");
+}

@@ -1,0 +1,77 @@
+-- Verdicts on series whose truth is known. Whole programs: t/25-heap.lua, and
+-- t/truth/leaks.lua for the statistics.
+
+local tap = require("tap")
+local leaks = require("jit.mp.model.leaks")
+
+-- The verdict on value(t) for t in 0 to 1, seen by n collections up to `last`;
+-- noise: a function that gives a relative error, sd: what it is said to be.
+local function verdict(value, n, last, noise, sd)
+  local times, series = {}, { bytes = {}, variance = {} }
+  for i = 1, n do
+    local t = i / n * (last or 1)
+    times[i] = t
+    series.bytes[i] = value(t) * (1 + (noise and noise() or 0))
+    series.variance[i] = (series.bytes[i] * (sd or 0)) ^ 2
+  end
+  return leaks.grows(times, series, 1)
+end
+
+local function line(t) return 1e6 * t end
+local function doubling(t) return 2 ^ math.ceil(math.log(1e6 * t) / math.log(2)) end
+local function cache(t) return 1e6 * math.min(1, t / 0.3) end
+local function constant() return 1e6 end
+local function from_nothing(t) return t < 0.7 and 0 or 1e6 * (t - 0.7) end
+
+tap.is(verdict(line, 20), true, "a line grows")
+tap.is(verdict(math.sqrt, 20), true, "so does what slows down")
+tap.is(verdict(from_nothing, 20), true, "and what begins late")
+tap.is(verdict(constant, 20), false, "a constant is flat")
+tap.is(verdict(cache, 20), false, "so is a cache that was filled")
+tap.is(verdict(function(t) return 1e6 * (2 - t) end, 20), false,
+  "and what shrinks")
+tap.is(verdict(function(t) return 1e6 + 1e5 * math.sin(t * 40) end, 20), false,
+  "and what goes up and down")
+
+-- A table's size doubles; wherever the run ends, it grows.
+local all = true
+for k = 0, 19 do
+  local scale = 2 ^ (k / 20)
+  all = all and verdict(function(t) return doubling(t * scale) end, 20)
+end
+tap.ok(all, "a table that doubles grows, wherever the run ends")
+
+tap.is(verdict(line, 3), nil, "three collections are too few")
+tap.is(verdict(line, 0), nil, "and so are none")
+tap.is(verdict(line, 20, 0.4), nil, "all of them long ago are too few")
+tap.is(verdict(line, 20, 1, nil, 0.5), nil, "a line in much doubt is unclear")
+tap.is(verdict(constant, 20, 1, nil, 0.5), nil, "a constant in much doubt, too")
+
+-- A heap without garbage is collected whenever it has doubled.
+local function sparse(bytes)
+  local times, variance = {}, {}
+  for i = 1, #bytes do times[i], variance[i] = 2 ^ (i - #bytes), 0 end
+  return leaks.grows(times, { bytes = bytes, variance = variance }, 1)
+end
+tap.is(sparse({ 1, 2, 4, 8, 16, 32 }), true, "doubled at each collection: grows")
+tap.is(sparse({ 1, 2, 4, 8, 16, 16 }), false, "not at the last one: flat")
+tap.is(sparse({ 4, 8, 16 }), nil, "three such collections are too few")
+
+-- Sampling noise: of 1,000 series no more than 1 in 100 gets a wrong verdict.
+math.randomseed(42)
+local function noise()  -- About normal, with deviation 0.1.
+  local sum = 0
+  for _ = 1, 12 do sum = sum + math.random() end
+  return (sum - 6) * 0.1
+end
+for name, case in pairs({ line = { line, true }, cache = { cache, false } }) do
+  local wrong = 0
+  for _ = 1, 1000 do
+    local v = verdict(case[1], 20, 1, noise, 0.1)
+    if v ~= nil and v ~= case[2] then wrong = wrong + 1 end
+  end
+  tap.ok(wrong <= 10, ("%s with noise: %d of 1000 verdicts are wrong"):format(
+    name, wrong))
+end
+
+tap.done()
