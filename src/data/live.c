@@ -243,6 +243,14 @@ uint32_t mp_live_find(mp_live *l, const void *addr)
   return id;
 }
 
+uint32_t mp_live_get(const mp_live *l, const void *addr)
+{
+  mp_leaf *leaf;
+  if (!mp_live_may(l, addr)) return 0;
+  leaf = find_slot(l, page_of(l, addr))->leaf;
+  return leaf != NULL ? *cell_of(l, leaf, addr) : 0;
+}
+
 size_t mp_live_memory(const mp_live *l)
 {
   size_t slots = (size_t)l->mask + 1;

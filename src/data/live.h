@@ -80,6 +80,9 @@ static inline uint32_t mp_live_take(mp_live *l, const void *addr)
   return mp_live_may(l, addr) ? mp_live_find(l, addr) : 0;
 }
 
+/* The id of the object at addr, which stays; 0: it was not sampled. */
+uint32_t mp_live_get(const mp_live *l, const void *addr);
+
 /* Bytes of memory in use, without the table itself. */
 size_t mp_live_memory(const mp_live *l);
 

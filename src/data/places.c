@@ -77,6 +77,21 @@ static int by_page(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
+/* Notes where to look for each number. */
+static bool make_hints(mp_places *p)
+{
+  uint32_t n = (p->count >> MP_PLACES_HINT) + 1, i, page = 0;
+  p->hints = mp_malloc((size_t)n * sizeof(*p->hints));
+  if (p->hints == NULL) return false;
+  for (i = 0; i < n; i++) {
+    while (page + 1 < p->npages &&
+	   p->pages[page + 1].first < i << MP_PLACES_HINT)
+      page++;
+    p->hints[i] = page;
+  }
+  return true;
+}
+
 bool mp_places_close(mp_places *p)
 {
   uint64_t n = 0;
@@ -90,13 +105,13 @@ bool mp_places_close(mp_places *p)
     pg->first = (uint32_t)n;
     for (w = 0; w < MP_PLACES_WORDS; w++) {
       pg->before[w] = here;
-      here = (uint16_t)(here + __builtin_popcountll(pg->bits[w]));
+      here = (uint16_t)(here + mp_places_bits(pg->bits[w]));
     }
     n += here;
     if (n >= UINT32_MAX) return false;
   }
   p->count = (uint32_t)n;
-  return true;
+  return make_hints(p);
 }
 
 const mp_place *mp_places_page(mp_places *p, uint64_t page)
@@ -119,15 +134,12 @@ static const void *bit_address(const mp_place *pg, uint32_t w, uint64_t bits)
 
 const void *mp_places_address(const mp_places *p, uint32_t number)
 {
-  uint32_t low = 0, high = p->npages, w = MP_PLACES_WORDS - 1, left;
+  uint32_t page = p->hints[number >> MP_PLACES_HINT];
+  uint32_t w = MP_PLACES_WORDS - 1, left;
   const mp_place *pg;
   uint64_t bits;
-  while (high - low > 1) {  /* The last page that begins before it. */
-    uint32_t mid = low + (high - low) / 2;
-    if (p->pages[mid].first < number) low = mid;
-    else high = mid;
-  }
-  pg = &p->pages[low];
+  while (page + 1 < p->npages && p->pages[page + 1].first < number) page++;
+  pg = &p->pages[page];
   left = number - pg->first - 1;
   while (pg->before[w] > left) w--;
   left -= pg->before[w];
@@ -151,12 +163,14 @@ void mp_places_each(const mp_places *p,
 uint64_t mp_places_memory(const mp_places *p)
 {
   return (uint64_t)p->cappages * sizeof(*p->pages) +
-	 (p->slots ? ((uint64_t)p->mask + 1) * sizeof(*p->slots) : 0);
+	 (p->slots ? ((uint64_t)p->mask + 1) * sizeof(*p->slots) : 0) +
+	 ((uint64_t)p->count >> MP_PLACES_HINT) * sizeof(*p->hints);
 }
 
 void mp_places_free(mp_places *p)
 {
   mp_free(p->pages);
   mp_free(p->slots);
+  mp_free(p->hints);
   memset(p, 0, sizeof(*p));
 }

@@ -17,6 +17,7 @@
 
 #define MP_PLACES_WORDS	8	/* Words of a page's bitmap. */
 #define MP_PLACES_BITS	12	/* Of an address within its page. */
+#define MP_PLACES_HINT	7	/* Numbers with one hint: a power of two. */
 
 typedef struct mp_place {
   uint64_t page;		/* Address >> MP_PLACES_BITS. */
@@ -30,11 +31,13 @@ typedef struct mp_places {
   uint32_t npages, cappages;
   uint32_t *slots;		/* Hash table: index of a page + 1, or 0. */
   uint32_t mask;		/* Slots - 1. */
+  uint32_t *hints;		/* Index of the page that object number */
+				/* i << MP_PLACES_HINT lies in, or before it. */
   uint32_t last;		/* Page found last. */
   uint32_t count;		/* Addresses; final when closed. */
 } mp_places;
 
-#define MP_PLACES_EMPTY { NULL, 0, 0, NULL, 0, 0, 0 }
+#define MP_PLACES_EMPTY { NULL, 0, 0, NULL, 0, NULL, 0, 0 }
 
 /* Adds an address, a multiple of 8; it may be there already. False: no
 ** memory, or there are 2^32 of them. */
@@ -46,6 +49,16 @@ bool mp_places_close(mp_places *p);
 /* The page of an address, or NULL; remembers it. */
 const mp_place *mp_places_page(mp_places *p, uint64_t page);
 
+/* Bits that are set. Not every processor has an instruction for it. */
+static inline uint32_t mp_places_bits(uint64_t x)
+{
+  x -= x >> 1 & UINT64_C(0x5555555555555555);
+  x = (x & UINT64_C(0x3333333333333333)) +
+      (x >> 2 & UINT64_C(0x3333333333333333));
+  x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+  return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* The number of an address, or 0: it is not in the set. */
 static inline uint32_t mp_places_find(mp_places *p, const void *addr)
 {
@@ -55,7 +68,7 @@ static inline uint32_t mp_places_find(mp_places *p, const void *addr)
   uint64_t bit = UINT64_C(1) << (a >> 3 & 63);
   if (pg == NULL || (a & 7) || !(pg->bits[word] & bit)) return 0;
   return pg->first + pg->before[word] + 1 +
-	 (uint32_t)__builtin_popcountll(pg->bits[word] & (bit - 1));
+	 mp_places_bits(pg->bits[word] & (bit - 1));
 }
 
 /* The address with that number, from 1 to count. */

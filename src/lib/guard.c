@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "lib/guard.h"
+#include "profile/heapwalk.h"
 #include "run/final.h"
 #include "run/signal.h"
 #include "sample/hook.h"
@@ -57,6 +58,8 @@ static int guard_gc(lua_State *L)
   mp_ctx **guard = lua_touserdata(L, 1), *c = *guard;
   char msg[512];
   *guard = NULL;
+  if (c != NULL)
+    mp_heapwalk_refresh(&c->profile, L, c->plan.walk, MP_CLOSING);
   if (c != NULL && mp_guard_end(L, c, msg, sizeof(msg)) != 0)
     fprintf(stderr, "luajit-mp: %s\n", msg);
   return 0;

@@ -34,6 +34,7 @@ typedef struct mp_plan {
   uint64_t period;		/* Mean bytes between samples; 0: adapts. */
   int interval;			/* Milliseconds between CPU samples. */
   double leak_limit;		/* Bytes; 0: none. */
+  double walk;			/* Share of a line in a heap walk; 0: none. */
   bool events, leaks, live;	/* Whether these are wanted. */
   bool help;			/* The report is the list of the options. */
 } mp_plan;

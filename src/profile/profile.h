@@ -19,6 +19,8 @@
 #include "sample/cpu.h"
 #include "sample/alloc.h"
 
+struct mp_heapwalk;
+
 typedef struct mp_profile {
   mp_alloc heap;			/* First: it is aligned for the hook. */
   mp_cpu cpu;
@@ -28,6 +30,7 @@ typedef struct mp_profile {
   mp_span span;
   mp_origin origin;
   mp_notes notes;
+  struct mp_heapwalk *walk;	/* Taken for the reports; or NULL. */
   bool busy;			/* Works in the VM: finalizers may call us. */
 } mp_profile;
 

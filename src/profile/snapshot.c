@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profile/field.h"
+#include "profile/heapwalk.h"
 #include "profile/snapshot.h"
 #include "profile/survivors.h"
 #include "vm/type.h"
@@ -282,6 +283,10 @@ void mp_snapshot(lua_State *L, mp_profile *p)
   if (p->heap.wants_events) {
     push_events(L, &p->heap.events, &to);
     lua_setfield(L, -2, "events");
+  }
+  if (p->walk != NULL) {
+    mp_heapwalk_push(L, p->walk);
+    lua_setfield(L, -2, "walk");
   }
   if (p->heap.wants_leaks) {
     mp_survivors_push(L, &p->heap, to.rows);

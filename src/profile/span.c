@@ -19,6 +19,7 @@ void mp_span_begin(mp_span *s)
 
 void mp_span_end(mp_span *s)
 {
+  if (s->ended) return;
   s->wall1 = mp_clock_wall();
   s->cpu1 = mp_clock_cpu();
   s->ended = true;

@@ -20,7 +20,7 @@ typedef struct mp_span {
 /* The run begins here and now, in this process. */
 void mp_span_begin(mp_span *s);
 
-/* It ends here: what reports cost later is not part of it. */
+/* It ends here, if it has not: what reports cost later is not part of it. */
 void mp_span_end(mp_span *s);
 
 /* How long it was, or is so far. */

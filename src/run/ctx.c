@@ -8,6 +8,7 @@
 
 #include "data/lock.h"
 #include "profile/point.h"
+#include "profile/heapwalk.h"
 #include "run/ctx.h"
 
 mp_ctx *mp_ctx_new(void)
@@ -28,6 +29,7 @@ void mp_ctx_free(mp_ctx *c)
   mp_plan_free(&c->report, &c->plan);
   mp_report_close(&c->report);
   mp_screen_close(&c->screen);
+  mp_heapwalk_drop(&c->profile);
   mp_profile_close(&c->profile);
   free(c);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "profile/heapwalk.h"
 #include "profile/leaks.h"
 #include "run/exit.h"
 #include "run/final.h"
@@ -24,6 +25,14 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n)
   return err;
 }
 
+/* What is to be done while the VM is at rest. */
+static void prepare(mp_ctx *c)
+{
+  lua_State *L = c->profile.capture.anchor;
+  mp_leaks_collect(&c->profile, L);
+  mp_heapwalk_refresh(&c->profile, L, c->plan.walk, MP_AT_END);
+}
+
 void mp_final_report_all(bool safepoint)
 {
   char msg[512];
@@ -32,7 +41,7 @@ void mp_final_report_all(bool safepoint)
     /* The VM of another thread may be running. */
     if (safepoint && !c->done && c->profile.span.pid == getpid() &&
 	pthread_equal(c->thread, pthread_self()))
-      mp_leaks_collect(&c->profile, c->profile.capture.anchor);
+      prepare(c);
     if (mp_final_report(c, msg, sizeof(msg)) != 0)
       fprintf(stderr, "luajit-mp: %s\n", msg);
   }

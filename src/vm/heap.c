@@ -179,9 +179,49 @@ uint64_t mp_heap_size(const mp_heap *h, const char *o)
   }
 }
 
+static void add_part(mp_heapparts *p, int i, const void *block, uint64_t size)
+{
+  p->block[i] = block;
+  p->size[i] = size;
+  p->size[0] -= size;
+}
+
+void mp_heap_parts(const mp_heap *h, const char *o, mp_heapparts *p)
+{
+  uint64_t size = mp_heap_size(h, o);
+  memset(p, 0, sizeof(*p));
+  p->block[0] = o;
+  p->size[0] = size;
+  switch (obj_gct(o)) {
+  case GCT_CDATA:
+    if (AT(uint8_t, o, OBJ_MARKED) & OBJ_CDATAVAR)
+      p->block[0] = o - AT(uint16_t, o, CDV_OFFSET);
+    break;
+  case GCT_TAB:
+    if (AT(uint32_t, o, TAB_ASIZE) > 0 && AT(int8_t, o, TAB_COLO) <= 0)
+      add_part(p, 1, AT(const void *, o, TAB_ARRAY),
+	       (uint64_t)AT(uint32_t, o, TAB_ASIZE) * sizeof(slot));
+    if (AT(uint32_t, o, TAB_HMASK) > 0)
+      add_part(p, 2, AT(const void *, o, TAB_NODE),
+	       ((uint64_t)AT(uint32_t, o, TAB_HMASK) + 1) * NODE_SIZE);
+    break;
+  case GCT_THREAD:
+    add_part(p, 1, AT(const void *, o, L_STACK),
+	     (uint64_t)AT(uint32_t, o, L_STACKSIZE) * sizeof(slot));
+    break;
+  case GCT_UDATA:
+    size -= UD_DATA + (uint64_t)AT(uint32_t, o, UD_LEN);
+    if (size > 0)
+      add_part(p, 1, AT(const void *, o, UD_DATA + SBUF_B), size);
+    break;
+  default: break;
+  }
+}
+
 bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
 {
   const char *cts = AT(const char *, h->g, h->layout->curl + CURL_CTSTATE);
+  const char *buf;
   uint64_t known;
   own->total = AT(uint64_t, h->g, G_TOTAL);
   own->state = h->layout->state;
@@ -189,7 +229,9 @@ bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
 		sizeof(void *);
   own->ctypes = cts == NULL ? 0 : h->layout->ctstate +
     (uint64_t)AT(uint32_t, cts, CTS_SIZETAB) * CT_SIZE;
-  known = objects + own->state + own->strtab + own->ctypes;
+  buf = h->g + h->layout->vmstate + VMSTATE_TMPBUF;
+  own->buffer = (uint64_t)(AT(char *, buf, SBUF_E) - AT(char *, buf, SBUF_B));
+  known = objects + own->state + own->strtab + own->ctypes + own->buffer;
   own->rest = own->total >= known ? own->total - known : 0;
   return own->total >= known;
 }
@@ -498,6 +540,12 @@ uint64_t mp_heap_size(const mp_heap *h, const char *obj)
 void mp_heap_edges(mp_heap *h, const char *obj, mp_heap_see *see, void *ud)
 {
   (void)h; (void)obj; (void)see; (void)ud;
+}
+
+void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts)
+{
+  (void)h; (void)obj;
+  memset(parts, 0, sizeof(*parts));
 }
 
 bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)

@@ -71,6 +71,14 @@ void mp_heap_close(mp_heap *h);
 /* Bytes of the heap that belong to an object. */
 uint64_t mp_heap_size(const mp_heap *h, const char *obj);
 
+/* The blocks of memory of an object; size 0: there is none. */
+#define MP_HEAP_PARTS	3
+typedef struct mp_heapparts {
+  const void *block[MP_HEAP_PARTS];
+  uint64_t size[MP_HEAP_PARTS];
+} mp_heapparts;
+void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts);
+
 /* Kinds of references. */
 typedef enum mp_how {
   MP_BY_ROOT,			/* detail: an mp_root, */
@@ -108,6 +116,7 @@ typedef struct mp_heapown {
   uint64_t state;		/* The global state, with the compiler's. */
   uint64_t strtab;		/* Table of strings. */
   uint64_t ctypes;		/* The FFI's state and C types. */
+  uint64_t buffer;		/* Where strings are put together. */
   uint64_t rest;		/* The compiler's buffers, others. */
 } mp_heapown;
 

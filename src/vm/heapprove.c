@@ -186,12 +186,14 @@ typedef struct checking {
   bool good;
 } checking;
 
-/* Bytes of the block that begins there, if one does; its owner is found. */
-static uint64_t own_block(checking *c, const char *p)
+/* Bytes of the block that begins there; its owner is found. */
+static uint64_t own_block(checking *c, const void *p)
 {
-  block *b;
-  if (mp_places_find(&c->blocks, p) == 0) return 0;
-  b = (block *)(uintptr_t)p - 1;
+  block *b = (block *)(uintptr_t)p - 1;
+  if (mp_places_find(&c->blocks, p) == 0) {
+    c->good = false;
+    return 0;
+  }
   if (b->owned) c->good = false;
   b->owned = true;
   return b->size;
@@ -200,26 +202,16 @@ static uint64_t own_block(checking *c, const char *p)
 static void check_object(void *ud, uint32_t number, const void *o)
 {
   checking *c = ud;
-  const char *start = o;
+  mp_heapparts p;
   uint64_t size = 0;
+  int i;
   (void)number;
-  switch (obj_gct(o)) {
-  case GCT_CDATA:
-    if (AT(uint8_t, o, OBJ_MARKED) & OBJ_CDATAVAR)
-      start -= AT(uint16_t, o, CDV_OFFSET);
-    break;
-  case GCT_TAB:
-    size += own_block(c, AT(const char *, o, TAB_ARRAY));
-    size += own_block(c, AT(const char *, o, TAB_NODE));
-    break;
-  case GCT_THREAD: size += own_block(c, AT(const char *, o, L_STACK)); break;
-  case GCT_UDATA:
-    if (AT(uint8_t, o, UD_TYPE) == UD_BUFFER)
-      size += own_block(c, AT(const char *, o, UD_DATA + SBUF_B));
-    break;
-  default: break;
+  mp_heap_parts(c->h, o, &p);
+  for (i = 0; i < MP_HEAP_PARTS; i++) {
+    size += p.size[i];
+    if (p.size[i] > 0 && own_block(c, p.block[i]) != p.size[i])
+      c->good = false;
   }
-  if (start != c->h->mainl) size += own_block(c, start);
   c->owned += size;
   if (size != mp_heap_size(c->h, o)) c->good = false;
 }
@@ -243,6 +235,15 @@ static bool check_blocks(mp_heap *h, block *all)
   return c.good;
 }
 
+/* The buffer for strings is a block of the VM's own. */
+static bool check_buffer(const mp_heap *h, const block *all)
+{
+  const char *buf = h->g + h->layout->vmstate + VMSTATE_TMPBUF;
+  const char *start = AT(const char *, buf, SBUF_B);
+  size_t size = (size_t)(AT(const char *, buf, SBUF_E) - start);
+  return start != NULL && size != 0 && block_around(all, start) == size;
+}
+
 static bool check_reached(mp_heap *h)
 {
   mp_graph g;
@@ -260,7 +261,7 @@ static const char *prove_heap(lua_State *L, block *all)
   const char *why = NULL;
   mp_heap h;
   if (!mp_heap_find(&h, &layout, L)) why = "there is no memory for it";
-  else if (!check_blocks(&h, all))
+  else if (!check_blocks(&h, all) || !check_buffer(&h, all))
     why = "the layout of objects is not the known one";
   else if (!check_reached(&h))
     why = "the layout of references is not the known one";

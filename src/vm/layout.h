@@ -181,7 +181,7 @@ enum {				/* Kinds of frame links. */
 
 #define G_MMUDATA	80	/* Ring of what waits for its finalizer. */
 #define VMSTATE_STRTAB	(-32)	/* From vmstate: the string table. */
-#define STRTAB_NUM	12	/* From there: uint32_t: strings in it. */
+#define VMSTATE_TMPBUF	16	/* From vmstate: the buffer for strings. */
 #define STRTAB_CHAIN	UINT64_C(1)  /* A bit of a chain's head. */
 #define CURL_CTSTATE	16	/* From cur_L: the FFI's state, or NULL. */
 #define CURL_ROOTS	56	/* From cur_L: objects that the VM needs: */

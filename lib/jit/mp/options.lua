@@ -31,6 +31,8 @@ local list = {
     "where the memory came from; implies b1" },
   { "L[<n>[k|m]]", "leaks: what is still held after a full collection, and "..
     "whether it grows; exit status 3 where n bytes or more leak" },
+  { "W", "heap walk: what holds the memory at the end, by size, and who "..
+    "allocated it" },
   { "T", "live: shows the table in the terminal while the program runs" },
   { "N", "no source text in an HTML file" },
   { "P", "one pprof file for CPU and heap instead of two" },
@@ -171,7 +173,7 @@ local function set_levels(o, m)
 end
 
 -- Letters of which each is a report of its own.
-local reports = { "a", "A", "g", "e", "L", "G" }
+local reports = { "a", "A", "g", "e", "L", "W", "G" }
 
 local function check(o, seen)
   local first
@@ -207,6 +209,7 @@ local function set_flags(o, seen)
   o.callgraph = seen.g ~= nil
   o.events = seen.e ~= nil
   o.leaks = seen.L ~= nil
+  o.walk = seen.W and math.max(o.min, 0.1) / 100
   o.live = seen.T ~= nil
   o.combined = seen.P ~= nil
   o.nosource = seen.N ~= nil
@@ -219,6 +222,7 @@ end
 --   scope_given, depth_given (whether they are not the default),
 --   split (nil, "stack", "lines", "state" before or "scope" before),
 --   annotate ("a", "A" or nil), folded, callgraph, events, leaks,
+--   walk (share of the heap that has a line of its own, or nil),
 --   leak_limit (bytes or nil), live, combined, nosource
 local function parse(text)
   local o, seen = { text = text, min = 3 }, {}

@@ -37,6 +37,7 @@ local function new(snapshot)
     zones = snapshot.zones, course = snapshot.course or {},
     timeline = snapshot.timeline or {}, events = snapshot.events,
     collections = snapshot.collections, held = snapshot.held,
+    walk = snapshot.walk,
     survivors = snapshot.survivors, collected = snapshot.collected
   }, Profile)
 end

@@ -1,0 +1,54 @@
+----------------------------------------------------------------------------
+-- A heap walk's lines, with their paths: names as a Lua program writes them.
+----------------------------------------------------------------------------
+--
+-- A line of the core has a label that is appended to its holder's path.
+--
+----------------------------------------------------------------------------
+
+-- Paths that begin so are written otherwise: the globals by their names, the
+-- modules as package.loaded has them.
+local function common(path)
+  local rest = path:match("^_G%.(.+)")
+  if rest then return rest end
+  rest = path:match("^_G(%[.+)") or path:match("^_G( .+)")
+  if rest then return "_G"..rest end
+  rest = path:match("^registry%._LOADED(.*)")
+  if rest then return "package.loaded"..rest end
+  return path
+end
+
+-- Lines by number, with these fields besides: path, children (a list of lines,
+-- the largest first), above (line of the holder, nil: the VM), number, goes_on
+-- (it is the first of a chain, such as a linked list; the others are no
+-- children). Returns the list and the lines that the VM itself holds.
+local function lines(walk)
+  local list, roots = {}, {}
+  for i, l in ipairs(walk.lines) do
+    local above = list[l.parent]
+    -- A chain, such as a linked list: its first lines tell it all.
+    local chain = above and (above.chain or above.label == l.label and
+      above.type == l.type)
+    local line = { chain = chain, number = i, above = above, count = l.count, self = l.self,
+      bytes = l.bytes, type = l.type, what = l.what, label = l.label or "?",
+      children = {} }
+    line.raw = above and above.raw..line.label or line.label
+    line.path = common(line.raw)
+    list[i] = line
+    if not chain then
+      local siblings = above and above.children or roots
+      siblings[#siblings+1] = line
+    elseif above then
+      above.goes_on = true
+    end
+  end
+  local function larger(a, b)
+    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+    return a.number < b.number
+  end
+  table.sort(roots, larger)
+  for _, line in ipairs(list) do table.sort(line.children, larger) end
+  return list, roots
+end
+
+return { lines = lines, common = common }

@@ -1,0 +1,169 @@
+----------------------------------------------------------------------------
+-- A heap walk as text: what there is, and who holds it.
+----------------------------------------------------------------------------
+
+local cells = require("jit.mp.text.cells")
+local numbers = require("jit.mp.model.numbers")
+local paths = require("jit.mp.heap.paths")
+
+local STACKS = 2 -- Allocating stacks shown of a holder.
+local DEPTH = 3 -- Frames of each.
+
+-- -- By type -----------------------------------------------------------------
+
+local own_names = {
+  { "strings", "table of strings" }, { "state", "state of the VM" },
+  { "buffer", "buffer that strings are made in" }, { "ctypes", "C types" },
+  { "rest", "compiler and others" }
+}
+
+local function type_rows(w, o)
+  local rows, list, garbage, count = {}, {}, 0, 0
+  for _, t in ipairs(w.types) do
+    list[#list+1] = t
+    garbage, count = garbage + t.garbage_bytes, count + t.garbage_count
+  end
+  table.sort(list, function(a, b)
+    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+    return a.type < b.type
+  end)
+  local function add(bytes, objects, name)
+    rows[#rows+1] = { numbers.share(bytes, w.total),
+      o.raw and ("%.0f"):format(bytes) or numbers.bytes(bytes, o.kib),
+      objects and ("%.0f"):format(objects) or "", name }
+  end
+  for _, t in ipairs(list) do
+    if t.count > 0 then add(t.bytes, t.count, t.type) end
+  end
+  if count > 0 then add(garbage, count, "held by nothing: not collected yet") end
+  for _, own in ipairs(own_names) do
+    if w.own[own[1]] > 0 then add(w.own[own[1]], nil, own[2]) end
+  end
+  add(w.total, nil, "all, as the collector counts")
+  return rows
+end
+
+-- -- Who allocated it --------------------------------------------------------
+
+-- For every line, what was allocated of what it holds: a list of { name,
+-- bytes, first, last }, the largest first.
+local function allocated(p, list)
+  local name, of = p:namer("l", false, DEPTH), {}
+  for _, j in ipairs(p.walk.joins) do
+    local row = p.rows[j.row]
+    local text = row and table.concat(name(row), " < ")
+    local line = text and list[j.line]
+    while line do
+      local by = of[line] or {}
+      of[line] = by
+      local a = by[text] or { name = text, bytes = 0, first = j.first,
+	last = j.last }
+      by[text] = a
+      a.bytes = a.bytes + j.bytes
+      if j.first then
+	a.first = math.min(a.first, j.first)
+	a.last = math.max(a.last, j.last)
+      end
+      line = line.above
+    end
+  end
+  return of
+end
+
+local function largest(by)
+  local list = {}
+  for _, a in pairs(by) do list[#list+1] = a end
+  table.sort(list, function(a, b)
+    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+    return a.name < b.name
+  end)
+  return list
+end
+
+local function born(a, w)
+  if not a.first then return "" end
+  local from = numbers.seconds(math.max(0, w.at - a.first))
+  local to = numbers.seconds(math.max(0, w.at - a.last))
+  return (", born %s ago"):format(from == to and to or from.." to "..to)
+end
+
+-- -- Holders -----------------------------------------------------------------
+
+local function kind(line)
+  local text = line.count == 1 and line.what or
+    ("%.0f x %s"):format(line.count, line.type)
+  return line.goes_on and text..", and so on" or text
+end
+
+-- Whether the line says no more than the ones below it.
+local function passes(line, least)
+  local shown = 0
+  for _, child in ipairs(line.children) do
+    if child.bytes >= least then shown = shown + 1 end
+  end
+  return shown == 1 and line.children[1].bytes >= line.bytes * 0.95
+end
+
+local function add_sites(rows, line, w, o, sites)
+  for i, a in ipairs(largest(sites[line] or {})) do
+    if i > STACKS or a.bytes < line.bytes * 0.05 then break end
+    rows[#rows+1] = { "", "", ("      allocated at %s: %s%s"):format(a.name,
+      numbers.bytes(a.bytes, o.kib), born(a, w)) }
+  end
+end
+
+-- Lines of at least that many bytes, each with what it holds below it. Those
+-- that only lead to others are not shown.
+local function add_lines(rows, lines, c)
+  for _, line in ipairs(lines) do
+    if line.bytes >= c.least then
+      if not passes(line, c.least) then
+	rows[#rows+1] = { numbers.share(line.bytes, c.w.total),
+	  c.o.raw and ("%.0f"):format(line.bytes) or
+	    numbers.bytes(line.bytes, c.o.kib),
+	  line.path.."  ("..kind(line)..")" }
+	add_sites(rows, line, c.w, c.o, c.sites)
+      end
+      add_lines(rows, line.children, c)
+    end
+  end
+end
+
+-- -- Report ------------------------------------------------------------------
+
+local function heading(w, o)
+  local objects = 0
+  for _, t in ipairs(w.types) do objects = objects + t.count end
+  return ("Heap walk: %s in %.0f objects held, %s in all; the program stood "..
+    "still for %s\n"):format(numbers.bytes(w.held, o.kib), objects,
+    numbers.bytes(w.total, o.kib), numbers.seconds(w.seconds))
+end
+
+local function notes(w)
+  local t = {}
+  if w.closing then
+    t[1] = "The state was being closed: the locals of the main chunk were gone."
+  end
+  if not w.adds_up then
+    t[#t+1] = "The sizes do not add up to what the collector counts."
+  end
+  t[#t+1] = "What several hold counts for the nearest that holds them all."
+  return table.concat(t, "\n").."\n"
+end
+
+return function(p, o)
+  local w = p.walk
+  if not w then
+    return "no heap walk: the program was not stopped where its heap is at "..
+      "rest, or the profile has none; option W asks for one\n"
+  elseif w.why then
+    return "no heap walk: "..w.why.."\n"
+  end
+  local list, roots = paths.lines(w)
+  local c = { w = w, o = o, least = w.total * o.min / 100,
+    sites = allocated(p, list) }
+  local rows = { { "of all", "holds", "path" } }
+  add_lines(rows, roots, c)
+  return heading(w, o)..notes(w).."\n"..cells.rows(type_rows(w, o)).."\n"..
+    cells.rows(rows)
+end

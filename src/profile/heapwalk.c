@@ -1,0 +1,258 @@
+/*
+** The heap at one moment. See profile/heapwalk.h; the fields are documented in
+** jit.mp(3).
+*/
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/clock.h"
+#include "data/map.h"
+#include "data/mem.h"
+#include "profile/heapwalk.h"
+#include "vm/heapname.h"
+
+/* What is at work while the program stands still. */
+typedef struct walking {
+  const mp_alloc *heap;		/* The sampler; or NULL. */
+  mp_heapwalk *w;
+  mp_heap h;
+  mp_graph g;
+  mp_map rows;			/* Row and line -> join + 1. */
+  uint64_t bytes;		/* Of all objects. */
+  bool failed;
+} walking;
+
+/* -- Sums ---------------------------------------------------------------- */
+
+static void add_object(void *ud, uint32_t number, const void *o)
+{
+  walking *k = ud;
+  uint8_t gct = obj_gct(o) % MP_HEAPWALK_TYPES;
+  uint64_t size = mp_heap_size(&k->h, o);
+  mp_heapsum *sum = mp_graph_reached(&k->g, number) ? &k->w->held[gct] :
+		    &k->w->garbage[gct];
+  sum->count++;
+  sum->bytes += size;
+  k->bytes += size;
+  k->w->types[gct] = mp_heap_type(o);
+}
+
+/* -- Samples ------------------------------------------------------------- */
+
+static mp_heapjoin *get_join(walking *k, uint32_t row, uint32_t line)
+{
+  mp_heapwalk *w = k->w;
+  uint64_t key = mp_mix(mp_mix(1, row), line);
+  uint32_t i = mp_map_get(&k->rows, key);
+  void *joins = w->joins;
+  if (i != 0) return &w->joins[i - 1];
+  if (!mp_mem_room(&joins, w->njoins, &w->capjoins, sizeof(*w->joins))) {
+    k->failed = true;
+    return NULL;
+  }
+  w->joins = joins;
+  w->joins[w->njoins] = (mp_heapjoin){ row, line, 0, 0, 1e300, -1 };
+  if (!mp_map_put(&k->rows, key, ++w->njoins)) k->failed = true;
+  return &w->joins[w->njoins - 1];
+}
+
+static void join(walking *k, uint32_t number, uint32_t id, uint64_t size)
+{
+  const mp_alloc *heap = k->heap;
+  mp_sample s = { 1, size, id, 0, 0, 0, 0 };
+  mp_heapjoin *j;
+  if (!heap->rows_only) s = heap->samples.list[id];
+  if (s.row == 0 || s.row == MP_ROW_LOST) return;
+  j = get_join(k, s.row, k->w->holders.line[number]);
+  if (j == NULL) return;
+  j->objects += s.objects;
+  j->bytes += s.objects * (double)s.size;
+  if (heap->rows_only) return;  /* When is not known. */
+  if (s.birth < j->first) j->first = s.birth;
+  if (s.birth > j->last) j->last = s.birth;
+}
+
+/* Looks up the blocks of an object among the sampled ones. */
+static void join_object(void *ud, uint32_t number, const void *o)
+{
+  walking *k = ud;
+  mp_heapparts p;
+  int i;
+  if (k->failed || !mp_graph_reached(&k->g, number)) return;
+  mp_heap_parts(&k->h, o, &p);
+  for (i = 0; i < MP_HEAP_PARTS; i++) {
+    uint32_t id = p.size[i] > 0 ? mp_live_get(&k->heap->live, p.block[i]) : 0;
+    if (id != 0) join(k, number, id, p.size[i]);
+  }
+}
+
+/* -- The walk ------------------------------------------------------------ */
+
+static const char *walk(walking *k, lua_State *L, double share)
+{
+  static const char *const no_memory = "there is no memory for it";
+  mp_heapwalk *w = k->w;
+  if (!mp_heap_open(&k->h, L))
+    return k->h.layout->proved ? no_memory : k->h.layout->why;
+  if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g) ||
+      !mp_graph_paths(&k->g))
+    return no_memory;
+  mp_places_each(&k->h.places, add_object, k);
+  w->adds_up = mp_heap_own(&k->h, k->bytes, &w->own);
+  if (!mp_holders_make(&w->holders, &k->h, &k->g,
+		       (uint64_t)(share * (double)k->g.retained[0])))
+    return no_memory;
+  if (k->heap != NULL && k->heap->vm.proved)
+    mp_places_each(&k->h.places, join_object, k);
+  w->edges = k->g.nedges;
+  w->memory = k->g.peak + mp_places_memory(&k->h.places);
+  return k->failed ? no_memory : NULL;
+}
+
+mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share)
+{
+  mp_heapwalk *w = calloc(1, sizeof(*w));
+  walking k;
+  double began = mp_clock_wall();
+  if (w == NULL) return NULL;
+  memset(&k, 0, sizeof(k));
+  k.heap = p != NULL ? &p->heap : NULL;
+  k.w = w;
+  w->why = walk(&k, L, share);
+  mp_map_free(&k.rows);
+  mp_graph_free(&k.g);
+  mp_heap_close(&k.h);
+  mp_holders_trim(&w->holders);
+  w->seconds = mp_clock_wall() - began;
+  w->at = p != NULL ? began - p->span.wall0 : 0;
+  return w;
+}
+
+void mp_heapwalk_free(mp_heapwalk *w)
+{
+  if (w == NULL) return;
+  mp_holders_free(&w->holders);
+  mp_free(w->joins);
+  free(w);
+}
+
+void mp_heapwalk_refresh(mp_profile *p, lua_State *L, double share,
+			 mp_moment moment)
+{
+  if (share <= 0) return;
+  if (moment != MP_MEANWHILE) mp_span_end(&p->span);
+  mp_heapwalk_free(p->walk);
+  p->walk = mp_heapwalk_take(p, L, share);
+  if (p->walk != NULL) p->walk->closing = moment == MP_CLOSING;
+}
+
+void mp_heapwalk_drop(mp_profile *p)
+{
+  mp_heapwalk_free(p->walk);
+  p->walk = NULL;
+}
+
+/* -- As a table ---------------------------------------------------------- */
+
+static void set_number(lua_State *L, const char *key, double n)
+{
+  lua_pushnumber(L, n);
+  lua_setfield(L, -2, key);
+}
+
+static void set_string(lua_State *L, const char *key, const char *s)
+{
+  if (s == NULL) return;
+  lua_pushstring(L, s);
+  lua_setfield(L, -2, key);
+}
+
+static void push_types(lua_State *L, const mp_heapwalk *w)
+{
+  int i, n = 0;
+  lua_newtable(L);
+  for (i = 0; i < MP_HEAPWALK_TYPES; i++) {
+    if (w->types[i] == NULL) continue;
+    lua_createtable(L, 0, 5);
+    set_string(L, "type", w->types[i]);
+    set_number(L, "count", (double)w->held[i].count);
+    set_number(L, "bytes", (double)w->held[i].bytes);
+    set_number(L, "garbage_count", (double)w->garbage[i].count);
+    set_number(L, "garbage_bytes", (double)w->garbage[i].bytes);
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+static void push_own(lua_State *L, const mp_heapown *own)
+{
+  lua_createtable(L, 0, 5);
+  set_number(L, "state", (double)own->state);
+  set_number(L, "strings", (double)own->strtab);
+  set_number(L, "ctypes", (double)own->ctypes);
+  set_number(L, "buffer", (double)own->buffer);
+  set_number(L, "rest", (double)own->rest);
+}
+
+static void push_lines(lua_State *L, const mp_holders *s)
+{
+  uint32_t i;
+  lua_createtable(L, (int)s->nlines, 0);
+  for (i = 1; i < s->nlines; i++) {
+    const mp_holder *l = &s->lines[i];
+    lua_createtable(L, 0, 7);
+    set_number(L, "parent", l->parent);
+    set_number(L, "count", l->count);
+    set_number(L, "self", (double)l->self);
+    set_number(L, "bytes", (double)l->bytes);
+    set_string(L, "type", l->type);
+    set_string(L, "label", l->label);
+    set_string(L, "what", l->what);
+    lua_rawseti(L, -2, (int)i);
+  }
+}
+
+static void push_joins(lua_State *L, const mp_heapwalk *w)
+{
+  uint32_t i;
+  lua_createtable(L, (int)w->njoins, 0);
+  for (i = 0; i < w->njoins; i++) {
+    const mp_heapjoin *j = &w->joins[i];
+    lua_createtable(L, 0, 6);
+    set_number(L, "row", j->row);
+    set_number(L, "line", j->line);
+    set_number(L, "objects", j->objects);
+    set_number(L, "bytes", j->bytes);
+    if (j->last >= 0) {
+      set_number(L, "first", j->first / 1000);
+      set_number(L, "last", j->last / 1000);
+    }
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
+{
+  lua_createtable(L, 0, 12);
+  set_number(L, "at", w->at);
+  set_number(L, "seconds", w->seconds);
+  set_string(L, "why", w->why);
+  if (w->why != NULL) return;
+  set_number(L, "total", (double)w->own.total);
+  lua_pushboolean(L, w->adds_up);
+  lua_setfield(L, -2, "adds_up");
+  lua_pushboolean(L, w->closing);
+  lua_setfield(L, -2, "closing");
+  set_number(L, "held", (double)w->holders.lines[0].bytes);
+  set_number(L, "references", (double)w->edges);
+  set_number(L, "memory", (double)w->memory);
+  push_types(L, w);
+  lua_setfield(L, -2, "types");
+  push_own(L, &w->own);
+  lua_setfield(L, -2, "own");
+  push_lines(L, &w->holders);
+  lua_setfield(L, -2, "lines");
+  push_joins(L, w);
+  lua_setfield(L, -2, "joins");
+}

@@ -1,0 +1,63 @@
+/*
+** Who holds the heap, as lines that a person can read.
+**
+** The objects of a heap form a tree by who holds whom (data/graph.h), of which
+** these lines are a picture: a line stands for an object, or for objects of one
+** type that are held in one way by what one line stands for ("[*]", 100,000
+** tables). Every object that holds at least so many bytes has a line of its
+** own; of what is less, siblings of one type share one.
+**
+** Memory comes from malloc. Made while the program stands still; the lines are
+** texts and numbers, and need the heap no longer.
+*/
+#ifndef MP_HOLDERS_H
+#define MP_HOLDERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/graph.h"
+#include "vm/heap.h"
+
+#define MP_HOLDERS_DEPTH	40	/* Lines below each other, at most. */
+
+typedef struct mp_holder {
+  uint32_t parent;		/* Line of its holder; 0: the VM. */
+  uint32_t depth;		/* Of the VM: 0. */
+  uint32_t count;		/* Objects it stands for. */
+  uint64_t self;		/* Their bytes, */
+  uint64_t bytes;		/* and of all that they hold, and of them. */
+  const char *type;		/* Static string. */
+  char *label;			/* To append to its holder's; NULL: no memory. */
+  char *what;			/* What it is, where it is one. */
+  uint32_t first;		/* A node, then the next one by `next`. */
+} mp_holder;
+
+typedef struct mp_holders {
+  mp_heap *h;
+  mp_graph *g;
+  uint64_t min;			/* Bytes. */
+  mp_holder *lines;		/* [0] is the VM. */
+  uint32_t nlines, caplines;
+  uint32_t *line;		/* By node: its line, or that of its holder. */
+  uint32_t *next;		/* By node: the next one of its line. */
+  uint32_t *begin, *held;	/* By node: where what it holds begins. */
+  struct mp_entry *entries;	/* Of the line under way. */
+  uint32_t nentries, capentries;
+  bool failed;			/* There was no memory. */
+} mp_holders;
+
+/* Makes the lines. g: dominated, with paths. False: no memory; mp_holders_free
+** is to be called nevertheless. */
+bool mp_holders_make(mp_holders *s, mp_heap *h, mp_graph *g, uint64_t min);
+
+/* The name of the edge from `up` (0: the VM) to the node, where there is one.
+** How many references there are from one to the other. */
+uint32_t mp_holders_edge(mp_heap *h, uint32_t up, uint32_t node, char *buf,
+			 size_t n);
+
+/* Gives back what was needed to make them, but for `line`. */
+void mp_holders_trim(mp_holders *s);
+void mp_holders_free(mp_holders *s);
+
+#endif

@@ -1,0 +1,156 @@
+-- What holds the memory: the walk of the heap, option W.
+local tap = require("tap")
+
+-- A report of a program, or nil where the layout cannot be proved.
+local function walk(text, opts)
+  local r = tap.luajit("-jm="..(opts or "Wm1").." "..tap.program(text))
+  if r.out:find("no heap walk: not a GC64", 1, true) or
+     r.out:find("no heap walk: this processor", 1, true) then
+    tap.skip("no heap walk on this build")
+  end
+  tap.is(r.status, 0, "the program ends as it would")
+  return r.out
+end
+
+-- -- Sizes -------------------------------------------------------------------
+
+local text = walk([[
+sessions = {}
+for i = 1, 20000 do sessions[i] = { id = i, data = { i, i, i, i } } end
+big = ("x"):rep(2000000)
+os.exit(0)
+]])
+
+tap.like(text, "Heap walk: [%d.]+ MB in %d+ objects held", "totals are said")
+tap.like(text, "the program stood still for", "and how long it took")
+tap.like(text, "%d+%% +[%d.]+ MB +%d+ +table\n", "what there is, by type")
+tap.like(text, "100%% +[%d.]+ MB +all, as the collector counts",
+  "which adds up to what the collector counts")
+tap.unlike(text, "do not add up", "the sizes add up")
+tap.like(text, "sessions%[%*%]  %(20000 x table%)", "siblings share a line")
+tap.like(text, "sessions%[%*%]%.data  %(20000 x table%)", "and theirs")
+tap.like(text, "\n +%d+%% +2%.00 MB +big  %(string \"xxx", "a large string")
+tap.like(text, "sessions%[%*%]  [^\n]*\n +allocated at [^\n]*:2",
+  "who allocated what a line holds")
+tap.like(text, "born %S+ m?s to %S+ m?s ago", "and when")
+
+-- Raw numbers of the table by type, which must add up to the byte.
+local function sum(out)
+  local total, all = 0, nil
+  for bytes, name in out:gmatch("\n +%d+%%   +(%d+)   +([^\n]+)") do
+    if name:find("as the collector counts", 1, true) then
+      all = tonumber(bytes)
+      break
+    end
+    total = total + tonumber(bytes)
+  end
+  return total, all
+end
+
+local total, all = sum(walk("t = {} for i = 1, 1000 do t[i] = { i } end",
+  "Wr"))
+tap.ok(all and all > 50000, "raw numbers are bytes", all)
+tap.is(total, all, "and add up to the byte")
+
+-- -- Paths -------------------------------------------------------------------
+
+text = walk([[
+package.preload.mymod = function()
+  local cache = {}
+  for i = 1, 2000 do cache["req_"..i] = { i, i } end
+  return { handle = function() return cache end }
+end
+require("mymod")
+package.preload.mymod = nil
+setmetatable(_G, { __index = { meta = ("m"):rep(200000) } })
+local up = { ("u"):rep(200000) }
+hold = coroutine.create(function()
+  local buffer = ("b"):rep(300000)
+  coroutine.yield()
+  return buffer
+end)
+coroutine.resume(hold)
+list = nil
+for i = 1, 3000 do list = { next = list, i } end
+os.exit(0)
+]])
+tap.like(text, "package%.loaded%.mymod%.handle %^cache%[\"req_%*\"%]",
+  "a module, a function, its upvalue, keys with one beginning")
+tap.like(text, "_G metatable%.__index%.meta", "a metatable")
+tap.like(text, "hold local buffer %(%S+:10%)", "a local of a coroutine")
+tap.like(text, "main thread local up %(%S+%)",
+  "a local of the main chunk, while it runs")
+tap.like(text, "list%.next  %(table, and so on%)", "a linked list")
+
+-- -- What only a trace holds -------------------------------------------------
+
+text = walk([[
+do
+  local held = { ("t"):rep(500000) }
+  local n = 0
+  for i = 1, 500 do n = n + #held[1] end
+end
+collectgarbage()
+os.exit(0)
+]])
+-- Where the compiler makes the table a constant; elsewhere it is garbage.
+if text:find("500 kB") then
+  tap.like(text, "trace #", "a trace is named as a holder")
+else
+  tap.ok(true, "no trace holds it # SKIP")
+end
+
+-- -- Ways to end -------------------------------------------------------------
+
+local keep = "t = {} for i = 1, 5000 do t[i] = { i } end "
+local list = "t%[%*%]  %(%d+ x table%)"
+tap.like(walk(keep), list, "when the state is closed")
+tap.like(walk(keep), "The state was being closed", "which is said")
+tap.unlike(walk(keep.."os.exit()"), "being closed", "os.exit: while it runs")
+
+local function run(code)
+  return tap.luajit("-jm=Wm1 "..tap.program(code))
+end
+
+local r = run(keep.."error('the end', 0)")
+tap.is(r.status, 1, "an error ends the program as it would")
+tap.like(r.out, list, "and the report is there")
+r = run(keep.."io.stdout:write(1) local f = io.open('/proc/self/stat') "..
+  "os.execute('kill '..f:read('*n')) while true do end")
+tap.is(r.signal, 15, "a signal does")
+tap.like(r.out, list, "and the report is there, too")
+r = run(keep.."coroutine.wrap(function() os.exit(0) end)()")
+tap.like(r.out, list, "the end comes in a coroutine")
+r = run(keep.."setmetatable(t, { __index = function() os.exit(0) end }) "..
+  "return t.x")
+tap.like(r.out, list, "or in a metamethod")
+r = run(keep.."for i = 1, 1e4 do if i == 9999 then os.exit(0) end end")
+tap.like(r.out, list, "or after a loop was compiled")
+
+-- -- From Lua ----------------------------------------------------------------
+
+r = tap.luajit(tap.program([[
+local mp = require("jit.mp")
+local out = os.tmpname()
+assert(mp.start("f", "/dev/null"))
+small = {}
+for i = 1, 100 do small[i] = { i } end
+local before = collectgarbage("count")
+collectgarbage("stop")
+assert(mp.report("W", out))
+local after = collectgarbage("count")
+print(io.open(out):read("*a"))
+assert(mp.report("f", out))
+print(io.open(out):read("*a"):find("Heap walk") and "again" or "once")
+local ok, msg = pcall(mp.report, "We", out)
+print(msg)
+assert(mp.stop())
+os.remove(out)
+]]))
+tap.is(r.status, 0, "a walk in the middle of a profile", r.err)
+tap.like(r.out, "Heap walk: ", "is a report")
+tap.like(r.out, "\nonce\n", "for the one who asked")
+tap.like(r.out, "'e' and 'W' are two different reports",
+  "two reports at a time are refused")
+
+tap.done()
