@@ -113,7 +113,7 @@ local function interrupt(body)
   local sh = ([[
     env -i PATH="$PATH" LUA_PATH="$LUA_PATH" LUA_CPATH="$LUA_CPATH" \
     LD_PRELOAD="$LD_PRELOAD" ASAN_OPTIONS="$ASAN_OPTIONS" \
-    timeout --foreground -s INT 3 %s -jm=f,%s %s]]):format(tap.command,
+    timeout --foreground -k 60 -s INT 3 %s -jm=f,%s %s]]):format(tap.command,
     out, file)
   return tap.sh(sh), tap.read(out)
 end

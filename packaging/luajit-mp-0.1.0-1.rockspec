@@ -1,0 +1,29 @@
+-- In an unpacked archive of luajit-mp, or in a checkout after ./bootstrap:
+--   luarocks make packaging/luajit-mp-0.1.0-1.rockspec
+rockspec_format = "3.0"
+package = "luajit-mp"
+version = "0.1.0-1"
+source = { url = "file://luajit-mp-0.1.0.tar.gz" }
+description = {
+  summary = "CPU and memory profiler for LuaJIT",
+  detailed = [[
+    One run, one table of CPU time, bytes allocated and bytes in use, by
+    function and line, with the JIT compiler on, on LuaJIT as distributed.]],
+  license = "MIT"
+}
+supported_platforms = { "linux" }
+dependencies = { "lua == 5.1" }
+-- LuaRocks moves modules after they were installed, five levels up; the
+-- command must know where to. It runs itself, by luajit.
+build = {
+  type = "command",
+  build_command = [[
+    tree=`realpath -m $(PREFIX)/../../../../..` &&
+    ./configure -q --disable-tests --prefix=$(PREFIX) --bindir=$(BINDIR) \
+      --mandir=$(PREFIX)/man --docdir=$(PREFIX)/doc \
+      --with-lua-dir=$tree/share/lua/5.1 --with-lua-cdir=$tree/lib/lua/5.1 &&
+    make -s]],
+  install_command = "make -s install LUAJIT= luadir=$(LUADIR)"..
+    " cmodexecdir=$(LIBDIR)"
+}
+deploy = { wrap_bin_scripts = false }
