@@ -133,6 +133,7 @@ add("safepoint, notes, losses", show("f", {}, function(s)
   s.info.capture, s.info.capture_why = "safepoint", "not a GC64 build"
   s.info.notes = { "a note" }
   s.heap.dropped = 3
+  s.info.cut = 12
   s.heap.gc_cycles = nil
 end))
 add("no source", show("a", {}, function(s)

@@ -59,6 +59,8 @@ void mp_capture_anchor(mp_capture *c, lua_State *anchor)
 
 /* -- Stacks -------------------------------------------------------------- */
 
+#define MORE_FRAMES	"(more frames)"
+
 static uint32_t pseudo(mp_capture *c, const char *name)
 {
   mp_frame f = mp_name_none();
@@ -153,7 +155,7 @@ static uint32_t verified_stack(mp_capture *c, mp_where *w)
   int n = mp_view_frames(c->view, c->vm, c->walk, w, &below, &cut);
   if (n < 0) return pseudo_stack(c, "(stack not readable)");
   if (n == 0) return pseudo_stack(c, "(no Lua function)");
-  if (cut) below = pseudo_stack(c, "(more frames)");
+  if (cut) below = pseudo_stack(c, MORE_FRAMES);
   return push_frames(c, n, below);
 }
 
@@ -164,7 +166,12 @@ static uint32_t dumped_stack(mp_capture *c, lua_State *L)
   int n = mp_dump_frames(&c->stacks, L, ids);
   if (n < 0) return MP_NONE;
   if (n == 0) return pseudo_stack(c, "(no Lua function)");
-  if (n > 1 && is_host(&c->stacks.frames[ids[n - 1]])) n--;
+  if (n == MP_DUMP_DEPTH) {
+    stack = pseudo_stack(c, MORE_FRAMES);
+    c->cut++;
+  } else if (n > 1 && is_host(&c->stacks.frames[ids[n - 1]])) {
+    n--;
+  }
   while (n-- > 0) stack = push(c, stack, ids[n]);
   return stack;
 }
@@ -210,6 +217,7 @@ static inline uint32_t capture(mp_capture *c, mp_where *w, int state,
 			(uint64_t)(top != NULL) << 16 | (uint64_t)type << 8 |
 			(uint8_t)state);
   mp_cached *hit = &c->cache[key & c->cachemask];
+  c->cut += c->walk->cut;
   if (hit->key != key || hit->row == 0) {
     hit->row = new_row(c, w, zone, state, type, top);
     hit->key = key;

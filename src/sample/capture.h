@@ -40,6 +40,7 @@ typedef struct mp_capture {
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
   uint64_t generation;		/* Changes when code was freed: old keys die. */
+  uint64_t cut;			/* Samples whose stacks had more frames. */
   uint32_t gcrow;		/* Row of what the collector frees, or 0. */
   mp_walk *walk;		/* The stack that was met last. */
   mp_view *view;		/* The stack that is looked at. */

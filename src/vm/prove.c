@@ -23,6 +23,15 @@ static bool prove_global(mp_vm *vm, lua_State *L)
   return (void *)f == head[0] && ud == head[1];
 }
 
+/* Why there is no global state where it should be. Where references have 32
+** bits, a thread's type is not where it is in GC64 mode. */
+static const char *no_global(lua_State *L)
+{
+  return obj_gct(L) == GCT_THREAD ?
+	 "the layout of the global state is not the known one" :
+	 "not a GC64 build of LuaJIT";
+}
+
 /* The stack: our own frame lies where it should. */
 static bool prove_stack(lua_State *L, lua_CFunction self)
 {
@@ -161,7 +170,7 @@ void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
 {
   memset(vm, 0, sizeof(*vm));
   if (!prove_global(vm, L))
-    vm->why = "not a GC64 build of LuaJIT";
+    vm->why = no_global(L);
   else if (!prove_stack(L, self) || !prove_debug(L))
     vm->why = "the layout of stacks is not the known one";
   else if (!prove_thread(vm, L) || !prove_state(vm))

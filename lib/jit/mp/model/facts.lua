@@ -59,4 +59,12 @@ function facts.lost(p)
     numbers.samples(p.heap.dropped))
 end
 
+-- Samples whose stacks had more frames than are kept, in the same way.
+function facts.cut(p)
+  local cut = p.info.cut or 0
+  if cut == 0 then return nil end
+  return ("%s with more frames than were kept: their stacks end in (more frames)")
+    :format(numbers.samples(cut))
+end
+
 return facts

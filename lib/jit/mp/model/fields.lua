@@ -58,6 +58,7 @@ local groups = {
     { "pid", "number", optional = true },
     { "started", "number", optional = true, merge = "min", max = 1e11 },
     { "runs", "number", optional = true, merge = "sum", default = 1 },
+    optional(sum("cut")),
   } },
   { name = "cpu", key = "cpu", fields = {
     { "enabled", "flag", merge = "any" },

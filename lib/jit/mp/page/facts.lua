@@ -36,6 +36,7 @@ local function notes(p)
     t[1] = ("capture %s: %s"):format(p.info.capture, p.info.capture_why)
   end
   t[#t+1] = facts.lost(p)
+  t[#t+1] = facts.cut(p)
   for _, note in ipairs(p.info.notes or {}) do t[#t+1] = note end
   return strings(t)
 end

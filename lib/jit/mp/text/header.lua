@@ -60,6 +60,8 @@ return function(p, width, kib)
   }
   local lost = facts.lost(p)
   if lost then out[#out+1] = lost.."\n" end
+  local cut = facts.cut(p)
+  if cut then out[#out+1] = cut.."\n" end
   for _, note in ipairs(p.info.notes) do
     out[#out+1] = names.printable(note).."\n"
   end
