@@ -227,8 +227,8 @@ static int cursor_level(const mp_view *v, const mp_walk *k, cursor *c)
     if (f != v->vbase - 1) return -1;
     f = v->base - 1;
   }
-  while (c->level >= 0 && k->levels[c->level].frame > f) c->level--;
-  return c->level >= 0 && k->levels[c->level].frame == f ? c->level : -1;
+  while (c->level >= 0 && mp_walk_frame(k, c->level) > f) c->level--;
+  return c->level >= 0 && mp_walk_frame(k, c->level) == f ? c->level : -1;
 }
 
 /* Verifies the frame and describes it. */

@@ -24,17 +24,18 @@ void mp_walk_site(mp_walk *k, uint64_t pc, uint64_t id)
 
 void mp_walk_free(mp_walk *k)
 {
+  mp_free(k->slots);
+  mp_free(k->links);
   mp_free(k->levels);
+  mp_free(k->specials);
   mp_free(k->fresh);
-  k->levels = NULL;
-  k->fresh = NULL;
-  k->n = k->cap = 0;
+  memset(k, 0, sizeof(*k));
 }
 
 void mp_walk_forget(mp_walk *k)
 {
   memset(k->sites, 0, sizeof(k->sites));
-  k->n = 0;
+  mp_walk_collected(k);
 }
 
 #ifdef MP_LAYOUT
@@ -49,36 +50,66 @@ static uint64_t key_word(uint64_t h, uint64_t w)
 /* A frame that is never what it was: its function's PC is in a C frame. */
 #define VOLATILE	1
 
+/* How many of the first n links are still what they were. */
+static int same_links(const mp_walk *k, int n)
+{
+  const slot *stack = k->stack;
+  const uint32_t *s = k->slots;
+  const uint64_t *l = k->links;
+  int i;
+  for (i = 0; i + 4 <= n; i += 4) {  /* All four are what they were, mostly. */
+    uint64_t differ = (stack[s[i]] ^ l[i]) | (stack[s[i + 1]] ^ l[i + 1]) |
+      (stack[s[i + 2]] ^ l[i + 2]) | (stack[s[i + 3]] ^ l[i + 3]);
+    if (differ != 0) break;
+  }
+  while (i < n && stack[s[i]] == l[i]) i++;
+  return i;
+}
+
+/* Frames met that are not above the top: the stack may have ended lower. */
+static int under(const mp_walk *k, const slot *top)
+{
+  int low = 0, high = k->n;
+  if (high > 0 && mp_walk_frame(k, high - 1) <= top) return high;
+  while (low < high) {
+    int mid = (low + high) / 2;
+    if (mp_walk_frame(k, mid) <= top) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
+
 /* How many of the frames met last are still what they were: all their words
 ** are, up to there. */
 static int unchanged(const mp_walk *k, lua_State *L, slot *bottom, slot *top)
 {
-  int i;
+  int i, n;
   if (k->L != L || k->stack != bottom) return 0;
-  for (i = 0; i < k->n; i++) {
-    const mp_level *l = &k->levels[i];
-    if (l->frame > top || *l->frame != l->link) break;
-    if (LINK_ISLUA(l->link)) continue;
-    if (*l->below != l->func) break;
-    if (LINK_ISCONT(l->link) && l->frame[FRAME_CONTPC] != l->cont) break;
+  n = same_links(k, under(k, top));
+  for (i = 0; i < k->nspecials && k->specials[i].level < n; i++) {
+    const mp_special *s = &k->specials[i];
+    if (*s->below != s->func ||
+	(s->cont && mp_walk_frame(k, s->level)[FRAME_CONTPC] != s->cont))
+      return s->level;
   }
-  return i;
+  return n;
 }
 
 /* The words of a frame whose link is no PC. Returns their share of the key. */
-static uint64_t describe(mp_level *l, lua_State *L, slot *bottom, slot *top)
+static uint64_t describe(mp_special *s, lua_State *L, slot *bottom, slot *top,
+			 slot *f)
 {
-  slot *below = frame_prev(l->frame);
-  uint64_t h = key_word(0, l->link);
-  if (LINK_ISCONT(l->link)) h = key_word(h, l->cont = l->frame[FRAME_CONTPC]);
-  l->below = l->frame;  /* If there is no function, there is nothing more. */
-  l->func = l->link;
+  slot *below = frame_prev(f);
+  uint64_t h = key_word(0, *f);
+  if (LINK_ISCONT(*f)) h = key_word(h, s->cont = f[FRAME_CONTPC]);
+  s->below = f;  /* If there is no function, there is nothing more. */
+  s->func = *f;
   if (below <= bottom || TAG(below[FRAME_FUNC]) != TAGFUNC) return h;
-  l->below = below + FRAME_FUNC;
-  l->func = below[FRAME_FUNC];
-  if (LINK_ISC(l->link) && is_lua(l->func)) {
-    h = key_word(h, mp_frame_cframepc(L, top, l->frame));
-    l->func = VOLATILE;
+  s->below = below + FRAME_FUNC;
+  s->func = below[FRAME_FUNC];
+  if (LINK_ISC(*f) && is_lua(s->func)) {
+    h = key_word(h, mp_frame_cframepc(L, top, f));
+    s->func = VOLATILE;
   }
   return key_word(h, func_id(PTR(below[FRAME_FUNC])));
 }
@@ -86,32 +117,53 @@ static uint64_t describe(mp_level *l, lua_State *L, slot *bottom, slot *top)
 /* Adds a frame on top of those that are known. */
 static void push(mp_walk *k, lua_State *L, slot *bottom, slot *top, slot *f)
 {
-  mp_level *l = &k->levels[k->n];
-  uint64_t key = k->n++ > 0 ? l[-1].key : 0;
-  *l = (mp_level){ .frame = f, .link = *f };
-  if (LINK_ISLUA(l->link)) {
-    const mp_callsite *s = site_slot(k, l->link);
-    l->key = key_word(key, s->pc == l->link ? s->id : l->link);
+  int n = k->n++;
+  mp_level *l = &k->levels[n];
+  uint64_t key = n > 0 ? l[-1].key : 0, link = *f;
+  k->slots[n] = (uint32_t)(f - bottom);
+  k->links[n] = link;
+  l->stack = 0;
+  if (LINK_ISLUA(link)) {
+    const mp_callsite *s = site_slot(k, link);
+    l->key = key_word(key, s->pc == link ? s->id : link);
   } else {
-    l->key = key_word(key, describe(l, L, bottom, top));
+    mp_special *s = &k->specials[k->nspecials++];
+    *s = (mp_special){ .level = n };
+    l->key = key_word(key, describe(s, L, bottom, top, f));
   }
+}
+
+/* The array that a pointer refers to gets n elements. False: no memory. */
+static bool resize(void *pointer, int n, size_t size)
+{
+  void *p;
+  memcpy(&p, pointer, sizeof(p));
+  if ((p = mp_realloc(p, (size_t)n * size)) == NULL) return false;
+  memcpy(pointer, &p, sizeof(p));
+  return true;
 }
 
 /* Whether there is room for one more frame after so many. */
 static bool room(mp_walk *k, int n)
 {
   int cap = k->cap ? k->cap * 2 : 64;
-  void *p;
   if (n < k->cap) return true;
-  if (cap > MP_DEPTH) return false;
-  if ((p = mp_realloc(k->levels, (size_t)cap * sizeof(*k->levels))) == NULL)
+  if (cap > MP_DEPTH || !resize(&k->slots, cap, sizeof(*k->slots)) ||
+      !resize(&k->links, cap, sizeof(*k->links)) ||
+      !resize(&k->levels, cap, sizeof(*k->levels)) ||
+      !resize(&k->specials, cap, sizeof(*k->specials)) ||
+      !resize(&k->fresh, cap, sizeof(*k->fresh)))
     return false;
-  k->levels = p;
-  if ((p = mp_realloc(k->fresh, (size_t)cap * sizeof(*k->fresh))) == NULL)
-    return false;
-  k->fresh = p;
   k->cap = cap;
   return true;
+}
+
+/* Forgets all frames met but the first n. */
+static void keep(mp_walk *k, int n)
+{
+  k->n = n;
+  while (k->nspecials > 0 && k->specials[k->nspecials - 1].level >= n)
+    k->nspecials--;
 }
 
 /* Walks down from the top to the highest of the `same` frames that are known,
@@ -125,20 +177,20 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   int n = 0;
   bool met = false;
   for (; f > bottom && room(k, n); f = frame_prev(f)) {
-    while (same > 0 && k->levels[same - 1].frame > f) same--;
-    met = same > 0 && k->levels[same - 1].frame == f && room(k, same + n);
+    while (same > 0 && mp_walk_frame(k, same - 1) > f) same--;
+    met = same > 0 && mp_walk_frame(k, same - 1) == f && room(k, same + n);
     if (met) break;
     k->fresh[n++] = f;
   }
   k->L = L;
   k->stack = bottom;
-  k->n = met ? same : 0;
+  keep(k, met ? same : 0);
   while (n > 0) push(k, L, bottom, top, k->fresh[--n]);
   k->cut = f > bottom && !met;
   if (k->n == 0) return 0;
   key = k->levels[k->n - 1].key;
   if (k->cut) {  /* What is below need not stay what it is. */
-    k->n = 0;
+    keep(k, 0);
     key = mp_mix(key, 1);
   }
   return key;
@@ -148,7 +200,7 @@ uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
 {
   slot *bottom = AT(slot *, L, L_STACK) + 1;
   int n = k->n, same = unchanged(k, L, bottom, top);
-  if (n > 0 && same == n && k->levels[n - 1].frame == top)
+  if (n > 0 && same == n && mp_walk_frame(k, n - 1) == top)
     return k->levels[n - 1].key;
   return walk(k, L, bottom, top, same);
 }

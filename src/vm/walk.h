@@ -29,25 +29,32 @@ typedef struct mp_callsite {
   uint64_t id;
 } mp_callsite;
 
-/* A frame that was met, by the words that make it what it is. */
+/* A frame that was met. */
 typedef struct mp_level {
-  uint64_t *frame;		/* Where its link is. */
-  uint64_t link;		/* What the link was. If that is no PC: */
-  uint64_t *below;		/* where the function below it is, */
-  uint64_t func;		/* what that was, */
-  uint64_t cont;		/* and the PC of a continuation. */
   uint64_t key;			/* Of this frame and all under it. */
   uint32_t stack;		/* Of the frames below, once that was made; 0. */
 } mp_level;
+
+/* What makes up a frame whose link is no PC, but for the link. */
+typedef struct mp_special {
+  int level;
+  uint64_t *below;		/* Where the function below it is, */
+  uint64_t func;		/* what that was, */
+  uint64_t cont;		/* and the PC of a continuation, or 0. */
+} mp_special;
 
 typedef struct mp_walk {
   lua_State *L;			/* The thread that was walked last, */
   uint64_t *stack;		/* and where its stack was. */
   bool cut;			/* There were more frames than are kept. */
-  int n;			/* Frames met. */
+  int n;			/* Frames met, */
+  int nspecials;		/* and those whose links are no PCs. */
   int cap;			/* Allocated elements of each of these: */
-  mp_level *levels;		/* frames met, the lowest first; */
-  uint64_t **fresh;		/* those of a walk under way, top first. */
+  uint32_t *slots;		/* where the links are, the lowest first, */
+  uint64_t *links;		/* what they were, */
+  mp_level *levels;		/* what they mean, */
+  mp_special *specials;		/* with what else there is to it; */
+  uint64_t **fresh;		/* frames of a walk under way, top first. */
   mp_callsite sites[MP_WALK_SITES];  /* By PC. */
 } mp_walk;
 
@@ -57,8 +64,14 @@ void mp_walk_free(mp_walk *k);
 /* Key of the frames from the one whose link is at `top` downward. */
 uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top);
 
+/* Where the link of a frame is that was met. */
+static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
+{
+  return k->stack + k->slots[level];
+}
+
 /* Functions were collected: others may lie where they were. */
-static inline void mp_walk_collected(mp_walk *k) { k->n = 0; }
+static inline void mp_walk_collected(mp_walk *k) { k->n = k->nspecials = 0; }
 
 /* Makes known that the call that returns to pc has that id. Recursion through
 ** several calls on one line then has as many keys as it has depths. */
