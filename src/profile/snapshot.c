@@ -65,7 +65,7 @@ static void push_info(lua_State *L, mp_profile *p)
   mp_field(L, "cpu", cpu_covered(p));
   set_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
   set_string(L, "capture_why", p->heap.vm.why);
-  if (p->capture.cut > 0) set_number(L, "cut", (double)p->capture.cut);
+  if (p->capture.cut > 0) mp_field(L, "cut", (double)p->capture.cut);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
   set_list(L, "notes", p->notes.list, MP_NOTES);
 }
