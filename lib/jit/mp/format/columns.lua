@@ -8,6 +8,7 @@
 --
 ----------------------------------------------------------------------------
 
+local bit = require("bit")
 local has_ffi, ffi = pcall(require, "ffi")
 
 local floor = math.floor
@@ -41,6 +42,19 @@ local function pack(list, n)
   return ffi.string(a, n * sizes[t]), t
 end
 
+-- LuaJIT tells what is no number by the bits of a double that is not one: read
+-- as they are, such bits from a file would pass for any object at any address.
+-- Every NaN becomes the one that a calculation gives.
+local function make_numbers(a, n)
+  local words = ffi.cast("const uint32_t *", a)
+  for i = 0, n - 1 do
+    local high = bit.band(words[2*i+1], 0x7fffffff)
+    if high >= 0x7ff00000 and (high > 0x7ff00000 or words[2*i] ~= 0) then
+      a[i] = 0/0
+    end
+  end
+end
+
 -- n numbers of a type that begin at a position of a text, as an array from 0
 -- on; and the position behind them. nil: the text is too short.
 local function unpack(text, pos, t, n)
@@ -48,6 +62,7 @@ local function unpack(text, pos, t, n)
   if pos + size - 1 > #text then return nil end
   local a = arrays[t](n)
   ffi.copy(a, ffi.cast("const char *", text) + (pos - 1), size)
+  if t == "f8" then make_numbers(a, n) end
   return a, pos + size
 end
 
