@@ -153,4 +153,69 @@ tap.like(r.out, "\nonce\n", "for the one who asked")
 tap.like(r.out, "'e' and 'W' are two different reports",
   "two reports at a time are refused")
 
+-- Without a profile, too.
+local function lua(code)
+  local file = tap.program(code)
+  return tap.luajit("-e 'jit.off()' "..file)
+end
+
+r = lua([[
+local mp = require("jit.mp")
+cache = {}
+local before = assert(mp.heap())
+for i = 1, 2000 do cache["key"..i] = { i } end
+local after = assert(mp.heap())
+print(after)
+print("grew:\n"..tostring(after:since(before)))
+for _, line in ipairs(after.list) do
+  assert(line.path and line.bytes and line.count and line.type)
+end
+local ok, msg = pcall(mp.heap, 2)
+print(msg)
+]])
+tap.is(r.status, 0, "walks from Lua", r.err)
+tap.like(r.out, 'cache%["key%*"%]  %(2000 x table%)', "say what holds what")
+tap.like(r.out, 'grew:\n.*%+%S+ kB  cache%["key%*"%]  %(0 > 2000 x table%)',
+  "and what grew between two")
+tap.like(r.out, "a share of the heap is more than 0 and at most 1",
+  "a wrong share is refused")
+
+-- -- Why ---------------------------------------------------------------------
+
+r = lua([[
+local mp = require("jit.mp")
+do
+  local thing = { 1 }
+  cache = { x = { y = thing }, [thing] = true }
+  again = thing
+  thing.me = { up = thing }
+  function get() return thing end
+  weak = setmetatable({ thing }, { __mode = "v" })
+end
+print(mp.why(again))
+print(mp.why(cache.x))
+print(mp.why({}))
+print(mp.why("constant"))
+print(mp.why(12))
+print(mp.why(print, 1))
+local w = assert(mp.why(again, 2))
+print(#w.list, w.referrers, w.references, w.held)
+print(pcall(mp.why))
+]])
+tap.is(r.status, 0, "why a value is alive", r.err)
+tap.like(r.out, "5 references\n  again\n", "the references are counted")
+for _, path in ipairs({ "cache a key", "cache%.x%.y", "get %^thing",
+    "only by way of itself: table" }) do
+  tap.like(r.out, "\n  "..path.."\n", "a reference: "..path)
+end
+tap.unlike(r.out, "weak", "a weak reference is none")
+tap.like(r.out, "held by cache, 1 reference\n  cache%.x\n", "one holder")
+tap.like(r.out, "held by nothing: not collected yet",
+  "the question itself holds nothing")
+tap.like(r.out, 'string "constant"', "strings are objects")
+tap.like(r.out, "nil\tno heap walk: only objects", "numbers are not")
+tap.like(r.out, "and 1 more\n", "references are limited")
+tap.like(r.out, "\n2\t5\t5\ttrue\n", "they are tables, too")
+tap.like(r.out, "false\t[^\n]*bad argument", "a value is needed")
+
 tap.done()

@@ -37,6 +37,8 @@
 --                                  -- false: the options were printed (H)
 --   mp.report(options, output...)  -- any view of the profile so far
 --   mp.stop()                      -- writes the report
+--   print(mp.heap())               -- what holds the memory now
+--   print(mp.why(value))           -- what holds that value
 --
 -- Percentages are of the whole view, on the second level too: the lines of a
 -- function add up to the function. Bytes and objects of a view are estimates
@@ -46,8 +48,15 @@
 
 local core = require("jit.mp.core")
 
-return {
+-- What only few use is loaded when it is asked for.
+local function heap_function(mp, name)
+  if name ~= "heap" and name ~= "why" then return nil end
+  mp[name] = require("jit.mp.heap.walk")[name]
+  return mp[name]
+end
+
+return setmetatable({
   start = core.start,
   report = core.report,
   stop = core.stop
-}
+}, { __index = heap_function })

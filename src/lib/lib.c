@@ -8,6 +8,7 @@
 
 #include "lib/arguments.h"
 #include "lib/guard.h"
+#include "lib/heap.h"
 #include "lib/start.h"
 #include "out/files.h"
 #include "out/modules.h"
@@ -130,6 +131,7 @@ int luaopen_jit_mp_core(lua_State *L)
   lua_pushcfunction(L, make_snapshot);
   lua_pushcclosure(L, core_snapshot, 1);
   lua_setfield(L, -2, "snapshot");
+  mp_heap_functions(L);
   mp_files_push(L);
   lua_setfield(L, -2, "files");
   return 1;

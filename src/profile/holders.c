@@ -24,6 +24,7 @@ typedef struct mp_entry {
   uint32_t first, count;	/* Nodes. */
   uint32_t up;			/* Node that refers to them, or PENDING: */
 				/* there are several. */
+  uint32_t holder, named;	/* Of the first one; and that itself. */
   uint32_t merged;		/* Entries that went into it. */
   uint32_t prefix;		/* Bytes that their keys have in common. */
   uint8_t how;
@@ -173,8 +174,8 @@ static void see(void *ud, const char *to, mp_how how, uint64_t detail)
   if (s->g->retained[node] >= s->min) key = mp_mix(key, node);
   if ((e = get_entry(c, key)) == NULL) return;
   if (e->count == 0)
-    *e = (mp_entry){ key, detail, c->from, type, 0, 0, 0, 0, c->up, 1, 0,
-		     (uint8_t)how, c->up == c->holder };
+    *e = (mp_entry){ key, detail, c->from, type, 0, 0, 0, 0, c->up, c->holder,
+		     node, 1, 0, (uint8_t)how, c->up == c->holder };
   s->line[node] = PENDING;
   s->next[node] = e->first;
   e->first = node;
@@ -299,15 +300,14 @@ static void name_pattern(const mp_entry *e, char *buf, size_t n)
 
 static char *name_entry(mp_holders *s, const mp_entry *e)
 {
-  uint32_t holder = s->g->holder[e->first];
   char buf[ROOM];
   size_t at;
   if (e->up == PENDING) return strdup(" shared objects");
   if (e->merged == 1 && !(e->count > 1 && by_number(e))) {
-    name_chain(s, holder, e->first, buf, sizeof(buf));
+    name_chain(s, e->holder, e->named, buf, sizeof(buf));
     return strdup(buf);
   }
-  name_chain(s, holder, e->up, buf, sizeof(buf));
+  name_chain(s, e->holder, e->up, buf, sizeof(buf));
   at = strlen(buf);
   name_pattern(e, buf + at, sizeof(buf) - at);
   return strdup(buf);

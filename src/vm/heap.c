@@ -115,6 +115,15 @@ void mp_heap_close(mp_heap *h)
   memset(h, 0, sizeof(*h));
 }
 
+const char *mp_heap_argument(mp_heap *h, lua_State *L, int index)
+{
+  const slot *base = AT(const slot *, L, L_BASE);
+  slot v = base[index - 1];
+  h->self = (const char *)L;
+  h->hidden = base - FRAME_SLOTS;
+  return is_object(v) ? PTR(v) : NULL;
+}
+
 /* -- Sizes --------------------------------------------------------------- */
 
 static uint64_t table_size(const char *t)
@@ -369,6 +378,7 @@ static void see_thread(const eye *e, const char *th)
 {
   const slot *stack = AT(const slot *, th, L_STACK), *o;
   const slot *top = AT(const slot *, th, L_TOP);
+  if (th == e->h->self && top > e->h->hidden) top = e->h->hidden;
   see(e, AT(const char *, th, L_ENV), MP_BY_ENV, 0);
   for (o = stack + FRAME_SLOTS; stack != NULL && o < top; o++)
     see_slot(e, *o, MP_BY_SLOT, (uint64_t)(o - stack));
@@ -519,6 +529,12 @@ bool mp_heap_graph(mp_heap *h, mp_graph *g)
 {
   (void)h; (void)g;
   return false;
+}
+
+const char *mp_heap_argument(mp_heap *h, lua_State *L, int index)
+{
+  (void)h; (void)L; (void)index;
+  return NULL;
 }
 
 bool mp_heap_open(mp_heap *h, lua_State *L)

@@ -57,6 +57,8 @@ typedef struct mp_heap {
     const char *meta;		/* A metatable, */
     int weak;			/* and what tables with it let go. */
   } modes[64];
+  const char *self;		/* A thread whose slots from `hidden` on */
+  const uint64_t *hidden;	/* are not the program's; or NULL. */
   bool failed;			/* There was no memory. */
 } mp_heap;
 
@@ -67,6 +69,10 @@ bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L);
 ** proved; mp_heap_close is to be called nevertheless. */
 bool mp_heap_open(mp_heap *h, lua_State *L);
 void mp_heap_close(mp_heap *h);
+
+/* The object in that slot of L's running C function; NULL: it is none. That
+** function's slots tell of no references from then on. */
+const char *mp_heap_argument(mp_heap *h, lua_State *L, int index);
 
 /* Bytes of the heap that belong to an object. */
 uint64_t mp_heap_size(const mp_heap *h, const char *obj);

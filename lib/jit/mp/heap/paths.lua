@@ -51,4 +51,11 @@ local function lines(walk)
   return list, roots
 end
 
-return { lines = lines, common = common }
+-- What a line stands for.
+local function kind(line)
+  local text = line.count == 1 and line.what or
+    ("%.0f x %s"):format(line.count, line.type)
+  return line.goes_on and text..", and so on" or text
+end
+
+return { lines = lines, kind = kind, common = common }

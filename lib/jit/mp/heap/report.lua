@@ -89,12 +89,6 @@ end
 
 -- -- Holders -----------------------------------------------------------------
 
-local function kind(line)
-  local text = line.count == 1 and line.what or
-    ("%.0f x %s"):format(line.count, line.type)
-  return line.goes_on and text..", and so on" or text
-end
-
 -- Whether the line says no more than the ones below it.
 local function passes(line, least)
   local shown = 0
@@ -121,7 +115,7 @@ local function add_lines(rows, lines, c)
 	rows[#rows+1] = { numbers.share(line.bytes, c.w.total),
 	  c.o.raw and ("%.0f"):format(line.bytes) or
 	    numbers.bytes(line.bytes, c.o.kib),
-	  line.path.."  ("..kind(line)..")" }
+	  line.path.."  ("..paths.kind(line)..")" }
 	add_sites(rows, line, c.w, c.o, c.sites)
       end
       add_lines(rows, line.children, c)

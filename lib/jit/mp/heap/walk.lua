@@ -1,0 +1,109 @@
+----------------------------------------------------------------------------
+-- The heap from within: walks, what grew between two, and why a value is
+-- alive.
+----------------------------------------------------------------------------
+
+local core = require("jit.mp.core")
+local numbers = require("jit.mp.model.numbers")
+local paths = require("jit.mp.heap.paths")
+
+-- -- Walks -------------------------------------------------------------------
+
+-- Lines of at least a share of all, as a tree.
+local function add_lines(out, lines, least, indent)
+  for _, line in ipairs(lines) do
+    if line.bytes >= least then
+      out[#out+1] = ("%s%s  %s  (%s)\n"):format(indent,
+	numbers.bytes(line.bytes), line.path, paths.kind(line))
+      add_lines(out, line.children, least, indent.."  ")
+    end
+  end
+end
+
+local Walk = {}
+Walk.__index = Walk
+
+function Walk.__tostring(w)
+  local out = { ("%s held, %s in all\n"):format(numbers.bytes(w.held),
+    numbers.bytes(w.total)) }
+  add_lines(out, w.roots, w.total * 0.03, "")
+  return table.concat(out)
+end
+
+-- Lines of both by path and type.
+local function by_path(list, into, field)
+  for _, line in ipairs(list) do
+    local key = line.path.."\0"..line.type
+    local d = into[key]
+    if not d then
+      d = { path = line.path, type = line.type, before = 0, after = 0,
+	count_before = 0, count_after = 0 }
+      into[key] = d
+      into[#into+1] = d
+    end
+    d[field] = d[field] + line.bytes
+    d["count_"..field] = d["count_"..field] + line.count
+  end
+end
+
+local Growth = {}
+
+function Growth.__tostring(list)
+  local out = {}
+  for _, d in ipairs(list) do
+    out[#out+1] = ("+%s  %s  (%.0f > %.0f x %s)\n"):format(
+      numbers.bytes(d.after - d.before), d.path, d.count_before,
+      d.count_after, d.type)
+  end
+  return table.concat(out)
+end
+
+-- What grew since another walk, by path, by a hundredth of what is held or
+-- more: a list, the largest growth first.
+function Walk.since(w, before)
+  local all, list, least = {}, {}, w.held / 100
+  by_path(before.list, all, "before")
+  by_path(w.list, all, "after")
+  for _, d in ipairs(all) do
+    if d.after - d.before >= least then list[#list+1] = d end
+  end
+  table.sort(list, function(a, b)
+    local x, y = a.after - a.before, b.after - b.before
+    if x ~= y then return x > y end
+    return a.path < b.path
+  end)
+  return setmetatable(list, Growth)
+end
+
+local function heap(share)
+  local w, msg, errno = core.heap(share)
+  if not w then return nil, msg, errno end
+  w.list, w.roots = paths.lines(w)
+  return setmetatable(w, Walk)
+end
+
+-- -- Why ---------------------------------------------------------------------
+
+function core.why_result.__tostring(r)
+  local out = { ("%s: %s, with what it holds %s\n"):format(r.what,
+    numbers.bytes(r.self), numbers.bytes(r.bytes)) }
+  if not r.held then
+    out[2] = "held by nothing: not collected yet\n"
+  else
+    out[2] = "held by "..(r.holder and paths.common(r.holder) or
+      "the VM, or by several")..(", %s\n"):format(
+      numbers.counted(r.references, "reference"))
+  end
+  for _, ref in ipairs(r.list) do
+    out[#out+1] = "  "..(ref.path and paths.common(ref.path) or
+      "only by way of itself: "..ref.from)..
+      (ref.count > 1 and (" (%.0f times)"):format(ref.count) or "").."\n"
+  end
+  if #r.list < r.referrers then
+    out[#out+1] = ("  and %.0f more\n"):format(r.referrers - #r.list)
+  end
+  return table.concat(out)
+end
+
+-- No function of Lua in between: its variables would hold the value.
+return { heap = heap, why = core.why }

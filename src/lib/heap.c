@@ -1,0 +1,120 @@
+/*
+** See lib/heap.h. Both functions work with and without a profile.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lib/arguments.h"
+#include "lib/guard.h"
+#include "lib/heap.h"
+#include "profile/heapwalk.h"
+#include "profile/heapwhy.h"
+
+#include "lauxlib.h"
+
+#define REFERENCES	20	/* Shown, unless the caller says. */
+
+/* The profile that is under way in this process; or NULL. */
+static mp_profile *profile(lua_State *L)
+{
+  mp_ctx *c = mp_guard_get(L);
+  return c != NULL && !c->done && c->profile.span.pid == getpid() ?
+	 &c->profile : NULL;
+}
+
+/* Calls the upvalue with what is on the stack: what it allocates is ours. */
+static int call_frozen(lua_State *L)
+{
+  mp_profile *p = profile(L);
+  bool freeze = p != NULL && !p->heap.frozen;
+  int err;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  if (freeze) mp_alloc_freeze(&p->heap);
+  err = lua_pcall(L, lua_gettop(L) - 1, 1, 0);
+  if (freeze) mp_alloc_thaw(&p->heap);
+  return err;
+}
+
+static int push_walk(lua_State *L)
+{
+  mp_heapwalk_push(L, lua_touserdata(L, 1));
+  return 1;
+}
+
+static int fail_because(lua_State *L, const char *why)
+{
+  char msg[256];
+  snprintf(msg, sizeof(msg), "no heap walk: %s", why);
+  return mp_fail(L, msg, ENOTSUP);
+}
+
+/* heap([share]) */
+static int core_heap(lua_State *L)
+{
+  double share = luaL_optnumber(L, 1, 0.01);
+  mp_heapwalk *w;
+  int err;
+  luaL_argcheck(L, share > 0 && share <= 1, 1,
+		"a share of the heap is more than 0 and at most 1");
+  w = mp_heapwalk_take(profile(L), L, share);
+  if (w == NULL) return mp_fail(L, "not enough memory", ENOMEM);
+  if (w->why != NULL) {
+    fail_because(L, w->why);
+    mp_heapwalk_free(w);
+    return 3;
+  }
+  lua_settop(L, 0);
+  lua_pushlightuserdata(L, w);
+  err = call_frozen(L);
+  mp_heapwalk_free(w);
+  return err != 0 ? lua_error(L) : 1;
+}
+
+static int push_why(lua_State *L)
+{
+  mp_heapwhy_push(L, lua_touserdata(L, 1), (uint32_t)lua_tonumber(L, 2));
+  return 1;
+}
+
+/* why(value [, references]) */
+static int core_why(lua_State *L)
+{
+  double most = luaL_optnumber(L, 2, REFERENCES);
+  mp_heapwhy *w;
+  int err;
+  luaL_checkany(L, 1);
+  luaL_argcheck(L, most >= 0 && most <= 1e9, 2, "a number of references");
+  w = mp_heapwhy_ask(L, 1);
+  if (w == NULL) return mp_fail(L, "not enough memory", ENOMEM);
+  if (w->why != NULL) {
+    fail_because(L, w->why);
+    mp_heapwhy_free(w);
+    return 3;
+  }
+  lua_settop(L, 0);
+  lua_pushlightuserdata(L, w);
+  lua_pushnumber(L, most);
+  err = call_frozen(L);
+  mp_heapwhy_free(w);
+  if (err != 0) return lua_error(L);
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_setmetatable(L, -2);
+  return 1;
+}
+
+void mp_heap_functions(lua_State *L)
+{
+  lua_pushcfunction(L, push_walk);
+  lua_pushcclosure(L, core_heap, 1);
+  lua_setfield(L, -2, "heap");
+  lua_pushcfunction(L, push_why);
+  lua_newtable(L);  /* The metatable of results: jit.mp fills it in. */
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -4, "why_result");
+  lua_pushcclosure(L, core_why, 2);
+  lua_setfield(L, -2, "why");
+}
