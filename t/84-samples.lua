@@ -1,0 +1,129 @@
+-- The samples of output in the manuals and in README are what is printed now:
+-- the same lines, but for their numbers. MP_GOLDEN=new writes them anew.
+--
+-- A sample follows a comment of the document, `sample: NAME`, and ends where
+-- the block of literal text does. Its program is in t/samples or examples.
+
+local tap = require("tap")
+
+local write_anew = os.getenv("MP_GOLDEN") == "new"
+
+-- -- Parts of the output -----------------------------------------------------
+
+-- The table without the lines at the top.
+local function body(text) return (text:match("\n\n(.*)")) end
+
+-- The first function of a call graph, between the lines that frame it.
+local function first_of_graph(text)
+  local title, entry = text:match(
+    "\n(call graph: [^\n]*\n.-\n%-+\n)(.-)\n%-%-+\n")
+  return title..entry.."\n"
+end
+
+-- The sections of a report of events, with their first entries: a title, and
+-- as many lines as say what there is.
+local function shortened(text)
+  local kept = { ALLOCATIONS = 3, REALLOCATIONS = 4, DEALLOCATIONS = 4,
+    ["HEAP SUMMARY:"] = 3 }
+  local out = {}
+  for section in (text.."\n\n"):gmatch("(.-\n)\n%f[%u%z]") do
+    local n = kept[section:match("^[^\n]*")] or 0
+    for line in section:gmatch("([^\n]*)\n") do
+      if n > 0 then out[#out+1] = line:gsub("\t", "    ") end
+      n = n - 1
+    end
+    if kept[section:match("^[^\n]*")] then out[#out+1] = "...\n" end
+  end
+  return table.concat(out, "\n")
+end
+
+local function by_stack(text)
+  local held, stacks = text:match("\n(Held [^\n]*\n\n).-(By stack:\n.*)")
+  return held..stacks
+end
+
+-- A report of CPU time is never the same twice: a sample has its first lines
+-- and rows, but is only compared up to the titles of the columns.
+local function top(rows)
+  return function(text)
+    local lines = {}
+    for line in text:gmatch("[^\n]*\n") do
+      lines[#lines+1] = line
+      if #lines == 4 + rows then break end
+    end
+    return table.concat(lines)
+  end
+end
+
+local samples = {
+  types = { "-joff -jm=tfm10b1 shop.lua", body },
+  peak = { "-joff -jm=uxb1 peak.lua", body },
+  kib = { "-joff -jm=uxkb1 peak.lua", body },
+  graph = { "-joff -jm=ghb1 shop.lua", first_of_graph },
+  events = { "-joff -jm=e shop.lua", shortened },
+  leaks = { "-joff -jm=Lm5 server.lua", by_stack },
+  report = { "-jm=f json.lua 0.3", top(6), timed = true },
+  lines = { "-jm=fl json.lua", top(24), timed = true },
+}
+
+-- -- Documents ---------------------------------------------------------------
+
+-- How a sample begins and ends in a document, and how it is written there.
+local documents = {
+  ["man/luajit-mp.1"] = {
+    pattern = '(%.\\" sample: (%a+)\n%.Bd [^\n]*\n)(.-)(\n%.Ed\n)',
+    write = function(text)
+      return (text:gsub("\\", "\\e"):gsub("%f[^\n%z]([.'])", "\\&%1"))
+    end
+  },
+  ["README.md"] = {
+    pattern = "(<!%-%- sample: (%a+) %-%->\n+```\n)(.-)(\n```\n)",
+    write = function(text) return text end
+  }
+}
+
+-- What remains of a text when numbers, their units, and space are left out.
+local function shape(text, timed)
+  if timed then text = text:match("^(.-\n\n[^\n]*\n)") or text end
+  return (text:gsub("%-?%f[%w]%d[%d.]*", "N"):gsub("N [kMG]?i?B%f[%W]", "N")
+    :gsub("N [kMGm]?s?%f[%W]", "N"):gsub("[ \t]+", " "):gsub("N ?", "N ")
+    :gsub(" +\n", "\n"):gsub("^%s+", ""):gsub("%s+$", ""))
+end
+
+local function output_of(sample)
+  local dir = sample.timed and "/examples" or "/t/samples"
+  local r = tap.luajit(sample[1], { dir = tap.srcdir..dir })
+  -- The program's own output comes before the report.
+  return r.out:match("luajit%-mp  .*") or r.err
+end
+
+local texts = {}
+local function text_of(name)
+  local sample = assert(samples[name], "no sample of that name: "..name)
+  texts[name] = texts[name] or sample[2](output_of(sample)):gsub("\n+$", "")
+  return texts[name]
+end
+
+local function check(file, document)
+  local page = tap.read(tap.srcdir.."/"..file)
+  local found = 0
+  local new = page:gsub(document.pattern, function(first, name, old, last)
+    local text = document.write(text_of(name))
+    local timed = samples[name].timed
+    found = found + 1
+    if not write_anew then
+      tap.is(shape(old.."\n", timed), shape(text.."\n", timed),
+        file..": the sample "..name.." is what is printed")
+    end
+    return first..text..last
+  end)
+  tap.ok(found > 0, file.." has samples")
+  if write_anew then tap.write(tap.srcdir.."/"..file, new) end
+end
+
+local probe = tap.luajit("-jm=f -e 'local t = {}'")
+if tap.slow or not probe.out:find("capture exact", 1, true) then
+  tap.skip("samples are of exact captures")
+end
+for file, document in pairs(documents) do check(file, document) end
+tap.done()

@@ -1,0 +1,22 @@
+-- What the manual's samples show: a list is read and shown again.
+local text = ("apple=3\npear=5\nplum=8\n"):rep(2000)
+
+local function parse(lines)
+  local list = {}
+  for name, count in lines:gmatch("(%a+)=(%d+)\n") do
+    list[#list+1] = { name = name, count = tonumber(count) }
+  end
+  return list
+end
+
+local function show(item) return item.name..": "..item.count.." pieces" end
+
+local function render(list)
+  local parts = {}
+  for i, item in ipairs(list) do parts[i] = show(item) end
+  return table.concat(parts, "\n")
+end
+
+local pages = {}
+for i = 1, 20 do pages[i] = render(parse(text..i)) end
+os.exit(0)
