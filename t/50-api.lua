@@ -78,7 +78,8 @@ mp.stop()
 -- Later changes to where modules are found do not matter.
 local dir = tap.tmpname()
 os.remove(dir)
-os.execute("mkdir -p "..dir.."/away && cp -r "..tap.srcdir.."/lib/jit "..dir)
+os.execute(("mkdir -p %s/away && cp -r %s %s"):format(dir,
+  tap.quote(tap.srcdir.."/lib/jit"), dir))
 local r = tap.luajit("-jm=f,/dev/null "..tap.program([[
 require("ffi").cdef "int chdir(const char *);"
 require("ffi").C.chdir("away")

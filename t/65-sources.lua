@@ -94,7 +94,7 @@ end
 
 -- By the command, in the program's directory and in others.
 write("app/run.lua", "local t = {}\nfor i = 1, 1e5 do t[i % 9] = { i } end\n")
-local command = tap.command.." "..tap.builddir.."/luajit-mp "
+local command = tap.mp.." "
 local function annotate(where, more)
   return tap.sh(command.."report "..(more or "").." "..dir..
     "/app/x.mp am0", { dir = dir..where }).out

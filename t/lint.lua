@@ -40,12 +40,15 @@ end
 
 local function quote(s) return "'"..s:gsub("'", "'\\''").."'" end
 
--- The repository's files, or those of an archive.
+-- The repository's files; without a repository those of the kinds that are
+-- written by hand, among what was built.
 local function all_files()
-  local files = lines_of("cd "..quote(srcdir).." && git ls-files 2>/dev/null")
+  local cd = "cd "..quote(srcdir).." && "
+  local files = lines_of(cd.."git ls-files 2>/dev/null")
   if #files > 0 then return files end
-  return lines_of("cd "..quote(srcdir).." && find bench examples lib man src "..
-    "t .ci -type f ! -name '*.o' ! -name '*.lo' | sort")
+  return lines_of(cd.."find bench examples lib man src t .ci -name '*.[ch]' "..
+    "-o -name '*.lua' -o -name '*.js' -o -name '*.mjs' -o -name '*.css' "..
+    "-o -name '*.[1-9]' -o -path '.ci/*' | sort")
 end
 
 local function split(text)
