@@ -141,7 +141,7 @@ p.stop()
 busy(1)
 ]], "-jm=f")
 tap.like(r.out, "CPU time ends at the last sample", "it is said")
-local seconds, unit = r.out:match("([%d.]+) (m?s) CPU")
+local seconds, unit = r.out:match("\nCPU +([%d.]+) (m?s)")
 seconds = tonumber(seconds) and tonumber(seconds) * (unit == "ms" and 0.001 or 1)
 tap.ok(seconds and seconds < 0.9, "CPU time that nobody sampled is not shown",
   r.out)

@@ -230,7 +230,7 @@ tap.is(d.strings[d.functions.module[got.frames.func[1] + 1] + 1],
 
 -- -- The header -------------------------------------------------------------
 
-local header = require("jit.mp.text.header")(p)
+local header = require("jit.mp.text.header")(p, opts("f"))
 for _, fact in ipairs(got.info.facts) do
   for i = 2, 3 do
     if fact[i] ~= "" then

@@ -17,7 +17,7 @@ local function render(p, o, env)
   local body, msg, leaked = view(p, vo, env)
   if not body then return nil, msg end
   if is_text and not o.folded then
-    body = header(p, env.width, o.kib)..body
+    body = header(p, vo, env.width)..body
   end
   return body, nil, leaked
 end

@@ -5,6 +5,7 @@
 
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
+local views = require("jit.mp.model.views")
 
 local facts = {}
 
@@ -46,10 +47,22 @@ function facts.period(p)
   return "every "..numbers.period(h.period)..(h.adaptive and ", adaptive" or "")
 end
 
--- "with a line 99.9%"
-function facts.lines(p)
-  local share = p:line_share("alloc")
-  return share and "with a line "..numbers.percent(share)
+-- Bytes of the process in memory at the end, as far as it is known.
+function facts.rss(p)
+  local last = p.course[#p.course]
+  return last and last.rss and last.rss > 0 and last.rss or nil
+end
+
+-- What share of each view has a line: "with a line CPU 98%, allocated 99.9%".
+function facts.lines(p, list)
+  local t = {}
+  for _, name in ipairs(list or { "cpu", "alloc", "inuse" }) do
+    local share = p:line_share(name)
+    if share then
+      t[#t+1] = views.by[name].title.." "..numbers.percent(share)
+    end
+  end
+  return #t > 0 and "with a line "..table.concat(t, ", ") or nil
 end
 
 -- Samples that are missing, as a line of its own; or nil.

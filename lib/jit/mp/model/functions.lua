@@ -241,11 +241,14 @@ local function placed_label(fn, scope, module_of)
 end
 
 -- Labels of all functions, by function: in scope "f" their names, in "F" with
--- the module; with their places where several have one name.
+-- the module; with their places where several have one name. Besides, the
+-- function of modules' names, and the labels without places.
 local function labels(list, scope, path)
-  local module_of, having, t, taken = modules(list, path), {}, {}, {}
+  local module_of, having = modules(list, path), {}
+  local t, plain, taken = {}, {}, {}
   for _, fn in ipairs(list) do
     t[fn] = plain_label(fn, scope, module_of)
+    plain[fn] = t[fn]
     having[t[fn]] = (having[t[fn]] or 0) + 1
   end
   for _, fn in ipairs(list) do
@@ -257,7 +260,7 @@ local function labels(list, scope, path)
     end
     taken[t[fn]] = true
   end
-  return t, module_of
+  return t, module_of, plain
 end
 
 return { of_profile = of_profile, labels = labels }

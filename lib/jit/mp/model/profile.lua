@@ -10,6 +10,7 @@
 --
 ----------------------------------------------------------------------------
 
+local estimates = require("jit.mp.model.estimates")
 local functions = require("jit.mp.model.functions")
 local names = require("jit.mp.model.names")
 local terms = require("jit.mp.model.terms")
@@ -24,6 +25,7 @@ Profile.__index = Profile
 
 local function new(snapshot)
   local frames = {}
+  estimates.calibrate(snapshot)
   for i, f in ipairs(snapshot.frames) do
     -- The numbers of builtins are those of the LuaJIT that runs.
     if f.builtin then f.name, f.builtin = ffnames[f.builtin] or
@@ -68,6 +70,7 @@ end
 function Profile:labeler(scope, path)
   local list, of = self:functions()
   local labels, module_of = functions.labels(list, scope, path)
+  if self.paired and scope ~= "l" then labels = self.paired end
   return function(id)
     local f = self.frames[id]
     if scope == "l" and f.kind == "Lua" then
@@ -142,8 +145,15 @@ function Profile:type_name(row)
   return row.type and printable(row.type) or terms.no_type
 end
 
+-- Whether a row is what was there before the profile.
+function Profile:is_before(row)
+  local f = self.frames[self.frame[row.stack]]
+  return f ~= nil and f.kind == "pseudo" and f.name == terms.before
+end
+
 -- Name of a row by what a table can be split by: "v", "z" or "t".
 function Profile:split_name(row, by)
+  if self:is_before(row) then return terms.before end
   return by == "v" and self:state_name(row) or by == "z" and
     self:zone_name(row) or self:type_name(row)
 end
@@ -157,47 +167,48 @@ end
 
 -- Sums of the views by key: key(row) names what a row counts for, key2(row),
 -- if given, what it counts for within that.
--- Returns a list of { name, [1] = sum of the first view, ..., sub = list }
--- in no order, and the totals.
+-- Returns a list of { name, [1] = sum of the first view, ..., sub = list,
+-- var = variances of the sums }, in no order, and the totals.
 function Profile:sums(views, objects, key, key2)
-  local list, index, totals, value = {}, {}, {}, {}
+  local list, index, totals, value, var = {}, {}, {}, {}, {}
   for i, view in ipairs(views) do
     totals[i] = 0
     value[i] = self.value_of(view, objects)
+    var[i] = estimates.variance(self, view, objects)
   end
   local function entry(t, by, name)
     local e = by[name]
     if not e then
-      e = { name = name }
-      for i = 1, #views do e[i] = 0 end
+      e = { name = name, var = {} }
+      for i = 1, #views do e[i], e.var[i] = 0, 0 end
       by[name] = e
       t[#t+1] = e
     end
     return e
   end
+  local function add(e, row)
+    for i = 1, #views do
+      e[i] = e[i] + value[i](row)
+      e.var[i] = e.var[i] + var[i](row)
+    end
+  end
   for _, row in ipairs(self.rows) do
     local e = entry(list, index, key(row))
-    local e2
-    if key2 then
-      e.sub, e.by = e.sub or {}, e.by or {}
-      local name2 = key2(row)
-      e2 = name2 and entry(e.sub, e.by, name2)
-    end
-    for i = 1, #views do
-      local v = value[i](row)
-      totals[i] = totals[i] + v
-      e[i] = e[i] + v
-      if e2 then e2[i] = e2[i] + v end
-    end
+    add(e, row)
+    local name2 = key2 and key2(row)
+    if key2 then e.sub, e.by = e.sub or {}, e.by or {} end
+    if name2 then add(entry(e.sub, e.by, name2), row) end
+    for i = 1, #views do totals[i] = totals[i] + value[i](row) end
   end
   return list, totals
 end
 
--- Share of a view that has a Lua line, 0 to 1; nil: the view is empty.
+-- Share of what a profile saw of a view that has a Lua line, 0 to 1; nil: it
+-- saw nothing.
 function Profile:line_share(view)
   local value, all, lined = self.value_of(view), 0, 0
   for _, row in ipairs(self.rows) do
-    local v = value(row)
+    local v = self:is_before(row) and 0 or value(row) or 0
     local _, line = self:source_line(row)
     all = all + v
     if line then lined = lined + v end

@@ -14,5 +14,6 @@ return {
   no_line = "(no line)",
   no_stack = "(no stack)",
   no_zone = "(no zone)",
+  before = "(before the profile)", -- What was in use when it began.
   no_type = "other",
 }

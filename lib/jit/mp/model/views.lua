@@ -8,6 +8,7 @@
 --
 ----------------------------------------------------------------------------
 
+local estimates = require("jit.mp.model.estimates")
 local numbers = require("jit.mp.model.numbers")
 
 local list = {
@@ -54,6 +55,19 @@ local function largest(entry, totals)
   return max
 end
 
+-- The same for the order of rows: a share counts for less the more doubtful it
+-- is, so that a stray sample does not head a table.
+local function weight(entry, totals)
+  local max = 0
+  for i, total in ipairs(totals) do
+    if total > 0 then
+      local n = estimates.samples_of(entry[i], entry.var[i])
+      max = math.max(max, entry[i] / total * math.max(0, 1 - 1 / n^0.5))
+    end
+  end
+  return max
+end
+
 -- Sorts a list by its elements' fields: the largest first, and by name where
 -- all are equal, so that reports can be compared.
 local function sort(entries, ...)
@@ -69,5 +83,5 @@ end
 
 return {
   list = list, by = by, shows = shows, nothing = nothing, amount = amount,
-  largest = largest, sort = sort
+  largest = largest, weight = weight, sort = sort
 }

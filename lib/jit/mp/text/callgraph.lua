@@ -40,6 +40,7 @@ local views = require("jit.mp.model.views")
 
 local cut, pad = cells.cut, cells.pad
 
+local NAME = 24 -- Columns that names should have.
 local RULER = 79 -- Dashes between entries, unless the terminal is narrower.
 
 -- -- Lines -------------------------------------------------------------------
@@ -137,7 +138,7 @@ function Report:flat_cells(cells, v, f)
     cells[#cells+1] = self:amount(v, all)
   else
     cells[#cells+1] = gap..percent(self_n, self:total(v))
-    cells[#cells+1] = self:amount(v, self_n)
+    if not self.narrow then cells[#cells+1] = self:amount(v, self_n) end
     cells[#cells+1] = percent(all, self:total(v))
   end
 end
@@ -159,8 +160,9 @@ end
 function Report:flat_head(full)
   local head = { name = "name" }
   for k in ipairs(full) do
-    if not self.options.raw then head[#head+1] = "" end
-    head[#head+1] = (k == 1 and "  " or " ").."self"
+    local own = (k == 1 and "  " or " ").."self"
+    if not self.options.raw and not self.narrow then head[#head+1] = "" end
+    head[#head+1] = own
     head[#head+1] = "cum."
   end
   return head
@@ -179,16 +181,26 @@ function Report:flat_list(full)
   return views.sort(list, "own", "all")
 end
 
--- The flat profile of the views that are not empty.
-function Report:flat(full)
-  local list, lines, out = self:flat_list(full), { self:flat_head(full) }, {}
-  if #list == 0 then return views.nothing("nothing", self.options) end
+function Report:flat_lines(list, full)
+  local lines = { self:flat_head(full) }
   for i, e in ipairs(list) do
-    local cells = { name = e.name }
-    for _, v in ipairs(full) do self:flat_cells(cells, v, e.f) end
-    lines[i+1] = cells
+    local row = { name = e.name }
+    for _, v in ipairs(full) do self:flat_cells(row, v, e.f) end
+    lines[i+1] = row
   end
-  local w = write(out, lines, self.width)
+  return lines
+end
+
+-- The flat profile of the views that are not empty. On a narrow terminal the
+-- amounts give way to the names.
+function Report:flat(full)
+  local list, out = self:flat_list(full), {}
+  if #list == 0 then return views.nothing("nothing", self.options) end
+  local w = write({}, self:flat_lines(list, full))
+  local left = 2 * #w
+  for _, n in ipairs(w) do left = left + n end
+  self.narrow = self.width and self.width - left < NAME
+  w = write(out, self:flat_lines(list, full), self.width)
   return flat_title(full, w)..table.concat(out)
 end
 

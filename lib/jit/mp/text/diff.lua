@@ -6,13 +6,14 @@ local cells = require("jit.mp.text.cells")
 local facts = require("jit.mp.model.facts")
 local keys = require("jit.mp.model.keys")
 local numbers = require("jit.mp.model.numbers")
+local pairing = require("jit.mp.model.pairing")
 local views = require("jit.mp.model.views")
 
 -- Sums of one view by the first level's key, by name.
 local function sums(p, o, view)
   local list, totals = p:sums({ view }, o.objects, (keys(p, o)))
   local by = {}
-  for _, e in ipairs(list) do by[e.name] = e[1] end
+  for _, e in ipairs(list) do by[e.name] = e end
   return by, totals[1]
 end
 
@@ -33,51 +34,65 @@ local function signed(text, v)
   return (v > 0 and "+" or v < 0 and "-" or "")..text
 end
 
--- Rows of one view: { name, before, after }, the largest change first.
+-- Rows of one view: { name, before, after, change, size (of the change), noisy
+-- (whether samples alone may make such a change) }, the largest change first.
 local function compare(old, new, o, view, by_share)
   local a, atotal = sums(old, o, view)
   local b, btotal = sums(new, o, view)
   local ka = scale(old, o, view, atotal, by_share)
   local kb = scale(new, o, view, btotal, by_share)
-  local list, seen = {}, {}
+  local list, seen, none = {}, {}, { 0, var = { 0 } }
   local function add(name)
     if seen[name] then return end
     seen[name] = true
-    local before, after = (a[name] or 0) * ka, (b[name] or 0) * kb
+    local x, y = a[name] or none, b[name] or none
+    local before, after = x[1] * ka, y[1] * kb
+    local error = (x.var[1] * ka * ka + y.var[1] * kb * kb) ^ 0.5
     list[#list+1] = { name = name, before = before, after = after,
-      change = after - before, size = math.abs(after - before) }
+      change = after - before, size = math.abs(after - before),
+      noisy = math.abs(after - before) < 2 * error }
   end
   for name in pairs(a) do add(name) end
   for name in pairs(b) do add(name) end
   return views.sort(list, "size"), atotal * ka, btotal * kb
 end
 
+-- Growth from a number to another one, in percent.
+local function growth(before, after)
+  if before > 0 then return (after - before) / before * 100 end
+  return after > 0 and math.huge or 0
+end
+
+-- Writes the rows of a view that change enough; returns how far the view
+-- changes, and the row that changes most if that is what counts.
 local function put_view(out, old, new, o, view, by_share)
   local list, before, after = compare(old, new, o, view, by_share)
-  local rows = { { "before", "after", "change", views.by[view].title } }
-  local function row(name, a, b)
-    rows[#rows+1] = { format(o, view, by_share, a),
-      format(o, view, by_share, b),
-      signed(format(o, view, by_share, math.abs(b - a)), b - a), name }
-  end
   if before == 0 and after == 0 then return 0 end
-  if not by_share then row("(all)", before, after) end
+  local rows = { { "before", "after", "change", views.by[view].title } }
+  local function row(name, a, b, mark)
+    local change = signed(format(o, view, by_share, math.abs(b - a)), b - a)
+    rows[#rows+1] = { format(o, view, by_share, a),
+      format(o, view, by_share, b), mark..change, name }
+  end
+  if not by_share then row("(all)", before, after, "") end
   local largest = by_share and 100 or math.max(before, after)
-  local n = 0
+  local n, noisy = 0, false
   for _, e in ipairs(list) do
     if views.shows(e.size / largest, o) then
-      row(e.name, e.before, e.after)
-      n = n + 1
+      row(e.name, e.before, e.after, e.noisy and "~" or "")
+      n, noisy = n + 1, noisy or e.noisy
     end
   end
   if n == 0 then
     rows[#rows+1] = { "", "", "", ("(no row changes by %d%%)"):format(o.min) }
   end
   out[#out+1] = cells.rows(rows)
+  if noisy then
+    out[#out+1] = "  ~ samples alone may make such a difference\n"
+  end
   out[#out+1] = "\n"
-  local grew = before > 0 and (after - before) / before * 100 or
-    after > 0 and math.huge or 0
-  return by_share and (list[1] and math.abs(list[1].change) or 0) or grew
+  if by_share and list[1] then return list[1].size, list[1].name end
+  return by_share and 0 or growth(before, after)
 end
 
 local function head(p, title)
@@ -89,13 +104,19 @@ end
 
 -- by_share: compares shares of each total, for runs of different length.
 -- Returns the text, and the largest growth: of a view's total in percent, or
--- of a row's share in points.
+-- of a row's share in points; with the view's title, and the row's name.
 return function(old, new, o, by_share)
   local out = { head(old, "before"), head(new, "after "), "\n" }
-  local most = 0
+  local most, where, row = 0, nil, nil
+  old.paired, new.paired = pairing.labels(old:functions(), new:functions(),
+    o.scope == "F" and "F" or "f", o.path)
   for _, view in ipairs(o.views) do
-    most = math.max(most, put_view(out, old, new, o, view, by_share))
+    local change, name = put_view(out, old, new, o, view, by_share)
+    if change > most then
+      most, where, row = change, views.by[view].title, name
+    end
   end
+  old.paired, new.paired = nil, nil
   if #out == 3 then out[4] = "both profiles are empty\n" end
-  return table.concat(out), most
+  return table.concat(out), most, where, row
 end

@@ -5,6 +5,7 @@
 
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
+local terms = require("jit.mp.model.terms")
 
 -- What the VM allocates for itself, at whatever line: by its own name.
 local own = {
@@ -127,8 +128,7 @@ end
 -- Sums of the rows by place: what is held, and what was temporary.
 local function by_place(p, place)
   local list, by = {}, {}
-  for i, row in ipairs(p.rows) do
-    local name = place(i)
+  local function entry(name)
     local e = by[name]
     if not e then
       e = { place = name, holds = 0, allocs = 0, held = 0, temp = 0,
@@ -136,6 +136,10 @@ local function by_place(p, place)
       by[name] = e
       list[#list+1] = e
     end
+    return e
+  end
+  for i, row in ipairs(p.rows) do
+    local e = entry(p:is_before(row) and terms.before or place(i))
     e.holds, e.held = e.holds + row.inuse_bytes, e.held + row.inuse_objects
     e.allocs = e.allocs + row.alloc_objects
     e.bytes = e.bytes + row.alloc_bytes
@@ -148,7 +152,7 @@ end
 local function put_summary(out, o, list)
   out[#out+1] = "HEAP SUMMARY:\n"
   for _, e in ipairs(sorted(list, "holds")) do
-    if e.holds > 0 then
+    if e.holds > 0 and e.place ~= terms.before then
       out[#out+1] = ("%s holds %s: %.0f allocs, %.0f frees\n"):format(e.place,
 	amount(o, e.holds), e.allocs, e.allocs - e.held)
     end

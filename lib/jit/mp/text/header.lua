@@ -6,39 +6,63 @@ local facts = require("jit.mp.model.facts")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 
-local function cpu_part(p)
-  local samples = facts.cpu_samples(p)
-  return numbers.seconds(p.info.cpu).." CPU"..(samples and ", "..samples or "")
+local function joined(...)
+  local t = {}
+  for i = 1, select("#", ...) do t[#t+1] = (select(i, ...)) end
+  return t
 end
 
-local function heap_part(p, kib)
-  local h, inuse = p.heap, facts.inuse_samples(p)
-  return ("%s allocated, %s   in use %s%s, peak %s"):format(
-    numbers.bytes(h.alloc_bytes, kib), facts.alloc_samples(p),
-    numbers.bytes(h.inuse, kib), inuse and ", "..inuse or "",
-    numbers.bytes(h.peak, kib))
+-- Whether the report has a view of the heap: others need not hear of it.
+local function wants_heap(o)
+  for _, view in ipairs(o.views) do
+    if view ~= "cpu" then return true end
+  end
+  return o.events or o.leaks
 end
 
-local function capture_part(p)
-  local s, lines = "capture "..p.info.capture, facts.lines(p)
+-- A topic: its name, its number, and what else is to say.
+local function topic(name, number, ...)
+  return joined(("%-11s%-9s"):format(name, number), ...)
+end
+
+local function cpu_topic(p)
+  local cycles, share = facts.gc(p)
+  return topic("CPU", numbers.seconds(p.info.cpu),
+    facts.cpu_samples(p) or "not sampled",
+    "GC "..cycles..(share and ", "..share or ""))
+end
+
+local function alloc_topic(p, kib)
+  local period = facts.period(p)
+  return topic("allocated", numbers.bytes(p.heap.alloc_bytes, kib),
+    facts.alloc_samples(p)..(period and ", "..period or ""))
+end
+
+local function inuse_topic(p, kib)
+  local rss, parts = facts.rss(p), topic("in use",
+    numbers.bytes(p.heap.inuse, kib))
+  parts[#parts+1] = facts.inuse_samples(p)
+  parts[#parts+1] = "peak "..numbers.bytes(p.heap.peak, kib)
+  parts[#parts+1] = rss and "RSS "..numbers.bytes(rss, kib)
+  return parts
+end
+
+local function capture_topic(p, o)
+  local s = "capture "..p.info.capture
   if p.info.capture_why then
     s = s.." ("..names.printable(p.info.capture_why)..")"
   end
-  return s..(lines and "   "..lines or "")
+  return joined(s, facts.lines(p, o.views))
 end
 
-local function gc_part(p)
-  local cycles, share = facts.gc(p)
-  return "GC "..cycles..(share and ", "..share or "")
-end
-
-local function period_part(p)
-  local period = facts.period(p)
-  return period and "estimated from a sample "..period or "allocations exact"
+local function title(p)
+  local script = facts.script(p)
+  return joined("luajit-mp"..(script and "  "..script or ""),
+    p.info.wall and "ran "..numbers.seconds(p.info.wall))
 end
 
 -- Puts parts on one line, or on several where the terminal is narrower.
-local function join(parts, width)
+local function write(out, parts, width)
   local lines, line = {}, nil
   for _, part in ipairs(parts) do
     if line and width and #line + 3 + #part > width then
@@ -47,17 +71,22 @@ local function join(parts, width)
     line = line and line.."   "..part or part
   end
   lines[#lines+1] = line
-  return table.concat(lines, "\n").."\n"
+  for _, text in ipairs(lines) do
+    out[#out+1] = text:gsub(" +$", "").."\n"
+  end
 end
 
--- Returns the header as text, with an empty line at its end.
-return function(p, width, kib)
-  local script = facts.script(p)
-  local first = "luajit-mp"..(script and "  "..script or "").."  "..cpu_part(p)
-  local out = {
-    join({ first, heap_part(p, kib) }, width),
-    join({ capture_part(p), gc_part(p), period_part(p) }, width)
-  }
+-- Returns the header as text, with an empty line at its end. width: columns
+-- of the terminal, if the report goes to one.
+return function(p, o, width)
+  local out = {}
+  write(out, title(p), width)
+  write(out, cpu_topic(p), width)
+  if wants_heap(o) then
+    write(out, alloc_topic(p, o.kib), width)
+    write(out, inuse_topic(p, o.kib), width)
+  end
+  write(out, capture_topic(p, o), width)
   local lost = facts.lost(p)
   if lost then out[#out+1] = lost.."\n" end
   local cut = facts.cut(p)

@@ -19,8 +19,8 @@ local function row_namer(p, o, depth)
   local namer = p:namer(scope, o.path, depth)
   return function(row)
     local names, n = namer(row), 0
-    for i, name in ipairs(names) do  -- The command's own C functions are left out.
-      if not name:match("%+0x%x+$") then n = i end
+    for i, name in ipairs(names) do  -- Not the host's own C functions.
+      if not name:match("^%(") and not name:match("%+0x%x+$") then n = i end
     end
     return table.concat(names, " < ", 1, math.max(n, 1))
   end

@@ -2,41 +2,31 @@
 -- The default report: a table with a group of columns for each view, in one
 -- or two levels. Where rows are single functions or lines, a group has what
 -- is their own and, as a percentage, what is cumulative: of all stacks that
--- they are on. Rows are chosen and sorted by what is their own.
+-- they are on. Rows are chosen by what is their own.
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
 local cumulative = require("jit.mp.model.cumulative")
 local empty = require("jit.mp.model.empty")
+local estimates = require("jit.mp.model.estimates")
 local keys = require("jit.mp.model.keys")
 local numbers = require("jit.mp.model.numbers")
+local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
 
-local cut, pad = cells.cut, cells.pad
+local pad = cells.pad
 
--- Rows to be shown: { level, entry }.
-local function visible(list, totals, o)
-  local rows = {}
-  local function add(entries, level)
-    for _, e in ipairs(entries) do e.share = views.largest(e, totals) end
-    views.sort(entries, "share")
-    for _, e in ipairs(entries) do
-      if views.shows(e.share, o) then
-	rows[#rows+1] = { level = level, e = e }
-	if e.sub then add(e.sub, level + 1) end
-      end
-    end
-  end
-  add(list, 0)
-  return rows
-end
+local NAME = 32 -- Columns that a name should have before amounts are left out.
+local SHIFT = 2 -- Columns that the second level is to the right.
+local ROUGH = "~"
 
--- Cells of an entry in a view: percentage, and amount.
-local function entry_cells(p, o, view, v, total)
-  if v <= 0 or total <= 0 then return "", "" end
-  if o.raw then return "", ("%.0f"):format(v) end
-  return numbers.share(v, total), views.amount(p, o, view, v, total)
-end
+-- -- Rows ----------------------------------------------------------------------
+
+-- A report: profile, options, totals by view, the indices of the views that
+-- are not empty, cumulative sums by name (or nil), rows to be shown as { level,
+-- e = entry of sums }, and the sums of those that are not.
+local Report = {}
+Report.__index = Report
 
 -- Cumulative sums by name, or nil: rows are not single functions or lines.
 local function cumulate(p, o)
@@ -52,93 +42,196 @@ local function cumulate(p, o)
     cumulative.names(p, o.scope, o.path)).by
 end
 
--- The column of a view's cumulative percentages.
-local function cumulative_column(o, rows, i, total, by)
-  local out, w = {}, #"cum."
-  for k, row in ipairs(rows) do
-    local f = row.level == 0 and by[row.e.name]
-    local v = f and f.cumulative[i] or 0
-    out[k] = ""
-    if v > 0 then
-      out[k] = o.raw and ("%.0f"):format(v) or
-	numbers.share(v, total)
-    end
-    w = math.max(w, #out[k])
+function Report:hide(e)
+  self.hidden = self.hidden or { count = 0 }
+  self.hidden.count = self.hidden.count + 1
+  for i, v in ipairs(e) do self.hidden[i] = (self.hidden[i] or 0) + v end
+end
+
+function Report:choose(entries, level)
+  for _, e in ipairs(entries) do
+    e.share = views.largest(e, self.totals)
+    e.weight = e.name == terms.before and 0 or views.weight(e, self.totals)
   end
-  for k in ipairs(rows) do out[k] = pad(out[k], w) end
-  out.title = pad("cum.", w)
+  for _, e in ipairs(views.sort(entries, "weight", "share")) do
+    if views.shows(e.share, self.options) then
+      self.rows[#self.rows+1] = { level = level, e = e }
+      if level > 0 then self.levels = 2 end
+      local again = e.sub and #e.sub == 1 and e.sub[1].name == e.name
+      if e.sub and not again then self:choose(e.sub, level + 1) end
+    elseif level == 0 and e.share > 0 then
+      self:hide(e)
+    end
+  end
+end
+
+-- -- Columns -------------------------------------------------------------------
+
+-- Cells of a row in a view: percentage, amount, cumulative percentage. What
+-- rests on few samples is marked, where its amount is, if it has one.
+function Report:cells(row, i, layout)
+  local o, total, e = self.options, self.totals[i], row.e
+  local v, share, amount, all = e[i], "", "", ""
+  local f = layout.cum and row.level == 0 and self.by[e.name]
+  local sum = f and f.cumulative[i] or 0
+  if sum > 0 then
+    all = o.raw and ("%.0f"):format(sum) or numbers.share(sum, total)
+  end
+  if v <= 0 then return "", "", all end
+  if o.raw then return "", views.amount(self.profile, o, o.views[i], v), all end
+  share = numbers.share(v, total)
+  local mark = v >= total * 0.005 and estimates.is_rough(v, e.var[i]) and
+    ROUGH or ""
+  if mark ~= "" then self.rough = true end
+  if layout.amounts and (row.level == 0 or #o.views == 1) then
+    amount = mark..views.amount(self.profile, o, o.views[i], v, total)
+  else
+    share = mark..share
+  end
+  return share, amount, all
+end
+
+-- Widths of the three parts of a column.
+function Report:widths(i, layout)
+  local w = { 0, 0, layout.cum and #"cum." or 0 }
+  for _, row in ipairs(self.rows) do
+    local t = { self:cells(row, i, layout) }
+    for k = 1, 3 do w[k] = math.max(w[k], #t[k]) end
+  end
+  return w
+end
+
+-- The cells of a row as one text of the column's width. A second level has no
+-- amounts beside those of the first, but for a view alone.
+local function join(row, t, w, shift, gap)
+  local text
+  if row.level == 0 then
+    text = pad(t[1], w[1])..(" "):rep(shift + gap)..pad(t[2], w[2])
+  else
+    text = pad(t[1], w[1] + shift)..(" "):rep(gap)..pad(t[2], w[2])
+  end
+  return text..(w[3] > 0 and "  "..pad(t[3], w[3]) or "")
+end
+
+-- A column: its title, and the texts of all rows, equally wide.
+function Report:column(i, layout)
+  local raw, w = self.options.raw, self:widths(i, layout)
+  local view = views.by[self.options.views[i]]
+  local gap = raw and 0 or w[2] > 0 and 2 or 0
+  local shift = self.levels and not raw and SHIFT or 0
+  if #self.options.views > 1 and w[2] >= shift then shift = 0 end
+  local title = layout.amounts and view.title or view.short
+  local own = w[1] + shift + gap + w[2]
+  w[2] = w[2] + math.max(#title - own, 0)
+  own = math.max(own, #title)
+  local out = { title = pad(title, own)..(w[3] > 0 and
+    "  "..pad("cum.", w[3]) or "") }
+  for k, row in ipairs(self.rows) do
+    local t = { self:cells(row, i, layout) }
+    if row.level > 0 and shift == 0 and not raw then
+      -- Into the room of the amounts, which this level does not have.
+      local text = pad(t[1], w[1] + SHIFT)
+      out[k] = text..(" "):rep(#out.title - #text)
+    else
+      out[k] = join(row, t, w, shift, gap)
+    end
+  end
   return out
 end
 
--- Columns of one view: its title and the cells of all rows, equally wide.
-local function column(p, o, rows, i, view, total)
-  local pcts, amounts, wp, wa = {}, {}, 0, 0
-  for k, row in ipairs(rows) do
-    local pct, amount = entry_cells(p, o, view, row.e[i], total)
-    if row.level > 0 and not o.raw and #o.views > 1 then amount = "" end
-    pcts[k], amounts[k] = pct, amount
-    wp, wa = math.max(wp, #pct), math.max(wa, #amount)
+-- The left sides of all lines by a layout, the heading's as number 0.
+function Report:left(layout)
+  local left, columns = {}, {}
+  for _, i in ipairs(self.full) do
+    columns[#columns+1] = self:column(i, layout)
   end
-  local title = views.by[view].title
-  local gap = o.raw and 0 or 2
-  local width = math.max(wp + gap + wa, #title)
-  wa = width - wp - gap
-  local out = { title = pad(title, width) }
-  for k, row in ipairs(rows) do
-    -- The second level is a little to the right of the first.
-    local shift = row.level > 0 and #o.views > 1 and not o.raw and 2 or 0
-    local text = pad(pcts[k], wp + shift)..(" "):rep(gap)..amounts[k]
-    if shift == 0 then text = pad(pcts[k], wp)..(" "):rep(gap)..
-      pad(amounts[k], wa) end
-    out[k] = text..(" "):rep(width - #text)
+  for k = 0, #self.rows do
+    local t = {}
+    for j, c in ipairs(columns) do t[j] = k == 0 and c.title or c[k] end
+    left[k] = "  "..table.concat(t, "   ")
   end
-  return out
+  return left
 end
 
--- The columns of all views that are not empty; by: cumulative sums, if any.
-local function all_columns(p, o, rows, totals, by)
-  local columns = {}
-  for i, view in ipairs(o.views) do
-    if totals[i] > 0 then
-      local c = column(p, o, rows, i, view, totals[i])
-      columns[#columns+1] = c
-      if by then
-	local all = cumulative_column(o, rows, i, totals[i], by)
-	c.title = c.title.."  "..all.title
-	for k in ipairs(rows) do c[k] = c[k].."  "..all[k] end
-      end
-    end
-  end
-  return columns
+-- -- Names ---------------------------------------------------------------------
+
+-- What stands before a name of the second level, as in jit.p: callers, what is
+-- called, or parts. Raw reports are for programs.
+local function arrow(o)
+  if o.raw then return "  " end
+  return o.split ~= "stack" and "-- " or o.depth < 0 and "-> " or "<- "
 end
 
-local function write(out, rows, columns, width)
-  local head = {}
-  for k, c in ipairs(columns) do head[k] = c.title end
-  out[#out+1] = "  "..table.concat(head, "   ").."\n"
-  for k, row in ipairs(rows) do
-    local line = {}
-    for j, c in ipairs(columns) do line[j] = c[k] end
-    local left = "  "..table.concat(line, "   ").."   "..("  "):rep(row.level)
-    local name = row.e.name
-    if width then name = cut(name, math.max(width - #left, 8)) end
-    out[#out+1] = left..name.."\n"
+function Report:name(row, width)
+  local lead = row.level > 0 and arrow(self.options) or ""
+  local name = row.e.name
+  if width then name = cells.cut_levels(name, math.max(width - #lead, 8)) end
+  return lead..name
+end
+
+-- The left sides by the widest layout that leaves the names enough room.
+function Report:fitting(width)
+  local by = self.by ~= nil
+  local layouts = { { amounts = true, cum = by }, { cum = by }, {} }
+  if not width or self.options.raw then return self:left(layouts[1]) end
+  local longest, left = 0, nil
+  for _, row in ipairs(self.rows) do
+    longest = math.max(longest, #self:name(row))
+  end
+  for _, layout in ipairs(layouts) do
+    self.rough = false
+    left = self:left(layout)
+    if width - #left[0] - 3 >= math.min(longest, NAME) then break end
+  end
+  return left
+end
+
+-- -- Lines ---------------------------------------------------------------------
+
+-- What the rows that are not shown have.
+function Report:rest()
+  local h, o, t = self.hidden, self.options, {}
+  for _, i in ipairs(self.full) do
+    t[#t+1] = views.by[o.views[i]].title.." "..
+      numbers.share(h[i], self.totals[i])
+  end
+  return ("  and %s below %d%%: %s (m0 shows all)\n"):format(
+    numbers.counted(h.count, "row"), o.min, table.concat(t, ", "))
+end
+
+function Report:write(out, width)
+  local left = self:fitting(width)
+  out[#out+1] = left[0].."\n"
+  for k, row in ipairs(self.rows) do
+    out[#out+1] = left[k].."   "..
+      self:name(row, width and width - #left[k] - 3).."\n"
+  end
+  if self.options.raw then return end
+  if self.hidden then
+    out[#out+1] = cells.wrap(self:rest(), width)
+  end
+  if self.rough then
+    out[#out+1] = cells.wrap("  "..ROUGH.." fewer than nine samples: may be "..
+      "off by a third or more\n", width)
   end
 end
 
 return function(p, o, env)
-  local out, full = {}, false
+  local out = {}
   local list, totals = p:sums(o.views, o.objects, keys(p, o))
+  local report = setmetatable({ profile = p, options = o, totals = totals,
+    full = {}, rows = {} }, Report)
   for i, view in ipairs(o.views) do
-    if totals[i] > 0 then full = true
+    if totals[i] > 0 then report.full[#report.full+1] = i
     else out[#out+1] = empty(p, view).."\n" end
   end
-  local rows = visible(list, totals, o)
-  if #rows == 0 then
-    if full then out[#out+1] = views.nothing("nothing", o) end
+  report:choose(list, 0)
+  if #report.rows == 0 then
+    if #report.full > 0 then out[#out+1] = views.nothing("nothing", o) end
     return table.concat(out)
   end
   if #out > 0 then out[#out+1] = "\n" end
-  write(out, rows, all_columns(p, o, rows, totals, cumulate(p, o)), env.width)
+  report.by = cumulate(p, o)
+  report:write(out, env.width)
   return table.concat(out)
 end

@@ -1,0 +1,151 @@
+----------------------------------------------------------------------------
+-- Estimates from samples: brought into line with what was counted, and how
+-- far each may be off.
+----------------------------------------------------------------------------
+--
+-- The bytes and blocks allocated, what is in use and what was in use at the
+-- peak are counted, while their parts by stack are estimated. What all rows
+-- have together is therefore known: their estimates are scaled to it (a ratio
+-- estimator), so that a quantity has one number everywhere.
+--
+-- What was there before the profile belongs to no stack. It gets a row of its
+-- own, terms.before, so that the rows add up to all that is in use. How much of
+-- it is still there is not known: at most what there was, and the rest is the
+-- rows'. Between these bounds the estimates stay as they are.
+--
+-- A sample of a block of s bytes, with samples every N bytes on average, stands
+-- for 1/p blocks where p = 1-exp(-s/N). A sum over n such samples has the
+-- variance n (1-p) (1/p)^2, in blocks. CPU samples are counted as they come:
+-- the variance of a number of them is that number.
+--
+----------------------------------------------------------------------------
+
+local terms = require("jit.mp.model.terms")
+
+-- -- One number for one quantity ----------------------------------------------
+
+local function sum(rows, field)
+  local n = 0
+  for _, row in ipairs(rows) do n = n + (row[field] or 0) end
+  return n
+end
+
+local function scale(rows, field, factor)
+  if math.abs(factor - 1) < 1e-9 then return end
+  for _, row in ipairs(rows) do
+    if row[field] then row[field] = row[field] * factor end
+  end
+end
+
+-- Scales what was allocated.
+local function scale_allocated(s)
+  for _, field in ipairs({ "alloc_bytes", "alloc_objects" }) do
+    local counted, all = s.heap[field] or 0, sum(s.rows, field)
+    if counted > 0 and all > 0 then
+      scale(s.rows, field, counted / all)
+      scale(s.timeline or {}, field, counted / all)
+    end
+  end
+end
+
+-- Scales what is in use in a view, of which so much was counted. Returns how
+-- much was there before the profile.
+local function scale_held(s, view, counted)
+  local all = sum(s.rows, view.."_bytes")
+  if all <= 0 then return counted end
+  local least = math.max(counted - (s.heap.inuse_start or 0), 0)
+  local held = math.max(math.min(all, counted), least)
+  if s.heap.period > 1 then
+    scale(s.rows, view.."_bytes", held / all)
+    scale(s.rows, view.."_objects", held / all)
+  end
+  return counted - held
+end
+
+-- The row of what was there before, made if need be.
+local function before_row(s)
+  for _, row in ipairs(s.rows) do
+    local f = s.frames[s.stacks.frame[row.stack]]
+    if f and f.kind == "pseudo" and f.name == terms.before then return row end
+  end
+  local stacks, n = s.stacks, #s.stacks.parent + 1
+  s.frames[#s.frames+1] = { kind = "pseudo", name = terms.before }
+  stacks.parent[n], stacks.frame[n] = 0, #s.frames
+  local row = { stack = n, zone = 0, state = "I", cpu = 0, alloc_bytes = 0,
+    alloc_objects = 0, inuse_objects = 0, inuse_bytes = 0, peak_objects = 0,
+    peak_bytes = 0 }
+  s.rows[#s.rows+1] = row
+  return row
+end
+
+-- Brings the rows of a snapshot into line with its totals. Doing so again
+-- changes nothing.
+local function calibrate(s)
+  local heap = s.heap
+  if s.calibrated or not heap or not heap.inuse_start then return end
+  if heap.period > 1 then scale_allocated(s) end
+  local inuse = scale_held(s, "inuse", heap.inuse)
+  local peak = s.rows[1] and s.rows[1].peak_bytes and
+    scale_held(s, "peak", heap.peak) or 0
+  if inuse >= 1 or peak >= 1 then
+    local row = before_row(s)
+    row.inuse_bytes = row.inuse_bytes + inuse
+    row.peak_bytes = row.peak_bytes + peak
+  end
+  s.calibrated = true
+end
+
+-- -- Doubt ---------------------------------------------------------------------
+
+local function chance(row, view, period)
+  local size = row[view.."_bytes"] / row[view.."_objects"]
+  return 1 - math.exp(-size / period)
+end
+
+-- The distance of samples that gives the number of samples that there were.
+-- (The distance may have grown in the course of the run.)
+local function mean_period(p, view, samples)
+  local period = p.heap.period
+  if period <= 1 or not samples or samples <= 0 then return period end
+  for _ = 1, 8 do
+    local n = 0
+    for _, row in ipairs(p.rows) do
+      local objects = row[view.."_objects"] or 0
+      if objects > 0 then n = n + objects * chance(row, view, period) end
+    end
+    if n <= 0 then return period end
+    period = math.max(period * n / samples, 1)
+  end
+  return period
+end
+
+-- A function from a row to the variance of its number in a view.
+local function variance(p, view, objects)
+  if view == "cpu" then return function(row) return row.cpu end end
+  local samples = view == "alloc" and p.heap.samples or
+    view == "inuse" and p.heap.inuse_samples
+  local period = mean_period(p, view == "peak" and "alloc" or view,
+    samples or p.heap.samples)
+  if period <= 1 then return function() return 0 end end
+  return function(row)
+    local n, bytes = row[view.."_objects"] or 0, row[view.."_bytes"] or 0
+    if n <= 0 or bytes <= 0 then return 0 end
+    local q, size = chance(row, view, period), bytes / n
+    return n * (1 - q) / q * (objects and 1 or size * size)
+  end
+end
+
+-- How many samples of the same weight would give a number with so much doubt.
+local function samples_of(v, var)
+  return var > 0 and v * v / var or math.huge
+end
+
+-- Whether a number may be off by a third or more.
+local function is_rough(v, var)
+  return v > 0 and samples_of(v, var) < 9
+end
+
+return {
+  calibrate = calibrate, variance = variance, samples_of = samples_of,
+  is_rough = is_rough
+}

@@ -1,0 +1,218 @@
+-- One number for one quantity: rows add up to what was counted, and say how
+-- far they may be off. Differences of profiles.
+
+local tap = require("tap")
+local diff = require("jit.mp.text.diff")
+local estimates = require("jit.mp.model.estimates")
+local options = require("jit.mp.options")
+local profile = require("jit.mp.model.profile")
+local render = require("jit.mp.render")
+local snapshots = require("snapshots")
+
+local function report(snapshot, text, width)
+  return (assert(render.render(profile.new(snapshot),
+    assert(options.parse(text)), { width = width })))
+end
+
+-- A profile by samples, of rows that are estimated 10% too low.
+local function sampled(change)
+  local s = snapshots.of({
+    { "main > load", cpu = 60, alloc_objects = 900, alloc_bytes = 900e3,
+      inuse_objects = 400, inuse_bytes = 400e3, peak_objects = 800,
+      peak_bytes = 800e3 },
+    { "main > work", cpu = 40, alloc_objects = 900, alloc_bytes = 90e3,
+      inuse_objects = 20, inuse_bytes = 20e3, peak_objects = 20,
+      peak_bytes = 20e3 } })
+  local h = s.heap
+  h.period, h.samples, h.inuse_samples = 10e3, 99, 42
+  h.alloc_bytes, h.alloc_objects = 1100e3, 2000
+  h.inuse, h.inuse_start, h.peak = 560e3, 60e3, 900e3
+  if change then change(s) end
+  return s
+end
+
+local function sum(text, option)
+  local n = 0
+  for v in report(sampled(), option.."rm0"):gmatch("\n +(%d+)[ %d]*   %S") do
+    n = n + tonumber(v)
+  end
+  return tap.is(("%.0f"):format(n), text, option..": rows add up")
+end
+sum("1100000", "h")
+sum("2000", "ho")
+sum("560000", "u")
+sum("900000", "x")
+sum("100", "c")
+
+local function inuse(change)
+  local p, t = profile.new(sampled(change)), {}
+  for _, row in ipairs(p.rows) do t[#t+1] = ("%.0f"):format(row.inuse_bytes) end
+  return table.concat(t, " ")
+end
+tap.is(inuse(), "476190 23810 60000", "at most what was there is still there")
+tap.is(inuse(function(s) s.heap.inuse = 450e3 end), "400000 20000 30000",
+  "estimates between the bounds stay")
+tap.is(inuse(function(s) s.heap.inuse = 210e3 end), "200000 10000 0",
+  "estimates are not above what was counted")
+local s = sampled()
+profile.new(s)
+tap.is(inuse(function(t) for k, v in pairs(s) do t[k] = v end end),
+  "476190 23810 60000", "done again it changes nothing")
+tap.like(report(sampled(), "fum0"), "\n +11%% +60.0 kB +11%%   "..
+  "%(before the profile%)\n", "what was there before is a row")
+tap.like(report(sampled(), "vum0"), "11%% +60.0 kB   %(before the profile%)\n",
+  "in no state")
+tap.like(report(sampled(function(t) t.heap.alloc_bytes = 0 end), "h"),
+  "load", "a total that is not known")
+
+-- -- Doubt ---------------------------------------------------------------------
+
+-- The variance against samples drawn many times.
+local function variance_of(size, blocks, period)
+  local q, mean, squares, runs = 1 - math.exp(-size / period), 0, 0, 4000
+  for _ = 1, runs do
+    local n = 0
+    for _ = 1, blocks do if math.random() < q then n = n + size / q end end
+    mean, squares = mean + n / runs, squares + n * n / runs
+  end
+  return squares - mean * mean
+end
+math.randomseed(7)
+for _, case in ipairs({ { 100, 200, 1000 }, { 1000, 40, 1000 },
+    { 3000, 40, 1000 } }) do
+  local size, blocks, period = unpack(case)
+  local p = profile.new(snapshots.of({ { "a", alloc_objects = blocks,
+    alloc_bytes = size * blocks } }))
+  p.heap.period = period
+  p.heap.samples = blocks * (1 - math.exp(-size / period))
+  local got = estimates.variance(p, "alloc")(p.rows[1])
+  local want = variance_of(size, blocks, period)
+  tap.ok(math.abs(got / want - 1) < 0.1, ("doubt of %d blocks of %d bytes")
+    :format(blocks, size), got.." "..want)
+end
+
+local text = report(sampled(), "fhu")
+tap.like(text, "91%%  1.00 MB   91%% +85%%    476 kB   85%%   load\n",
+  "many samples: no mark")
+tap.like(text, "9%%   100 kB    9%% +4%%  ~23.8 kB    4%%   work\n",
+  "few samples: a mark")
+tap.like(text, "\n  ~ fewer than nine samples", "which is explained")
+tap.unlike(report(sampled(), "fhb1"), "~ fewer", "no mark, no words")
+tap.unlike(report(snapshots.of({ { "a", alloc_objects = 1, alloc_bytes = 9 } }),
+  "h"), "~", "what was counted has no doubt")
+tap.like(report(sampled(), "fchm50"), "\n  and 1 row below 50%%: CPU 40%%, "..
+  "allocated 9%% %(m0 shows all%)\n", "what is not shown is summed")
+
+-- One stray sample does not head the table.
+text = report(sampled(function(t)
+  t.heap.inuse_samples, t.heap.inuse, t.heap.inuse_start = 1, 17e3, 0
+  t.rows[1].inuse_bytes, t.rows[1].inuse_objects = 0, 0
+  t.rows[2].inuse_bytes, t.rows[2].inuse_objects = 10e3, 20
+end), "f")
+tap.like(text, "load\n.*100%%  ~17.0 kB +100%%   work\n", "one stray sample")
+
+-- -- The width -------------------------------------------------------------------
+
+local function widest(out)
+  local w = 0
+  for line in out:gmatch("[^\n]+") do w = math.max(w, #line) end
+  return w
+end
+local long = { load = snapshots.lua("a_function_with_a_rather_long_name",
+  "lib/application_server.lua", 3, 2) }
+local function wide(option, width)
+  local t = snapshots.of({ { "main > load > work", cpu = 9, alloc_objects = 9,
+    alloc_bytes = 900, inuse_objects = 9, inuse_bytes = 900 } }, long)
+  t.rows[2] = { stack = 2, zone = 0, state = "I", cpu = 20,
+    alloc_objects = 1, alloc_bytes = 10, inuse_objects = 0, inuse_bytes = 0 }
+  return report(t, option, width)
+end
+for _, option in ipairs({ "f", "fl", "F3", "-s", "vf", "c", "g", "l" }) do
+  for _, width in ipairs({ 80, 60 }) do
+    local out = wide(option, width)
+    tap.ok(widest(out) <= width, ("-jm=%s in %d columns"):format(option, width),
+      out)
+  end
+end
+tap.like(wide("f", 80), "   a_function_with_a_rather_long_name\n",
+  "amounts give way to names")
+tap.unlike(wide("f", 80), "620 ms", "that is, they are gone")
+tap.like(wide("f", 120), "1.38 s", "where there is room they stay")
+tap.like(wide("f", 60), "a_function_with[%w_.]+long_name\n",
+  "a name in 60 columns")
+tap.like(wide("F3", 60), " < ", "names of several levels keep them")
+
+-- -- Levels ----------------------------------------------------------------------
+
+tap.like(wide("s"), "   <%- main\n", "s: who calls")
+tap.like(wide("-s"), "   %-> work\n", "-s: what is called")
+tap.like(wide("fl"), "   %-%- application_server.lua:3\n", "fl: parts")
+
+-- -- Headers ---------------------------------------------------------------------
+
+tap.unlike(wide("c"), "in use", "CPU alone: nothing of the heap")
+tap.like(wide("c"), "with a line CPU 100%%\n", "but how many samples have a line")
+text = report(sampled(function(t)
+  t.course = { { wall = 1, cpu = 1, allocated = 1, inuse = 1, cycles = 0,
+    rss = 12.5e6 } }
+end), "f")
+tap.like(text, "peak 900 kB   RSS 12.5 MB\n", "the process's memory")
+
+-- -- Differences -----------------------------------------------------------------
+
+local function compare(a, b, option, by_share)
+  return diff(profile.new(a), profile.new(b), assert(options.parse(option)),
+    by_share)
+end
+local out, most, where = compare(sampled(), sampled(function(t)
+  t.rows[1].alloc_bytes = 1200e3
+end), "h")
+tap.is(most, 0, "estimates differ, what was counted does not")
+tap.like(out, "1.10 MB   1.10 MB +0 B   %(all%)\n", "it says so")
+out, most, where = compare(sampled(), sampled(function(t)
+  t.heap.alloc_bytes = 2200e3
+  t.rows[1].alloc_bytes = 2000e3
+end), "ch")
+tap.is(("%.3g %s"):format(most, where), "100 allocated", "which view grew")
+tap.like(out, "  %+1.1[%d.]* MB   load\n", "a change that samples show")
+out = compare(sampled(), sampled(function(t) t.rows[2].cpu = 49 end), "c")
+tap.like(out, "~%+[%d.]+ ms   work\n", "a change that may be noise is marked")
+tap.like(out, "~ samples alone may make such a difference", "and explained")
+out, most, where = compare(sampled(), sampled(function(t)
+  t.rows[2].cpu = 140
+end), "c", true)
+tap.like(out, "%+30.0%%   work\n", "shares")
+
+-- The same function at another place.
+local lua = snapshots.lua
+local function functions(n, ...)
+  local t, frames = {}, {}
+  for i, f in ipairs({ ... }) do
+    t[i], frames["f"..i] = { "f"..i, cpu = n * i }, f
+  end
+  local made = snapshots.of(t, frames)
+  made.info.cpu = made.cpu.samples / 100
+  return made
+end
+local function same(a, b, want, name)
+  local rows = {}
+  local text_ = compare(a, b, "cm0"):match("   CPU\n(.*)")
+  for row in text_:gmatch(" s   ([^\n]*)\n") do
+    if not row:find("(all)", 1, true) then
+      rows[#rows+1] = row:match("^.* m?s   (.*)$") or row
+    end
+  end
+  table.sort(rows)
+  tap.is(table.concat(rows, ", "), want, name)
+end
+same(functions(100, lua("get", "a.lua", 2, 1)), functions(200, lua("get", "b.lua", 9, 8),
+  lua("put", "b.lua", 2, 1)), "get, put", "a function that moved")
+same(functions(100, lua("get", "a.lua", 2, 1), lua("get", "b.lua", 2, 1)),
+  functions(200, lua("get", "a.lua", 9, 8), lua("get", "b.lua", 2, 1)),
+  "get (a.lua:8), get (b.lua:1)", "one of two of a name that moved")
+same(functions(100, lua("get", "a.lua", 2, 1), lua("get", "a.lua", 5, 4)),
+  functions(200, lua("get", "a.lua", 3, 2), lua("get", "a.lua", 6, 5),
+    lua("get", "a.lua", 9, 8)),
+  "get (a.lua:2), get (a.lua:5), get (a.lua:8)", "all of them moved")
+
+tap.done()
