@@ -171,4 +171,30 @@ assert(mp.stop())
 ]])
 end
 
+-- -- Starts where the compiler is at work ----------------------------------
+
+r = run("a start by a handler of jit.attach", [[
+local mp = require("jit.mp")
+local seen = {}
+for _, event in ipairs { "trace", "record", "texit", "bc" } do
+  jit.attach(function()
+    local ok, msg = mp.start("f", "/dev/null")
+    seen[#seen+1] = tostring(msg)
+    if ok then mp.stop() end
+  end, event)
+  local n = 0
+  for i = 1, 1000 do n = n + i % 7 end
+  for i = 1, 1000 do if i % 3 == 0 then n = n .. "" n = 0 end end
+  assert(loadstring("return 1"))()
+end
+print(#seen > 0)
+for _, msg in ipairs(seen) do
+  if not msg:find("cannot be started by a handler") then print(msg) end
+end
+jit.attach(function() end)
+assert(mp.start("f", "/dev/null"))
+assert(mp.stop())
+]])
+tap.is(r.out, "true\n", "it is refused, and it is said why")
+
 tap.done()

@@ -15,11 +15,14 @@
 typedef struct mp_sample {
   double objects;		/* How many objects it stands for. */
   size_t size;			/* Bytes of the object; 0: free record. */
-  uint32_t row;			/* Row that it counts in; 0: not known yet. */
-  uint32_t next;		/* Next free record, or next one waiting. */
-  uint32_t birth;		/* Milliseconds since the start. */
-  uint32_t cycle:31;		/* Collections begun before. */
-  uint32_t freed:1;		/* Freed while it waited for its stack. */
+  uint64_t birth:62;		/* Milliseconds since the start. */
+  uint64_t waiting:1;		/* Its stack is not known yet. */
+  uint64_t freed:1;		/* Freed while it waited. */
+  union {
+    uint32_t row;		/* Row that it counts in. */
+    uint32_t next;		/* Next free record, or next one waiting. */
+  };
+  uint32_t cycle;		/* Collections begun before, modulo 2^32. */
 } mp_sample;
 
 /* `row` of a sample for whose row there was no memory. */

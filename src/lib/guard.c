@@ -30,16 +30,12 @@ mp_ctx *mp_guard_get(lua_State *L)
   return guard ? *guard : NULL;
 }
 
-void mp_guard_clear(lua_State *L)
-{
-  mp_ctx **guard = get_guard(L);
-  if (guard) *guard = NULL;
-}
-
 int mp_guard_end(lua_State *L, mp_ctx *c, char *buf, size_t n)
 {
+  mp_ctx **guard = get_guard(L);
   bool removed;
   int err;
+  if (guard != NULL) *guard = NULL;
   /* The report is made after the samplers were stopped. */
   mp_cpu_stop(&c->profile.cpu, L);
   removed = mp_hook_remove(&c->profile.heap, L);
@@ -67,7 +63,8 @@ static int guard_gc(lua_State *L)
 
 mp_ctx **mp_guard_make(lua_State *L)
 {
-  mp_ctx **guard;
+  mp_ctx **guard = get_guard(L);
+  if (guard != NULL) return guard;
   lua_pushlightuserdata(L, &guard_key);
   guard = lua_newuserdata(L, sizeof(*guard));
   *guard = NULL;

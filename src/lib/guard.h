@@ -16,18 +16,15 @@
 ** is none. */
 mp_ctx *mp_guard_get(lua_State *L);
 
-/* Makes the guard, of no run yet. Raises Lua errors: out of memory. The
+/* The guard, which is made if there is none yet. Raises Lua errors: out of memory. The
 ** pointer is valid until the VM is closed. */
 mp_ctx **mp_guard_make(lua_State *L);
 
 /* Makes the anchor of the run, with jit.zone's table. Raises Lua errors. */
 void mp_guard_anchor(lua_State *L, mp_ctx *c);
 
-/* Ends the run and frees it. 0, or what the final report returns, with a
+/* Takes the run out of the guard, ends it and frees it. 0, or what the final report returns, with a
 ** message in buf. */
 int mp_guard_end(lua_State *L, mp_ctx *c, char *buf, size_t n);
-
-/* Takes the run out of the guard. */
-void mp_guard_clear(lua_State *L);
 
 #endif

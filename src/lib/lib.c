@@ -38,7 +38,6 @@ static int core_stop(lua_State *L)
 		   "inside of it", EBUSY);
   mp_leaks_collect(&c->profile, L);  /* Finalizers may call us: still the guard's. */
   mp_heapwalk_refresh(&c->profile, L, c->plan.walk, MP_AT_END);
-  mp_guard_clear(L);
   err = mp_guard_end(L, c, msg, sizeof(msg));
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, 1);

@@ -7,9 +7,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "data/seed.h"
 #include "lib/arguments.h"
 #include "lib/guard.h"
 #include "lib/start.h"
@@ -43,9 +43,7 @@ static void set_plan(mp_ctx *c)
   p->heap.exact = plan->period == 1;
   p->heap.wants_events = plan->events;
   p->heap.wants_leaks = plan->leaks;
-  mp_period_init(&p->heap.period, plan->period, (uint64_t)time(NULL) *
-		 2654435761u ^ (uint64_t)getpid() << 32 ^
-		 (uint64_t)(uintptr_t)c);
+  mp_period_init(&p->heap.period, plan->period, mp_seed());
   p->cpu.at_safepoint = mp_safepoint;
   p->cpu.data = c;
   p->cpu.interval = plan->interval;
@@ -92,16 +90,15 @@ static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
 		 "(jit.p or jit.profile, or a C library's): stop it first");
   if (!c->profile.heap.vm.proved && lua_cpcall(L, mp_dump_prepare, NULL) != 0)
     lua_pop(L, 1);  /* It grows later, then. */
-  if (!cpu->has_timer)
-    mp_notes_add(&c->profile.notes,
-		 "no CPU samples while another Lua state of this process "
-		 "has the profiling timer: there is one in a process");
   return true;
 }
 
 /* Everything that may fail. */
 static bool prepare(mp_ctx *c, lua_State *L, problem *p)
 {
+  if (mp_vm_inevent(&c->profile.heap.vm, L))
+    return fails(p, EBUSY, "the profiler cannot be started by a handler of "
+		 "jit.attach or jit.profile: start it outside");
   if (!mp_profile_open(&c->profile))
     return fails(p, ENOMEM, "not enough memory");
   if (!open_screen(c, p) || !none_within(L, p)) return false;
@@ -109,17 +106,8 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   return none_within(L, p) && start_timer(c, L, p);
 }
 
-static void install_once(void)
-{
-  mp_exit_install();
-  mp_final_install();
-  mp_fork_install();
-}
-
 static void begin(mp_ctx *c, lua_State *L)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, install_once);
   c->thread = pthread_self();
   mp_span_begin(&c->profile.span);
   if (mp_ctx_list() == NULL) mp_signal_take();
@@ -158,10 +146,19 @@ static bool start(lua_State *L, mp_ctx **guard, problem *p)
   return true;
 }
 
+static void install_once(void)
+{
+  mp_fork_install();
+  mp_exit_install();
+  mp_final_install();
+}
+
 int mp_start(lua_State *L)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   mp_ctx *c, **guard;
   problem p;
+  pthread_once(&once, install_once);
   mp_check_arguments(L);
   if ((c = mp_guard_get(L)) != NULL) {
     if (c->profile.span.pid == getpid())

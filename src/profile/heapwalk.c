@@ -61,17 +61,17 @@ static mp_heapjoin *get_join(walking *k, uint32_t row, uint32_t line)
 static void join(walking *k, uint32_t number, uint32_t id, uint64_t size)
 {
   const mp_alloc *heap = k->heap;
-  mp_sample s = { 1, size, id, 0, 0, 0, 0 };
+  mp_sample s = { .objects = 1, .size = size, .row = id };
   mp_heapjoin *j;
   if (!heap->rows_only) s = heap->samples.list[id];
-  if (s.row == 0 || s.row == MP_ROW_LOST) return;
+  if (s.waiting || s.row == MP_ROW_LOST) return;
   j = get_join(k, s.row, k->w->holders.line[number]);
   if (j == NULL) return;
   j->objects += s.objects;
   j->bytes += s.objects * (double)s.size;
   if (heap->rows_only) return;  /* When is not known. */
-  if (s.birth < j->first) j->first = s.birth;
-  if (s.birth > j->last) j->last = s.birth;
+  if ((double)s.birth < j->first) j->first = (double)s.birth;
+  if ((double)s.birth > j->last) j->last = (double)s.birth;
 }
 
 /* Looks up the blocks of an object among the sampled ones. */

@@ -32,7 +32,7 @@ void mp_point_take(mp_profile *p, bool must)
   double wall = mp_clock_wall() - p->span.wall0;
   mp_point pt;
   int saved;
-  p->heap.now_ms = (uint32_t)(wall * 1000);
+  p->heap.now_ms = (uint64_t)(wall * 1000);
   if (!must && (p->heap.frozen || !mp_course_due(&p->course, wall))) return;
   saved = errno;
   pt.wall = wall;
@@ -44,9 +44,4 @@ void mp_point_take(mp_profile *p, bool must)
   pt.rss = resident();
   mp_course_add(&p->course, &pt, &p->counts);
   errno = saved;
-}
-
-void mp_point_tick(void *profile)
-{
-  mp_point_take(profile, false);
 }

@@ -13,7 +13,4 @@
 ** allocator; keeps errno. */
 void mp_point_take(mp_profile *p, bool must);
 
-/* The same, if one is due: the heap's tick. */
-void mp_point_tick(void *profile);
-
 #endif

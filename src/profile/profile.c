@@ -40,6 +40,7 @@ void mp_profile_close(mp_profile *p)
 
 void mp_profile_restart(mp_profile *p)
 {
+  memset(&p->notes, 0, sizeof(p->notes));
   mp_counts_restart(&p->counts);
   mp_course_free(&p->course);
   mp_alloc_restart(&p->heap);

@@ -67,6 +67,9 @@ static void push_info(lua_State *L, mp_profile *p)
   set_string(L, "capture_why", p->heap.vm.why);
   if (p->capture.cut > 0) mp_field(L, "cut", (double)p->capture.cut);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
+  if (p->cpu.waited)
+    mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
+		 "process has the profiling timer: there is one in a process");
   set_list(L, "notes", p->notes.list, MP_NOTES);
 }
 

@@ -61,10 +61,10 @@ static survivors *count_survivors(lua_State *L, const mp_alloc *h,
   uint32_t i;
   for (i = 1; i <= h->samples.count; i++) {
     const mp_sample *o = &h->samples.list[i];
-    if (o->size == 0 || o->row == 0 || o->row > rows) continue;
+    if (o->size == 0 || o->waiting || o->row > rows) continue;
     if (!mp_alloc_judged(h, o)) continue;
     s[o->row].objects += o->objects;
-    s[o->row].births += o->objects * o->birth / 1000;
+    s[o->row].births += o->objects * (double)o->birth / 1000;
   }
   return s;
 }

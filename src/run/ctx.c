@@ -11,6 +11,14 @@
 #include "profile/heapwalk.h"
 #include "run/ctx.h"
 
+/* The heap's: called inside the allocator. */
+static void tick(void *data)
+{
+  mp_ctx *c = data;
+  c->thread = pthread_self();
+  mp_point_take(&c->profile, false);
+}
+
 mp_ctx *mp_ctx_new(void)
 {
   size_t size = (sizeof(mp_ctx) + MP_ALLOC_ALIGN - 1) & ~(MP_ALLOC_ALIGN - 1);
@@ -18,8 +26,8 @@ mp_ctx *mp_ctx_new(void)
   if (c == NULL) return NULL;
   memset(c, 0, sizeof(*c));
   mp_profile_init(&c->profile);
-  c->profile.heap.tick = mp_point_tick;
-  c->profile.heap.tick_data = &c->profile;
+  c->profile.heap.tick = tick;
+  c->profile.heap.tick_data = c;
   mp_screen_init(&c->screen);
   return c;
 }

@@ -9,6 +9,7 @@
 #include "data/lock.h"
 #include "run/ctx.h"
 #include "run/fork.h"
+#include "run/signal.h"
 
 static bool per_process(const mp_ctx *c)
 {
@@ -18,21 +19,34 @@ static bool per_process(const mp_ctx *c)
   return true;
 }
 
+/* The VM of a thread that is not in the child will never run again. */
+static bool goes_on(const mp_ctx *c)
+{
+  return !c->done && per_process(c) && pthread_equal(c->thread, pthread_self());
+}
+
+static void restart(mp_ctx *c)
+{
+  int i;
+  for (i = 0; i < c->plan.nouts; i++) mp_output_forked(&c->plan.outs[i]);
+  mp_profile_restart(&c->profile);
+}
+
 static void in_child(void)
 {
+  bool any = false;
   mp_ctx *c;
-  int i;
   mp_lock_renew();
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
     mp_screen_init(&c->screen);  /* It is the parent's. */
-    if (c->done || !per_process(c)) {
+    if (!goes_on(c)) {
       c->done = true;
       continue;
     }
-    for (i = 0; i < c->plan.nouts; i++) mp_output_forked(&c->plan.outs[i]);
-    mp_profile_restart(&c->profile);
-    c->thread = pthread_self();
+    restart(c);
+    any = true;
   }
+  if (!any) mp_signal_leave();  /* There is nothing to wait for. */
 }
 
 /* Under the lock no thread is in the middle of something that the child would

@@ -3,6 +3,7 @@
 */
 #include "config.h"
 
+#include "data/seed.h"
 #include "sample/alloc.h"
 
 #define FAR	((int64_t)1 << 60)	/* No sample until there. */
@@ -57,8 +58,17 @@ void mp_alloc_thaw(mp_alloc *h)
   mp_alloc_hold(h);
 }
 
+static void restart_ages(mp_samples *s)
+{
+  uint32_t i;
+  for (i = 1; i <= s->count; i++) s->list[i].birth = s->list[i].cycle = 0;
+}
+
 void mp_alloc_restart(mp_alloc *h)
 {
+  double mean = h->period.adaptive ? 0 : h->period.mean;
+  restart_ages(&h->samples);
+  mp_period_init(&h->period, (uint64_t)mean, mp_seed());
   h->drawn = (uint64_t)(h->now.countdown + h->held);
   h->now.allocs = h->frees = h->cycles = h->taken = 0;
   h->reallocs = h->realloc_bytes = h->realloc_freed = 0;
@@ -67,6 +77,9 @@ void mp_alloc_restart(mp_alloc *h)
   h->asked.counted = false;
   h->peak = 0;
   h->inuse_start = mp_alloc_inuse(h);
+  h->now_ms = 0;
+  h->collected = false;
+  if (!h->frozen && !h->exact) mp_alloc_draw_distance(h);
 }
 
 void mp_alloc_flip(mp_alloc *h)
@@ -83,7 +96,7 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)
   if (h->collected) return true;
   if (!h->vm.proved) return false;
   if (done > 0 && mp_vm_phase(&h->vm) == 's') done--;
-  return s->cycle < done;
+  return (int32_t)((uint32_t)done - s->cycle) > 0;
 }
 
 void mp_alloc_close(mp_alloc *h)

@@ -99,7 +99,7 @@ typedef struct mp_alloc {
   mp_cpu *cpu;
   void (*tick)(void *data);	/* Called now and then, inside the allocator: */
   void *tick_data;		/* it may take no memory from the VM either. */
-  uint32_t now_ms;		/* Milliseconds since the start, by tick. */
+  uint64_t now_ms;		/* Milliseconds since the start, by tick. */
 } mp_alloc;
 
 /* Gives memory back. The hook is not in place any more. */
@@ -109,7 +109,8 @@ void mp_alloc_close(mp_alloc *h);
 void mp_alloc_freeze(mp_alloc *h);
 void mp_alloc_thaw(mp_alloc *h);
 
-/* In the child of a fork: forgets what was before it. */
+/* In the child of a fork: forgets what was before it. What is alive counts as
+** allocated at the fork; other samples are drawn than in the parent. */
 void mp_alloc_restart(mp_alloc *h);
 
 /* Totals, all of them exact. */

@@ -91,6 +91,7 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
   if (owner != NULL) {
     /* Only sets the line mode of this VM. */
     luaJIT_profile_start(L, "l", c->at_safepoint, c->data);
+    c->waited = true;
     c->next = heirs;
     heirs = c;
   } else if (timer_taken()) {
@@ -127,6 +128,7 @@ void mp_cpu_restart(mp_cpu *c)
   c->samples = 0;
   c->begun = mp_clock_cpu();
   if (!c->has_timer) return;
+  c->waited = false;
   tm.it_interval.tv_sec = tm.it_value.tv_sec = c->interval / 1000;
   tm.it_interval.tv_usec = tm.it_value.tv_usec = c->interval % 1000 * 1000;
   setitimer(ITIMER_PROF, &tm, NULL);

@@ -27,6 +27,7 @@ typedef struct mp_cpu {
   int interval;			/* Milliseconds asked of the timer. */
   bool has_timer;		/* The profiling timer is ours, */
   bool had_timer;		/* or was. */
+  bool waited;			/* Another VM that we profile had it. */
   int asked;			/* Signals that were no tick of the timer. */
   uint64_t samples;		/* Ticks counted. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
@@ -37,7 +38,8 @@ typedef struct mp_cpu {
 
 /* Starts sampling; the caller has set capture, at_safepoint, data, interval.
 ** L runs. 0, or an errno value: EBUSY if another profiler has the timer. Where
-** another VM that we profile has it, has_timer stays false for now. */
+** another VM that we profile has it, has_timer stays false for now; waited says
+** so for good. */
 int mp_cpu_start(mp_cpu *c, lua_State *L);
 
 /* Ends it, and hands the timer over. L runs. */

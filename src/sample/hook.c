@@ -140,6 +140,7 @@ static void *allocate_any(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
 static void wait_for_safepoint(mp_alloc *h, uint32_t id)
 {
   bool first = h->samples.waiting == 0;
+  h->samples.list[id].waiting = 1;
   h->samples.list[id].next = h->samples.waiting;
   h->samples.waiting = id;
   if (first && h->cpu->has_timer) mp_cpu_ask(h->cpu);
@@ -156,7 +157,7 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
   }
   h->samples.list[id] = (mp_sample){
     .objects = objects, .size = size, .row = row, .birth = h->now_ms,
-    .cycle = (uint32_t)h->cycles & INT32_MAX
+    .cycle = (uint32_t)h->cycles
   };
   if (row != 0) mp_counts_alloc(h->capture->counts, row, objects, size);
   else wait_for_safepoint(h, id);

@@ -16,7 +16,8 @@ static void count_temporary(mp_alloc *h, const mp_sample *s)
 /* The sweep takes an object that was there when it began: it was dead. */
 static void count_swept(mp_alloc *h, const mp_sample *s)
 {
-  if (h->vm.proved && s->cycle < h->cycles && mp_vm_collecting(&h->vm))
+  if (h->vm.proved && (int32_t)((uint32_t)h->cycles - s->cycle) > 0 &&
+      mp_vm_collecting(&h->vm))
     mp_held_swept(&h->kept, s->row, s->objects, s->size);
 }
 
@@ -29,14 +30,15 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
     return id;
   }
   s = &h->samples.list[id];
-  row = s->row;
-  if (row == 0) {  /* Waits for its stack: it is counted and freed there. */
+  if (s->waiting) {  /* For its stack: then it is counted and freed. */
     s->freed = 1;
     return 0;
   }
+  row = s->row;
   if (row != MP_ROW_LOST) {
     mp_counts_freed(h->capture->counts, row, s->objects, s->size);
-    if (h->vm.proved && h->cycles - s->cycle <= 1) count_temporary(h, s);
+    if (h->vm.proved && (uint32_t)h->cycles - s->cycle <= 1)
+      count_temporary(h, s);
     if (h->wants_leaks) count_swept(h, s);
   }
   mp_samples_release(&h->samples, id);
@@ -68,20 +70,21 @@ uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize)
 static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
 {
   mp_counts *counts = h->capture->counts;
-  uint32_t from = h->rows_only ? u->id : h->samples.list[u->id].row, to;
-  double objects = h->rows_only ? 1 : h->samples.list[u->id].objects;
+  mp_sample *s = h->rows_only ? NULL : &h->samples.list[u->id];
+  uint32_t from = s ? s->row : u->id, to;
   mp_row *r;
-  if (type == MP_TYPE_UNKNOWN || from == 0 || from == MP_ROW_LOST) return;
+  if (type == MP_TYPE_UNKNOWN || from == MP_ROW_LOST || (s && s->waiting))
+    return;
   r = &counts->rows[from];
   to = mp_counts_row(counts, r->stack, r->zone, r->state, (uint8_t)type);
   if (to == 0) return;
-  mp_counts_move(counts, from, to, objects, u->size);
+  mp_counts_move(counts, from, to, s ? s->objects : 1, u->size);
   if (h->asked.counted && !mp_events_move(&h->events, from, to,
 					  h->asked.origin, u->size,
 					  h->asked.size))
     h->dropped++;
-  if (h->rows_only) mp_live_put(&h->live, u->block, to);
-  else h->samples.list[u->id].row = to;
+  if (s) s->row = to;
+  else mp_live_put(&h->live, u->block, to);
 }
 
 void mp_objects_look(mp_alloc *h, bool gone)
@@ -103,13 +106,12 @@ void mp_objects_settle(mp_alloc *h, lua_State *L, int state)
   for (; id != 0; id = next) {
     mp_sample *s = &h->samples.list[id];
     next = s->next;
-    s->row = row;
-    if (row != 0) {
+    s->waiting = 0;
+    s->row = row != 0 ? row : MP_ROW_LOST;
+    if (row != 0)
       mp_counts_alloc(h->capture->counts, row, s->objects, s->size);
-    } else {
-      s->row = MP_ROW_LOST;
+    else
       h->dropped++;
-    }
     if (s->freed) mp_objects_forget(h, id, s->size);
   }
 }

@@ -66,6 +66,8 @@ enum {				/* Types of objects (gct). */
 #define G_PHASE		33	/* uint8_t: what the collector is doing. */
 #define G_PHASES	6	/* Number of its phases. */
 #define G_ROOT		40	/* The list of all objects but strings. */
+#define EMPTY_HOOKMASK	1	/* From the empty string's text: uint8_t. */
+#define HOOK_VMEVENT	0x20	/* A handler of jit.attach runs. */
 #define G_SEARCH	1024	/* The words looked for lie before this. */
 #define J_SEARCH	8192	/* Trace array and exit: before this. */
 #define J_ARRAY_SEARCH	4096	/* The trace array: before this. */

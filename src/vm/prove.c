@@ -19,8 +19,11 @@ static bool prove_global(mp_vm *vm, lua_State *L)
   void *ud, *head[2];
   lua_Alloc f = lua_getallocf(L, &ud);
   memcpy(&vm->g, (char *)L + L_GLREF, sizeof(vm->g));
-  if (vm->g == NULL || !mp_peek(head, vm->g, sizeof(head))) return false;
-  return (void *)f == head[0] && ud == head[1];
+  if (vm->g != NULL && mp_peek(head, vm->g, sizeof(head)) &&
+      (void *)f == head[0] && ud == head[1])
+    return true;
+  vm->g = NULL;
+  return false;
 }
 
 /* Why there is no global state where it should be. Where references have 32
@@ -185,7 +188,25 @@ void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
     vm->proved = true;
 }
 
+/* The global state holds the empty string, and the mask just behind it. */
+bool mp_vm_inevent(const mp_vm *vm, lua_State *L)
+{
+  const char *text;
+  if (vm->g == NULL) return false;
+  lua_pushliteral(L, "");
+  text = lua_tostring(L, -1);
+  lua_pop(L, 1);
+  if (text < vm->g || text >= vm->g + G_SEARCH) return false;
+  return (AT(const uint8_t, text, EMPTY_HOOKMASK) & HOOK_VMEVENT) != 0;
+}
+
 #else
+
+bool mp_vm_inevent(const mp_vm *vm, lua_State *L)
+{
+  (void)vm; (void)L;
+  return false;
+}
 
 void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
 {

@@ -15,4 +15,9 @@
 ** Raises Lua errors: out of memory. */
 void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self);
 
+/* Whether L runs inside a handler of jit.attach or jit.profile: the JIT compiler
+** may be at work, and the proof fails for that. vm is the result of the proof,
+** successful or not. False: it does not, or that is not known. */
+bool mp_vm_inevent(const mp_vm *vm, lua_State *L);
+
 #endif

@@ -30,7 +30,7 @@ typedef struct mp_met_trace {
 } mp_met_trace;
 
 typedef struct mp_vm {
-  char *g;			/* LuaJIT's global_State. */
+  char *g;			/* LuaJIT's global_State; NULL: not found. */
   bool proved;			/* The layout below may be used. */
   const char *why;		/* If not: why not. Static string. */
   const char *mainl;		/* The main thread. */

@@ -1,0 +1,11 @@
+/*
+** Seeds for random generators: no two are alike, in forked processes either.
+*/
+#ifndef MP_SEED_H
+#define MP_SEED_H
+
+#include <stdint.h>
+
+uint64_t mp_seed(void);
+
+#endif

@@ -1,0 +1,141 @@
+-- A forked child: it may profile itself, dies of signals as it would without
+-- us, and what it reports is its own.
+
+local tap = require("tap")
+
+-- fork(f) calls f in a child, which exits, and returns its wait status.
+local prelude = [[
+local ffi = require("ffi")
+ffi.cdef "int fork(void); int waitpid(int, int *, int); int getpid(void);"
+ffi.cdef "int kill(int, int); int poll(void *, unsigned long, int);"
+local function spawn(f)
+  io.stdout:flush()
+  local pid = ffi.C.fork()
+  if pid == 0 then
+    f()
+    os.exit(0)
+  end
+  return pid
+end
+local function wait(pid)
+  local status = ffi.new("int[1]")
+  ffi.C.waitpid(pid, status, 0)
+  return status[0]
+end
+local keep = {}
+local function work()
+  for i = 1, 30000 do keep[i % 100 + 1] = { i } end
+end
+]]
+
+local function run(name, flags, body)
+  local r = tap.luajit(flags.." "..tap.program(prelude..body))
+  tap.is(r.status, 0, name..": exit status", r.err)
+  tap.is(r.err, "", name..": no message")
+  return r
+end
+
+-- -- A child that profiles itself --------------------------------------------
+
+local file = tap.tmpname(".txt")
+for _, flags in ipairs { "-jm=f,/dev/null", "-jm=f,/dev/null%p", "" } do
+  flags = flags:gsub("null%%p", "shm/mp-fork-test-%%p")
+  local name = "a start in a child ("..flags..")"
+  os.remove(file)
+  local r = run(name, flags, ([[
+    work()
+    print(wait(spawn(function()
+      local mp = require("jit.mp")
+      mp.stop()
+      assert(mp.start("f", %q))
+      work()
+      collectgarbage() collectgarbage()
+      work()
+      assert(mp.stop())
+      collectgarbage() collectgarbage()
+    end)))]]):format(file))
+  tap.is(r.out, "0\n", name..": the child's status")
+  tap.like(tap.read(file) or "", "luajit%-mp  ", name..": the child's report")
+end
+tap.sh("rm -f /dev/shm/mp-fork-test-*")
+
+-- -- Signals in a child without a report ------------------------------------
+
+local marker = tap.tmpname()
+os.remove(marker)
+local r = run("SIGTERM in a child", "-jm=f,/dev/null", ([[
+  local ready = os.tmpname()
+  os.remove(ready)
+  local pid = spawn(function()
+    io.open(ready, "w"):close()
+    ffi.C.poll(nil, 0, 20000)
+    io.open(%q, "w"):close()
+    local t = os.time() + 5
+    while os.time() < t do end
+  end)
+  while not io.open(ready) do ffi.C.poll(nil, 0, 10) end
+  ffi.C.poll(nil, 0, 100)
+  ffi.C.kill(pid, 15)
+  print(wait(pid))
+  os.remove(ready)]]):format(marker))
+tap.is(r.out, "15\n", "SIGTERM in a child: it dies of it")
+tap.is(tap.read(marker), nil, "SIGTERM in a child: it does not go on before")
+
+-- -- Samples of a child ------------------------------------------------------
+
+-- What was sampled where: sizes differ, so do the weights.
+local draw = [[
+local core = require("jit.mp.core")
+local function sampled()
+  for i = 1, 3000 do keep[i % 100 + 1] = ("x"):rep(i % 997) .. i end
+  local sum = 0
+  for _, row in ipairs(core.snapshot().rows) do sum = sum + row.alloc_bytes end
+  return ("%.17g"):format(sum)
+end
+]]
+
+local function distinct(out)
+  local seen, n = {}, 0
+  for line in out:gmatch("[^\n]+") do
+    if not seen[line] then seen[line], n = true, n + 1 end
+  end
+  return n
+end
+
+r = run("forked workers", "-joff -jm=f,/dev/shm/mp-fork-test-%p", draw..[[
+  local function child() print(sampled()) end
+  local pids = { 0, 0, 0, 0 }
+  for i = 1, 4 do pids[i] = spawn(child) end
+  for i = 1, 4 do wait(pids[i]) end]])
+tap.is(distinct(r.out), 4, "forked workers draw different samples")
+tap.sh("rm -f /dev/shm/mp-fork-test-*")
+
+r = run("starts within a second", "-joff", draw..[[
+  for i = 1, 6 do
+    assert(core.start("f", "/dev/null"))
+    print(sampled())
+    assert(core.stop())
+  end]])
+tap.is(distinct(r.out), 6, "starts within a second draw different samples")
+
+-- -- Ages in a child ---------------------------------------------------------
+
+r = run("ages", "-jm=L,/dev/shm/mp-fork-test-%p", [[
+  local core = require("jit.mp.core")
+  local function hold() for i = 1, 50000 do keep[i] = { i } end end
+  hold()
+  ffi.C.poll(nil, 0, 700)
+  collectgarbage() collectgarbage()
+  wait(spawn(function()
+    ffi.C.poll(nil, 0, 300)
+    collectgarbage() collectgarbage() collectgarbage()
+    local objects, births = 0, 0
+    for _, s in ipairs(core.snapshot().survivors) do
+      objects, births = objects + s.objects, births + s.births
+    end
+    print(objects > 40000, births / objects < 0.1)
+  end))]])
+tap.is(r.out, "true\ttrue\n", "what is older than the fork was born at the fork")
+tap.sh("rm -f /dev/shm/mp-fork-test-*")
+
+tap.done()
