@@ -142,7 +142,7 @@ void mp_heapwalk_refresh(mp_profile *p, lua_State *L, double share,
 			 mp_moment moment)
 {
   if (share <= 0) return;
-  if (moment != MP_MEANWHILE) mp_span_end(&p->span);
+  if (moment != MP_MEANWHILE) mp_span_end(&p->span, mp_cpu_time(&p->cpu));
   mp_heapwalk_free(p->walk);
   p->walk = mp_heapwalk_take(p, L, share);
   if (p->walk != NULL) p->walk->closing = moment == MP_CLOSING;

@@ -36,7 +36,7 @@ void mp_point_take(mp_profile *p, bool must)
   if (!must && (p->heap.frozen || !mp_course_due(&p->course, wall))) return;
   saved = errno;
   pt.wall = wall;
-  pt.cpu = mp_clock_cpu() - p->span.cpu0;
+  pt.cpu = mp_cpu_time(&p->cpu);
   pt.allocated = mp_alloc_bytes(&p->heap);
   pt.inuse = mp_alloc_inuse(&p->heap);
   pt.cycles = p->heap.cycles;

@@ -28,11 +28,11 @@ static void set_bool(lua_State *L, const char *key, bool b)
 /* CPU seconds that the samples stand for. */
 static double cpu_covered(mp_profile *p)
 {
-  double now = mp_span_cpu_clock(&p->span);
-  if (!mp_cpu_lost(&p->cpu, now)) return now - p->span.cpu0;
+  double now = p->span.ended ? p->span.cpu1 : mp_cpu_time(&p->cpu);
+  if (!mp_cpu_lost(&p->cpu, now)) return now;
   mp_notes_add(&p->notes, "CPU time ends at the last sample: afterwards another "
 	       "profiler took the timer, or C code never returned");
-  return p->cpu.samples > 0 ? p->cpu.seen - p->span.cpu0 : 0;
+  return p->cpu.samples > 0 ? p->cpu.seen : 0;
 }
 
 /* An array of so many strings, or up to a NULL. */

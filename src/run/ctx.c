@@ -16,6 +16,7 @@ static void tick(void *data)
 {
   mp_ctx *c = data;
   c->thread = pthread_self();
+  mp_cpu_here(&c->profile.cpu);
   mp_point_take(&c->profile, false);
 }
 

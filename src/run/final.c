@@ -18,7 +18,7 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n)
   int err;
   if (c->done || c->profile.span.pid != getpid()) return 0;
   c->done = true;
-  mp_span_end(&c->profile.span);
+  mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   mp_screen_close(&c->screen);
   err = mp_report_write(&c->report, &c->plan, &leaked, buf, n);
   if (c->plan.leak_limit > 0 && leaked >= c->plan.leak_limit) mp_exit_leaky();

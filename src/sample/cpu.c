@@ -5,54 +5,215 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include "data/clock.h"
 #include "data/lock.h"
 #include "sample/cpu.h"
+#include "vm/profiler.h"
 
-/* -- Samples ------------------------------------------------------------- */
+#include "luajit.h"
 
-void mp_cpu_count(mp_cpu *c, lua_State *L, int signals, int state)
+static mp_cpu *_Atomic owner;	/* Who has LuaJIT's profiler, */
+static mp_cpu *heirs;		/* and who would take it. Under the lock. */
+
+/* -- Time ---------------------------------------------------------------- */
+
+static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
+
+/* The clock that goes with the timer; less than 0: the thread has ended. */
+static double clock_now(const mp_cpu *c)
 {
-  int samples = signals - c->asked;
-  uint32_t row;
-  c->asked = 0;
-  if (samples <= 0) return;
-  row = mp_capture_row(c->capture, L, state);
-  c->seen = mp_clock_cpu();
-  c->samples += (uint64_t)samples;
-  if (row != 0) c->capture->counts->rows[row].cpu += samples;
-  else c->dropped += (uint64_t)samples;
+  return c->by_process ? mp_clock_cpu() : mp_timer_clock(c->tid);
+}
+
+double mp_cpu_time(const mp_cpu *c)
+{
+  double now = clock_now(c);
+  return now >= 0 ? c->before + now - c->begun : c->seen;
+}
+
+/* From now on another clock may count. */
+static void begin_clock(mp_cpu *c, pid_t tid, bool by_process)
+{
+  c->before = mp_cpu_time(c);
+  c->tid = tid;
+  c->by_process = by_process;
+  c->begun = clock_now(c);
+}
+
+/* -- The signal ---------------------------------------------------------- */
+
+#define SIGNAL	SIGURG
+
+/* What the handler needs to know. It is written while the timer is stopped. */
+static struct {
+  void (*trigger)(int);		/* LuaJIT's handler. */
+  _Atomic pid_t tid;		/* The thread that is sent the signal, or 0. */
+  const void *data;		/* LuaJIT's profiler runs with this. */
+  mp_timer timer;
+  struct sigaction old;		/* What the signal did before. */
+} target;
+
+static atomic_int ticks;	/* Signals of the timer, not counted yet. */
+static int asked;		/* Others, where LuaJIT counts the signals. */
+
+static void on_safepoint(void *data, lua_State *L, int samples, int state);
+
+/* Where LuaJIT's profiler has ended meanwhile, or is somebody else's, it is
+** left alone. */
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+  int saved = errno;
+  (void)sig; (void)context;
+  if (this_thread() == target.tid &&
+      mp_profiler_runs(on_safepoint, target.data)) {
+    if (info->si_code != SI_TKILL) {
+      ticks++;
+      mp_timer_ticked(&target.timer);
+    }
+    target.trigger(SIGPROF);
+  }
+  errno = saved;
+}
+
+/* Takes the signal. False: the program uses it. */
+static bool take_signal(void)
+{
+  struct sigaction sa;
+  if (sigaction(SIGNAL, NULL, &target.old) != 0) return false;
+  if (target.old.sa_handler != SIG_DFL && target.old.sa_handler != SIG_IGN)
+    return false;
+  memset(&sa, 0, sizeof(sa));
+  sa.sa_sigaction = on_signal;
+  sa.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigemptyset(&sa.sa_mask);
+  return sigaction(SIGNAL, &sa, NULL) == 0;
+}
+
+static void leave_signal(void)
+{
+  struct sigaction sa;
+  if (sigaction(SIGNAL, NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) &&
+      sa.sa_sigaction == on_signal)
+    sigaction(SIGNAL, &target.old, NULL);
 }
 
 void mp_cpu_ask(mp_cpu *c)
 {
-  c->asked++;
-  raise(SIGPROF);
-}
-
-#define GAP_MIN	0.25		/* Seconds of CPU time without a sample, */
-#define GAP_TICKS 25		/* or intervals: then the timer was lost. */
-
-bool mp_cpu_lost(const mp_cpu *c, double now)
-{
-  double since = c->samples > 0 ? c->seen : c->begun;
-  return c->had_timer && now - since > GAP_MIN &&
-	 now - since > c->interval * 0.001 * GAP_TICKS;
+  if (c->by_process) {
+    asked++;
+    raise(SIGPROF);
+  } else {
+    syscall(SYS_tgkill, getpid(), c->tid, SIGNAL);
+  }
 }
 
 /* -- The timer ----------------------------------------------------------- */
 
-static mp_cpu *owner;		/* Who has the timer, */
-static mp_cpu *heirs;		/* and who would take it. Under the lock. */
+#define FAR_AWAY 2000000	/* Milliseconds: never, for LuaJIT's timer. */
+
+static void set_interval_timer(int ms)
+{
+  struct itimerval tm;
+  tm.it_interval.tv_sec = tm.it_value.tv_sec = ms / 1000;
+  tm.it_interval.tv_usec = tm.it_value.tv_usec = ms % 1000 * 1000;
+  setitimer(ITIMER_PROF, &tm, NULL);
+}
+
+/* Starts a timer of ours for c, which has LuaJIT's profiler. */
+static bool start_own_timer(mp_cpu *c)
+{
+  struct sigaction sa;
+  target.tid = 0;
+  if (!mp_profiler_find(on_safepoint, c->vm) ||
+      sigaction(SIGPROF, NULL, &sa) != 0 || (sa.sa_flags & SA_SIGINFO) ||
+      sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN || !take_signal())
+    return false;
+  target.trigger = sa.sa_handler;
+  target.data = c->vm;
+  target.tid = c->tid;
+  if (mp_timer_start(&target.timer, MP_TIMER_TASK, c->tid, SIGNAL,
+		     (uint64_t)c->interval * 1000000))
+    return true;
+  target.tid = 0;
+  leave_signal();
+  return false;
+}
+
+static void start_timer(mp_cpu *c)
+{
+  bool own;
+  ticks = 0;
+  asked = 0;
+  own = start_own_timer(c);
+  begin_clock(c, c->tid, !own);
+  set_interval_timer(own ? 0 : c->interval);
+  c->clock = !own ? "process, kernel tick" :
+	     target.timer.kind == MP_TIMER_TASK ? "thread, task clock" :
+	     "thread, kernel tick";
+}
+
+static void stop_timer(void)
+{
+  target.tid = 0;
+  if (target.timer.kind == MP_TIMER_NONE) return;
+  mp_timer_stop(&target.timer);
+  leave_signal();
+}
+
+/* -- LuaJIT's profiler --------------------------------------------------- */
+
+/* Whether the owner still has it: lua_close ends it before finalizers run, and
+** others may have taken it. */
+static bool runs(const mp_cpu *c)
+{
+  return !mp_profiler_known() || mp_profiler_runs(on_safepoint, c->vm);
+}
+
+static void own(mp_cpu *c)
+{
+  start_timer(c);
+  c->has_timer = c->had_timer = true;
+  owner = c;
+}
+
+static void disown(void)
+{
+  mp_cpu *c = owner;
+  if (c == NULL) return;
+  stop_timer();
+  c->has_timer = false;
+  begin_clock(c, c->tid, false);
+  owner = NULL;
+}
+
+static struct sigaction old_prof;  /* What SIGPROF did before. */
+
+/* Starts it for a VM whose thread may be another one. When it is stopped
+** LuaJIT puts back what SIGPROF did before; a signal of its timer that is still
+** on its way must not kill the process then. */
+static void start_profiler(mp_cpu *c, lua_State *L, const char *lines)
+{
+  char mode[32];
+  snprintf(mode, sizeof(mode), "%si%d", lines, FAR_AWAY);
+  sigaction(SIGPROF, NULL, &old_prof);
+  signal(SIGPROF, SIG_IGN);
+  luaJIT_profile_start(L, mode, on_safepoint, (void *)c->vm);
+  own(c);
+}
 
 /* Whether somebody else runs the interval timer or listens to its signal. */
-static bool timer_taken(void)
+static bool taken(void)
 {
   struct itimerval tm;
   struct sigaction sa;
+  if (mp_profiler_known() && mp_profiler_taken()) return true;
   if (getitimer(ITIMER_PROF, &tm) == 0 &&
       (tm.it_interval.tv_sec != 0 || tm.it_interval.tv_usec != 0 ||
        tm.it_value.tv_sec != 0 || tm.it_value.tv_usec != 0))
@@ -61,16 +222,42 @@ static bool timer_taken(void)
 	 sa.sa_handler != SIG_IGN;
 }
 
-static void timer_begin(mp_cpu *c, lua_State *L, const char *lines)
+/* Sets the line mode of a VM that waits. Where the owner's VM is closed just
+** now this starts the profiler. */
+static void wait_for_profiler(mp_cpu *c, lua_State *L)
 {
-  char mode[32];
-  snprintf(mode, sizeof(mode), "%si%d", lines, c->interval);
-  /* LuaJIT puts back what was there before when the timer is stopped; a
-  ** signal that is still on its way would kill the process then. */
-  signal(SIGPROF, SIG_IGN);
-  luaJIT_profile_start(L, mode, c->at_safepoint, c->data);
-  c->has_timer = c->had_timer = true;
-  owner = c;
+  c->waited = true;
+  luaJIT_profile_start(L, "li2000000", on_safepoint, (void *)c->vm);
+  if (mp_profiler_known() && mp_profiler_runs(on_safepoint, c->vm)) {
+    disown();
+    own(c);
+  } else {
+    c->next = heirs;
+    heirs = c;
+  }
+}
+
+int mp_cpu_start(mp_cpu *c, lua_State *L)
+{
+  int err = 0;
+  c->vm = lua_topointer(L, LUA_REGISTRYINDEX);
+  c->tid = this_thread();
+  c->begun = clock_now(c);
+  mp_lock();
+  if (owner != NULL && !runs(owner)) disown();
+  if (owner != NULL) wait_for_profiler(c, L);
+  else if (taken()) err = EBUSY;
+  else start_profiler(c, L, "l");
+  mp_unlock();
+  return err;
+}
+
+/* No signal of LuaJIT's timer can be on its way. */
+static void put_back_prof(void)
+{
+  struct sigaction sa;
+  if (sigaction(SIGPROF, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN)
+    sigaction(SIGPROF, &old_prof, NULL);
 }
 
 static void leave_heirs(mp_cpu *c)
@@ -83,53 +270,100 @@ static void leave_heirs(mp_cpu *c)
     }
 }
 
-int mp_cpu_start(mp_cpu *c, lua_State *L)
+/* The heir's line mode is on already; setting it again would flush its
+** traces, and its thread may be running them. */
+static void hand_over(void)
 {
-  int err = 0;
-  c->begun = mp_clock_cpu();
-  mp_lock();
-  if (owner != NULL) {
-    /* Only sets the line mode of this VM. */
-    luaJIT_profile_start(L, "l", c->at_safepoint, c->data);
-    c->waited = true;
-    c->next = heirs;
-    heirs = c;
-  } else if (timer_taken()) {
-    err = EBUSY;
-  } else {
-    timer_begin(c, L, "l");
-  }
-  mp_unlock();
-  return err;
+  mp_cpu *c = heirs;
+  if (c == NULL || taken()) return;
+  heirs = c->next;
+  start_profiler(c, c->capture->anchor, "");
 }
 
 void mp_cpu_stop(mp_cpu *c, lua_State *L)
 {
   mp_lock();
-  if (c->has_timer) {
-    luaJIT_profile_stop(L);
-    c->has_timer = false;
-    owner = heirs;
-    /* The heir's line mode is on already; setting it again would flush its
-    ** traces, and its thread may be running them. */
-    if (owner != NULL) {
-      heirs = owner->next;
-      timer_begin(owner, owner->capture->anchor, "");
-    }
+  if (owner == c) {
+    bool by_process = c->by_process;
+    bool ours = runs(c);
+    disown();
+    if (ours) luaJIT_profile_stop(L);
+    if (!by_process) put_back_prof();
+    hand_over();
   } else {
     leave_heirs(c);
   }
   mp_unlock();
 }
 
+/* -- Samples ------------------------------------------------------------- */
+
+/* LuaJIT's callback. A VM that had the profiler before may still come here. */
+static void on_safepoint(void *data, lua_State *L, int samples, int state)
+{
+  mp_cpu *c = owner;
+  if (c == NULL || c->vm != data || lua_topointer(L, LUA_REGISTRYINDEX) != data)
+    return;
+  if (c->by_process) {
+    samples -= asked;
+    asked = 0;
+  } else {
+    samples = atomic_exchange(&ticks, 0);
+  }
+  mp_cpu_here(c);
+  c->at_safepoint(c->data, L, samples, state);
+}
+
+void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
+{
+  uint32_t row;
+  if (samples <= 0) return;
+  row = mp_capture_row(c->capture, L, state);
+  c->seen = mp_cpu_time(c);
+  c->samples += (uint64_t)samples;
+  if (row != 0) c->capture->counts->rows[row].cpu += samples;
+  else c->dropped += (uint64_t)samples;
+}
+
+void mp_cpu_here(mp_cpu *c)
+{
+  pid_t tid = this_thread();
+  if (tid == c->tid) return;
+  mp_lock();
+  begin_clock(c, tid, c->by_process);
+  if (owner == c && target.timer.kind != MP_TIMER_NONE) {
+    stop_timer();
+    start_timer(c);
+  }
+  mp_unlock();
+}
+
+void mp_cpu_forked(void)
+{
+  target.tid = 0;
+  if (target.timer.kind == MP_TIMER_NONE) return;
+  mp_timer_forget(&target.timer);
+  leave_signal();
+}
+
 void mp_cpu_restart(mp_cpu *c)
 {
-  struct itimerval tm;
-  c->samples = 0;
-  c->begun = mp_clock_cpu();
-  if (!c->has_timer) return;
-  c->waited = false;
-  tm.it_interval.tv_sec = tm.it_value.tv_sec = c->interval / 1000;
-  tm.it_interval.tv_usec = tm.it_value.tv_usec = c->interval % 1000 * 1000;
-  setitimer(ITIMER_PROF, &tm, NULL);
+  c->samples = c->dropped = 0;
+  c->before = c->seen = 0;
+  c->tid = this_thread();
+  c->begun = clock_now(c);
+  if (c->has_timer) {
+    c->waited = false;
+    start_timer(c);
+  }
+}
+
+#define GAP_MIN	0.25		/* Seconds of CPU time without a sample, */
+#define GAP_TICKS 25		/* or intervals: then the timer was lost. */
+
+bool mp_cpu_lost(const mp_cpu *c, double now)
+{
+  double since = c->samples > 0 ? c->seen : 0;
+  return c->had_timer && now - since > GAP_MIN &&
+	 now - since > c->interval * 0.001 * GAP_TICKS;
 }

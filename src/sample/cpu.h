@@ -1,39 +1,55 @@
 /*
-** The CPU sampler: the VM's own profiling timer (luaJIT_profile_start).
+** The CPU sampler: LuaJIT's own profiler (luaJIT_profile_start), driven by a
+** better timer.
 **
-** The timer counts CPU time of the process. Its signal asks the VM for a
-** safepoint, where LuaJIT calls the function that was given at the start. The
-** line mode ("l") is always on: with it, compiled code has a safepoint at
+** LuaJIT's profiler has an interval timer on the CPU time of the process and a
+** handler of its signal, which asks the VM for a safepoint. That handler
+** changes the VM, whichever thread it runs in. So the interval timer is
+** stopped, and the handler is called by ours, on a signal that is sent to the
+** thread of the VM alone, after CPU time of that thread (sample/timer.h): what
+** other threads use does not count. The signal is SIGURG, which nothing
+** happens of where nobody handles it any more, after an exec too. Where all
+** that cannot be had LuaJIT's timer stays.
+**
+** There is one such profiler in a process. A second VM that is profiled gets
+** its heap samples all the same, and the profiler once the first VM leaves it.
+**
+** The line mode ("l") is always on: with it, compiled code has a safepoint at
 ** each line.
-**
-** There is one such timer in a process. A second VM that is profiled gets its
-** heap samples all the same, and the timer once the first VM leaves it.
 */
 #ifndef MP_CPU_H
 #define MP_CPU_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sample/capture.h"
+#include "sample/timer.h"
 
 #include "lua.h"
-#include "luajit.h"
+
+/* Called where L may be used: after `samples` ticks, in that VM state. */
+typedef void mp_cpu_callback(void *data, lua_State *L, int samples, int state);
 
 typedef struct mp_cpu {
   mp_capture *capture;		/* The profile's. */
-  luaJIT_profile_callback at_safepoint;  /* Called where L may be used, */
-  void *data;			/* with this. */
+  mp_cpu_callback *at_safepoint;
+  void *data;			/* For that. */
   int interval;			/* Milliseconds asked of the timer. */
-  bool has_timer;		/* The profiling timer is ours, */
+  const void *vm;		/* Tells the VM: its registry. */
+  pid_t tid;			/* Thread where the VM runs. */
+  bool has_timer;		/* The profiler is ours, */
   bool had_timer;		/* or was. */
   bool waited;			/* Another VM that we profile had it. */
-  int asked;			/* Signals that were no tick of the timer. */
+  bool by_process;		/* LuaJIT's timer had to stay. */
+  const char *clock;		/* What ticks: static string, NULL: nothing. */
   uint64_t samples;		/* Ticks counted. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
-  double begun;			/* CPU time of the process at the start, */
-  double seen;			/* and at the last sample, in seconds. */
-  struct mp_cpu *next;		/* The next one that would take the timer. */
+  double before;		/* CPU time used in threads it ran in before, */
+  double begun;			/* clock of this one when it began to count, */
+  double seen;			/* and CPU time at the last sample: seconds. */
+  struct mp_cpu *next;		/* The next one that would take over. */
 } mp_cpu;
 
 /* Starts sampling; the caller has set capture, at_safepoint, data, interval.
@@ -42,19 +58,29 @@ typedef struct mp_cpu {
 ** so for good. */
 int mp_cpu_start(mp_cpu *c, lua_State *L);
 
-/* Ends it, and hands the timer over. L runs. */
+/* Ends it, and hands the profiler over. L runs. */
 void mp_cpu_stop(mp_cpu *c, lua_State *L);
 
-/* Counts that many signals for what L is doing: called at a safepoint. */
-void mp_cpu_count(mp_cpu *c, lua_State *L, int signals, int state);
+/* Counts samples for what L is doing: called at a safepoint. */
+void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state);
+
+/* The VM runs in this thread, which may be another one than before. */
+void mp_cpu_here(mp_cpu *c);
 
 /* Asks the VM for a safepoint. Async-signal-safe. */
 void mp_cpu_ask(mp_cpu *c);
 
-/* In the child of a fork: begins anew, with the timer if the parent had it. */
+/* In the child of a fork: the timer was the parent's. */
+void mp_cpu_forked(void);
+
+/* After that, in the thread of the VM: begins anew, with the profiler if the
+** parent had it. */
 void mp_cpu_restart(mp_cpu *c);
 
-/* Whether the timer was lost to somebody else: now is the CPU time. */
+/* Seconds of CPU time since the start: that of the threads the VM ran in. */
+double mp_cpu_time(const mp_cpu *c);
+
+/* Whether the profiler was lost to somebody else: now is mp_cpu_time. */
 bool mp_cpu_lost(const mp_cpu *c, double now);
 
 #endif

@@ -1,0 +1,54 @@
+/*
+** A timer on the CPU time of one thread, which sends that thread a signal.
+**
+** The best that the system permits: the task clock of perf_event_open, which
+** is exact to microseconds, or else a POSIX timer, which looks at the clock at
+** each tick of the kernel only. Neither of them survives exec or a fork.
+**
+** The intervals of the task clock vary at random between a half and one and a
+** half times their mean, so that they never keep step with the program or with
+** the kernel.
+*/
+#ifndef MP_TIMER_H
+#define MP_TIMER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+typedef enum mp_timerkind {
+  MP_TIMER_NONE,		/* Does not run. */
+  MP_TIMER_TASK,		/* The task clock. */
+  MP_TIMER_THREAD		/* The POSIX timer. */
+} mp_timerkind;
+
+typedef struct mp_timer {
+  mp_timerkind kind;
+  pid_t tid;			/* The thread. */
+  int sig;			/* What it is sent. */
+  int fd;			/* Of the task clock. */
+  timer_t id;			/* Of the POSIX timer. */
+  uint64_t interval;		/* Nanoseconds, in the mean. */
+  uint64_t random;		/* For the next interval. */
+} mp_timer;
+
+/* Starts it for a thread of this process. best: the best kind to be tried.
+** False: there is none. */
+bool mp_timer_start(mp_timer *t, mp_timerkind best, pid_t tid, int sig,
+		    uint64_t interval);
+
+/* To be called by the signal's handler. Async-signal-safe. */
+void mp_timer_ticked(mp_timer *t);
+
+/* Ends it. A signal may still be on its way. Safe on a timer of zeros. */
+void mp_timer_stop(mp_timer *t);
+
+/* In the child of a fork: it was the parent's. */
+void mp_timer_forget(mp_timer *t);
+
+/* Seconds of CPU time that a thread of this process has used; less than 0:
+** there is no such thread. */
+double mp_timer_clock(pid_t tid);
+
+#endif

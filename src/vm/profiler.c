@@ -1,0 +1,85 @@
+/*
+** See vm/profiler.h.
+*/
+#include "config.h"
+
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vm/profiler.h"
+
+/* How LuaJIT's own record begins. */
+typedef struct record {
+  void *g;			/* The VM that has the profiler, or NULL. */
+  luaJIT_profile_callback cb;
+  const void *data;
+} record;
+
+static const volatile record *place;
+
+typedef struct search {
+  luaJIT_profile_callback cb;
+  const void *data;
+  const record *found;
+  int n;			/* Places found. */
+} search;
+
+static bool holds(const struct dl_phdr_info *info, const void *p)
+{
+  int i;
+  for (i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+    if (h->p_type == PT_LOAD &&
+	(uintptr_t)p - (info->dlpi_addr + h->p_vaddr) < h->p_memsz)
+      return true;
+  }
+  return false;
+}
+
+static void search_words(search *s, const char *from, size_t size)
+{
+  const char *end = from + size - sizeof(record);
+  from = (const char *)(((uintptr_t)from + sizeof(void *) - 1) &
+			~(uintptr_t)(sizeof(void *) - 1));
+  for (; from <= end; from += sizeof(void *)) {
+    const record *r = (const record *)(const void *)from;
+    if (r->cb != s->cb || r->data != s->data || r->g == NULL) continue;
+    s->found = r;
+    s->n++;
+  }
+}
+
+/* Searches the variables of the object that LuaJIT is part of. */
+static int search_object(struct dl_phdr_info *info, size_t size, void *ud)
+{
+  int i;
+  (void)size;
+  if (!holds(info, (const void *)(uintptr_t)luaJIT_profile_start)) return 0;
+  for (i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+    if (h->p_type == PT_LOAD && (h->p_flags & PF_W) &&
+	h->p_memsz > sizeof(record))
+      search_words(ud, (const char *)(info->dlpi_addr + h->p_vaddr),
+		   h->p_memsz);
+  }
+  return 1;
+}
+
+bool mp_profiler_find(luaJIT_profile_callback cb, const void *data)
+{
+  search s = { cb, data, NULL, 0 };
+  if (place != NULL) return true;
+  dl_iterate_phdr(search_object, &s);
+  if (s.n == 1) place = s.found;
+  return place != NULL;
+}
+
+bool mp_profiler_known(void) { return place != NULL; }
+
+bool mp_profiler_runs(luaJIT_profile_callback cb, const void *data)
+{
+  return place->g != NULL && place->cb == cb && place->data == data;
+}
+
+bool mp_profiler_taken(void) { return place->g != NULL; }
