@@ -13,63 +13,7 @@
 #include <unistd.h>
 
 #include "check_main.h"
-
-#include "lauxlib.h"
-#include "lua.h"
-#include "lualib.h"
-
-/* -- States -------------------------------------------------------------- */
-
-static void run(lua_State *L, const char *code)
-{
-  if (luaL_dostring(L, code) != 0)
-    ck_abort_msg("%s", lua_tostring(L, -1));
-}
-
-/* A state that finds the modules of the build. */
-static lua_State *open_state(void)
-{
-  lua_State *L = luaL_newstate();
-  ck_assert_ptr_nonnull(L);
-  luaL_openlibs(L);
-  run(L, "local src, build = os.getenv('srcdir'), os.getenv('builddir')\n"
-	 "package.path = src..'/lib/?.lua;'..package.path\n"
-	 "package.cpath = build..'/.uninstalled/?.so;'..package.cpath\n"
-	 "mp = require('jit.mp')\n");
-  return L;
-}
-
-static const char work[] =
-  "local keep = {}\n"
-  "for i = 1, 30000 do keep[i % 100 + 1] = { i } end\n"
-  "return #keep\n";
-
-static void start(lua_State *L, const char *opts, const char *file)
-{
-  char code[512];
-  snprintf(code, sizeof(code), "assert(mp.start('%s', '%s'))", opts, file);
-  run(L, code);
-}
-
-static void file_name(char *buf, size_t n, int i)
-{
-  snprintf(buf, n, "%s/mp-host-%ld-%d.tmp", getenv("builddir"), (long)getpid(),
-	   i);
-}
-
-/* The file's text, which must be there; the file is removed. */
-static char *take_file(const char *name)
-{
-  static char text[65536];
-  FILE *f = fopen(name, "r");
-  size_t n;
-  ck_assert_msg(f != NULL, "no file %s", name);
-  n = fread(text, 1, sizeof(text) - 1, f);
-  text[n] = '\0';
-  fclose(f);
-  remove(name);
-  return text;
-}
+#include "check_state.h"
 
 /* -- Tests --------------------------------------------------------------- */
 

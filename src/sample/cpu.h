@@ -6,7 +6,7 @@
 ** handler of its signal, which asks the VM for a safepoint. That handler
 ** changes the VM, whichever thread it runs in. So the interval timer is
 ** stopped, and the handler is called by ours, on a signal that is sent to the
-** thread of the VM alone, after CPU time of that thread (sample/timer.h): what
+** thread of the VM alone, after CPU time of that thread (data/timer.h): what
 ** other threads use does not count. The signal is SIGURG, which nothing
 ** happens of where nobody handles it any more, after an exec too. Where all
 ** that cannot be had LuaJIT's timer stays.
@@ -25,7 +25,7 @@
 #include <sys/types.h>
 
 #include "sample/capture.h"
-#include "sample/timer.h"
+#include "data/timer.h"
 
 #include "lua.h"
 

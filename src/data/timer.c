@@ -1,5 +1,5 @@
 /*
-** See sample/timer.h.
+** See data/timer.h.
 */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "data/seed.h"
-#include "sample/timer.h"
+#include "data/timer.h"
 
 /* The kernel's number for the CPU clock of a thread, as glibc makes it. */
 static clockid_t thread_clock(pid_t tid)

@@ -1,0 +1,290 @@
+/*
+** The profiler in hosts with several states and threads: LuaJIT's profiler
+** goes from one to the other, however each of them ends, and nobody's signal
+** gets to anybody else.
+*/
+#include "config.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "check_main.h"
+#include "check_state.h"
+
+static const char busy[] =
+  "local s = 0\n"
+  "for i = 1, 300000 do s = s + i % 7 end\n"
+  "local t = {}\n"
+  "for i = 1, 3000 do t[i % 100 + 1] = { i } end\n";
+
+/* -- One thread ----------------------------------------------------------- */
+
+/* Another profiler comes and goes in the state that has the profiler. */
+START_TEST(another_profiler_in_the_state_that_owns)
+{
+  int i;
+  for (i = 0; i < 5; i++) {
+    lua_State *A = open_state(), *B = open_state();
+    start(A, "fi1", "/dev/null");
+    run(A, busy);
+    run(A, "local p = require('jit.profile')\n"
+	   "p.start('i1', function() end)\n"
+	   "local t = os.clock() + 0.05 while os.clock() < t do end\n"
+	   "p.stop()");
+    start(B, "fi1", "/dev/null");
+    run(B, busy);
+    run(B, "assert(mp.stop())");
+    lua_close(B);
+    run(A, busy);
+    lua_close(A);
+  }
+}
+END_TEST
+
+/* It gets its own samples only. */
+START_TEST(another_profiler_counts_its_own_samples)
+{
+  lua_State *L = open_state();
+  start(L, "fi1", "/dev/null");
+  run(L, "local p = require('jit.profile')\n"
+	 "local n = 0\n"
+	 "p.start('i100', function(_, samples) n = n + samples end)\n"
+	 "local t = os.clock() + 0.5 while os.clock() < t do end\n"
+	 "p.stop()\n"
+	 "assert(n < 50, n)\n"
+	 "assert(mp.stop())\n");
+  lua_close(L);
+}
+END_TEST
+
+/* A state that is closed without stop leaves the profiler to the next. */
+START_TEST(the_owner_is_closed_while_others_run)
+{
+  enum { N = 6 };
+  lua_State *L[N];
+  char file[256], *text;
+  int i;
+  file_name(file, sizeof(file), 0);
+  for (i = 0; i < N; i++) {
+    L[i] = open_state();
+    start(L[i], "fi1", i == N - 1 ? file : "/dev/null");
+  }
+  for (i = 0; i < N; i++) {
+    run(L[i], busy);
+    if (i == N - 1)
+      run(L[i], "local t = os.clock() + 0.3 while os.clock() < t do end");
+    lua_close(L[i]);
+  }
+  text = take_file(file);
+  ck_assert_msg(strstr(text, " 0 samples") == NULL, "%s", text);
+}
+END_TEST
+
+/* A signal that comes late finds nothing to kill. */
+START_TEST(exec_while_profiled)
+{
+  int i, status;
+  for (i = 0; i < 20; i++) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      lua_State *L = open_state();
+      start(L, "fi1", "/dev/null");
+      run(L, busy);
+      execl("/bin/sh", "sh", "-c",
+	    "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 7", NULL);
+      _exit(99);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 7, "status %x",
+		  status);
+  }
+}
+END_TEST
+
+/* -- Several threads ------------------------------------------------------ */
+
+static atomic_bool enough;
+
+static void *burn(void *unused)
+{
+  volatile unsigned n = 0;
+  (void)unused;
+  while (!enough) n = n + 1;
+  return NULL;
+}
+
+/* While the state's thread waits another one uses the processor. */
+START_TEST(the_cpu_time_of_other_threads_is_not_counted)
+{
+  lua_State *L = open_state();
+  pthread_t t;
+  enough = false;
+  ck_assert_int_eq(pthread_create(&t, NULL, burn, NULL), 0);
+  start(L, "fi1", "/dev/null");
+  run(L, "local ffi = require('ffi')\n"
+	 "ffi.cdef 'int poll(void *, unsigned long, int);'\n"
+	 "local core = require('jit.mp.core')\n"
+	 "ffi.C.poll(nil, 0, 500)\n"
+	 "local s = core.snapshot()\n"
+	 "assert(s.cpu.samples < 100, s.cpu.samples)\n"
+	 "assert(s.info.cpu < 0.2, s.info.cpu)\n"
+	 "assert(mp.stop())\n");
+  enough = true;
+  pthread_join(t, NULL);
+  lua_close(L);
+}
+END_TEST
+
+static void *go_on(void *arg)
+{
+  run(arg, "local core = require('jit.mp.core')\n"
+	   "local before = core.snapshot().cpu.samples\n"
+	   "local t = {}\n"
+	   "local stop = os.clock() + 0.5\n"
+	   "while os.clock() < stop do t[#t % 100 + 1] = { #t } end\n"
+	   "assert(core.snapshot().cpu.samples > before + 10)\n");
+  return NULL;
+}
+
+/* The samples follow it. */
+START_TEST(a_state_goes_on_in_another_thread)
+{
+  lua_State *L = open_state();
+  pthread_t t;
+  start(L, "fi1", "/dev/null");
+  run(L, busy);
+  ck_assert_int_eq(pthread_create(&t, NULL, go_on, L), 0);
+  pthread_join(t, NULL);
+  run(L, busy);
+  run(L, "assert(mp.stop())");
+  lua_close(L);
+}
+END_TEST
+
+/* How a worker's states end: closed as they are, stopped before, or either. */
+typedef enum end { CLOSED, STOPPED, EITHER } end;
+
+typedef struct worker {
+  pthread_t thread;
+  end how;
+  int rounds, number;
+} worker;
+
+static void *work_in_states(void *arg)
+{
+  static const char *const opts[] = { "fli1", "fb1i1", "ei1", "Li1", "zi1" };
+  worker *w = arg;
+  int i;
+  for (i = 0; i < w->rounds; i++) {
+    lua_State *L = open_state();
+    int k, starts = 1 + (i + w->number) % 3;
+    for (k = 0; k < starts; k++) {
+      if (k > 0) run(L, "mp.stop()");
+      start(L, opts[(i + k + w->number) % 5], "/dev/null");
+      run(L, busy);
+    }
+    if (w->how == STOPPED || (w->how == EITHER && i % 2))
+      run(L, "mp.stop()");
+    lua_close(L);
+  }
+  return NULL;
+}
+
+static void run_workers(int n, int rounds, end how)
+{
+  worker w[64];
+  int i;
+  for (i = 0; i < n; i++) {
+    w[i] = (worker){ .how = how, .rounds = rounds, .number = i };
+    ck_assert_int_eq(pthread_create(&w[i].thread, NULL, work_in_states, &w[i]),
+		     0);
+  }
+  for (i = 0; i < n; i++) pthread_join(w[i].thread, NULL);
+}
+
+/* How often everything is done: MP_HOST_ROUNDS, for long runs. */
+static int rounds(int n)
+{
+  const char *s = getenv("MP_HOST_ROUNDS");
+  return s != NULL ? n * atoi(s) : n;
+}
+
+START_TEST(states_are_closed_while_profiled)
+{
+  run_workers(2, rounds(8), CLOSED);
+  run_workers(8, rounds(3), CLOSED);
+}
+END_TEST
+
+START_TEST(states_are_stopped_and_closed)
+{
+  run_workers(4, rounds(4), STOPPED);
+}
+END_TEST
+
+START_TEST(states_end_in_either_way)
+{
+  run_workers(4, rounds(4), EITHER);
+  run_workers(32, rounds(1), EITHER);
+}
+END_TEST
+
+/* -- Forks ---------------------------------------------------------------- */
+
+static void *endless_starts(void *unused)
+{
+  (void)unused;
+  while (!enough) {
+    lua_State *L = open_state();
+    start(L, "f", "/dev/null");
+    run(L, "local t = {} for i = 1, 1000 do t[i] = { i } end");
+    run(L, "mp.stop()");
+    lua_close(L);
+  }
+  return NULL;
+}
+
+/* What the child of a thread that forks can do whatever others were doing:
+** profile a state of its own. Its memory comes from malloc, which renews its
+** locks after a fork. */
+static int profile_in_child(void)
+{
+  lua_State *L;
+  alarm(30);
+  L = open_state();
+  start(L, "f", "/dev/null");
+  run(L, busy);
+  run(L, "assert(mp.stop())");
+  lua_close(L);
+  return 0;
+}
+
+START_TEST(forks_while_others_start_and_stop)
+{
+  pthread_t t[2];
+  int i, status;
+  enough = false;
+  for (i = 0; i < 2; i++)
+    ck_assert_int_eq(pthread_create(&t[i], NULL, endless_starts, NULL), 0);
+  for (i = 0; i < rounds(10); i++) {
+    pid_t pid = fork();
+    if (pid == 0) _exit(profile_in_child());
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(status == 0, "status %x", status);
+  }
+  enough = true;
+  for (i = 0; i < 2; i++) pthread_join(t[i], NULL);
+}
+END_TEST
+
+CHECK_MAIN("threads", another_profiler_in_the_state_that_owns,
+	   another_profiler_counts_its_own_samples,
+	   the_owner_is_closed_while_others_run, exec_while_profiled,
+	   the_cpu_time_of_other_threads_is_not_counted,
+	   a_state_goes_on_in_another_thread, states_are_closed_while_profiled,
+	   states_are_stopped_and_closed, states_end_in_either_way,
+	   forks_while_others_start_and_stop)

@@ -1,0 +1,131 @@
+/* The timers on the CPU time of a thread. */
+#include "config.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "check_main.h"
+
+#include "data/timer.h"
+
+static mp_timer timer;
+static volatile sig_atomic_t ticks, elsewhere;
+static pid_t expected;
+
+static void on_tick(int sig)
+{
+  (void)sig;
+  ticks++;
+  if ((pid_t)syscall(SYS_gettid) != expected) elsewhere++;
+  mp_timer_ticked(&timer);
+}
+
+static pid_t self(void) { return (pid_t)syscall(SYS_gettid); }
+
+static void take_signal(void)
+{
+  struct sigaction sa;
+  memset(&sa, 0, sizeof(sa));
+  sa.sa_handler = on_tick;
+  sigaction(SIGURG, &sa, NULL);
+  ticks = elsewhere = 0;
+}
+
+/* Uses so many seconds of this thread's CPU time. */
+static void use(double seconds)
+{
+  double end = mp_timer_clock(self()) + seconds;
+  while (mp_timer_clock(self()) < end) ;
+}
+
+/* Every kind ticks, about as often as asked where it is not the kernel's. */
+static void check_kind(mp_timerkind best)
+{
+  int n;
+  take_signal();
+  expected = self();
+  ck_assert(mp_timer_start(&timer, best, expected, SIGURG, 10000000));
+  use(1);
+  mp_timer_stop(&timer);
+  n = ticks;
+  ck_assert_msg(n > 50 && n < 200, "%d ticks", n);
+  ck_assert_int_eq(elsewhere, 0);
+  use(0.2);
+  ck_assert_int_eq(ticks, n);
+}
+
+START_TEST(the_best_that_there_is) { check_kind(MP_TIMER_TASK); }
+END_TEST
+
+START_TEST(the_posix_timer)
+{
+  check_kind(MP_TIMER_THREAD);
+}
+END_TEST
+
+static void *use_cpu(void *seconds)
+{
+  use(*(double *)seconds);
+  return NULL;
+}
+
+START_TEST(other_threads_do_not_count)
+{
+  mp_timerkind kind;
+  double seconds = 0.5;
+  for (kind = MP_TIMER_TASK; kind <= MP_TIMER_THREAD; kind++) {
+    pthread_t t;
+    take_signal();
+    expected = self();
+    ck_assert(mp_timer_start(&timer, kind, expected, SIGURG, 1000000));
+    pthread_create(&t, NULL, use_cpu, &seconds);
+    pthread_join(t, NULL);
+    mp_timer_stop(&timer);
+    ck_assert_msg(ticks < 50, "%d ticks", (int)ticks);
+  }
+}
+END_TEST
+
+START_TEST(a_closed_descriptor_is_not_closed_again)
+{
+  int fd;
+  take_signal();
+  expected = self();
+  ck_assert(mp_timer_start(&timer, MP_TIMER_TASK, expected, SIGURG, 1000000));
+  if (timer.kind == MP_TIMER_TASK) {
+    close(timer.fd);
+    fd = dup(STDOUT_FILENO);
+    ck_assert_int_eq(fd, timer.fd);
+    mp_timer_stop(&timer);
+    ck_assert_int_eq(close(fd), 0);
+  } else {
+    mp_timer_stop(&timer);
+  }
+}
+END_TEST
+
+static void *nothing(void *tid)
+{
+  *(pid_t *)tid = self();
+  return NULL;
+}
+
+START_TEST(a_thread_that_has_ended)
+{
+  pthread_t t;
+  pid_t tid;
+  pthread_create(&t, NULL, nothing, &tid);
+  pthread_join(t, NULL);
+  usleep(10000);
+  ck_assert(mp_timer_clock(tid) < 0);
+  ck_assert(!mp_timer_start(&timer, MP_TIMER_TASK, tid, SIGURG, 1000000));
+  mp_timer_stop(&timer);
+}
+END_TEST
+
+CHECK_MAIN("timer", the_best_that_there_is, the_posix_timer,
+	   other_threads_do_not_count, a_closed_descriptor_is_not_closed_again,
+	   a_thread_that_has_ended)
