@@ -1,4 +1,4 @@
-// What the tests of the page share: TAP, the browser, and words for what is on
+// Shared by the tests of the page: TAP, the browser, and words for what is on
 // the page.
 //
 // LUAJIT makes the pages (default: luajit), CHROMIUM shows them (default:
@@ -28,27 +28,34 @@ export function ok(cond, name, why) {
     console.log(String(why).replace(/^/gm, "# "));
   }
 }
-export const is = (got, want, name) => ok(got === want, name, `got:  ${got}\nwant: ${want}`);
-export const like = (got, want, name) => ok(want.test(got), name, `no ${want} in: ${got}`);
+export const is = (got, want, name) =>
+  ok(got === want, name, `got:  ${got}\nwant: ${want}`);
+export const like = (got, want, name) =>
+  ok(want.test(got), name, `no ${want} in: ${got}`);
 
 // -- The browser --------------------------------------------------------------
 
 const [luajit, ...words] = (process.env.LUAJIT || "luajit").split(" ");
-execFileSync(luajit, [...words, join(here, "pages.lua"), pages], { stdio: "inherit" });
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync"
-  ]
+execFileSync(luajit, [...words, join(here, "pages.lua"), pages], {
+  stdio: "inherit"
 });
+let browser = null;
+const launch = () =>
+  chromium.launch({
+    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync"
+    ]
+  });
 
 // Opens a page, and takes note of all that should not happen.
-export async function open(name, options = {}) {
+export async function open(name, options = {}, hash = "") {
+  browser ||= await launch();
   const context = await browser.newContext({
     viewport: { width: 1360, height: 900 },
     reducedMotion: "reduce",
@@ -60,18 +67,23 @@ export async function open(name, options = {}) {
   page.on("console", (m) => page.trouble.push(m.text()));
   page.on("pageerror", (e) => page.trouble.push(e.stack));
   page.on("request", (r) => {
-    if (r.url() !== url && !r.url().startsWith("data:")) page.trouble.push(r.url());
+    const [address] = r.url().split("#");
+    if (address !== url && !/^(data|blob):/.test(address))
+      page.trouble.push(r.url());
   });
-  await page.goto(url);
+  await page.goto(url + hash);
   return page;
 }
 export async function shot(page, name, fullPage = true) {
-  if (shots) await page.screenshot({ path: join(shots, name + ".png"), fullPage });
+  if (shots)
+    await page.screenshot({ path: join(shots, name + ".png"), fullPage });
 }
 export async function close(page, name) {
   is(page.trouble.join("\n"), "", `${name}: no error, no request`);
   is(
-    await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+    await page.evaluate(
+      () => document.documentElement.scrollWidth <= innerWidth
+    ),
     true,
     `${name}: nothing sticks out at the side`
   );
@@ -81,10 +93,13 @@ export async function close(page, name) {
 export const text = (page, sel) => page.locator(sel).first().innerText();
 export const first = (page) => text(page, "#table tbody tr:first-child .fn");
 export const names = (page) => page.locator("#table tbody .fn").allInnerTexts();
-export const status = async (page) => (await text(page, "#status")).replace(/\s+/g, " ");
+export const status = async (page) =>
+  (await text(page, "#status")).replace(/\s+/g, " ");
 // The frame of that name on the page; they are drawn a moment later.
 export async function frame(page, name, box = ".flame") {
-  const item = page.locator(`${box} [role=treeitem][aria-label^="${name},"]`).first();
+  const item = page
+    .locator(`${box} [role=treeitem][aria-label^="${name},"]`)
+    .first();
   await item.waitFor({ state: "attached" });
   return item;
 }
@@ -100,11 +115,14 @@ export async function clickFrame(page, name) {
 export const press = async (page, ...keys) => {
   for (const k of keys) await page.keyboard.press(k);
 };
-export const segment = (page, v) => page.locator(`.seg [data-v="${v}"]`).first();
+export const segment = (page, v) =>
+  page.locator(`.seg [data-v="${v}"]`).first();
 export const view = (page, v) => page.locator(`#views [data-v="${v}"]`);
 // Until the frames are those of now.
 export const settle = (page) =>
-  page.waitForFunction(() => new Promise((done) => setTimeout(() => done(true), 200)));
+  page.waitForFunction(
+    () => new Promise((done) => setTimeout(() => done(true), 200))
+  );
 export async function width(page, name) {
   await settle(page);
   return (await (await frame(page, name)).boundingBox()).width;
@@ -121,7 +139,7 @@ export async function run(parts) {
       }
     }
   } finally {
-    await browser.close();
+    await browser?.close();
     rmSync(pages, { recursive: true });
   }
   console.log(`1..${tests}`);

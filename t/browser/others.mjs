@@ -21,14 +21,11 @@ import {
 
 // -- Hostile names ------------------------------------------------------------
 
-export async function hostile() {
-  const page = await open("hostile");
-  const bad = "</script><img src=x onerror=document.title='broken'>";
-  is(
-    await page.title(),
-    "script><img src=x onerror=document.title='broken'> – luajit-mp",
-    "the title is text"
-  );
+const bad = "</script><img src=x onerror=document.title='broken'>";
+const title = "script><img src=x onerror=document.title='broken'> – luajit-mp";
+
+async function shownNames(page) {
+  is(await page.title(), title, "the title is text");
   is(await page.locator("img").count(), 0, "no markup came from a name");
   is(await page.locator("script").count(), 2, "nor a script");
   const all = await names(page);
@@ -42,21 +39,25 @@ export async function hostile() {
     ok(all.includes(name), "shown as it is: " + name, all.join("\n"));
   }
   like(
-    await page.locator(".flame [role=treeitem]").nth(1).getAttribute("aria-label"),
+    await page
+      .locator(".flame [role=treeitem]")
+      .nth(1)
+      .getAttribute("aria-label"),
     /^<\/script><img/,
     "frames too"
   );
   is(await page.locator("#notes li").innerText(), bad, "notes too");
   like(await text(page, "#about"), /'<\/script><img/, "the command too");
+}
+
+async function usedNames(page) {
   await page.locator("#table .fn", { hasText: "img" }).first().click();
   await settle(page);
   await page.locator("#filters select").nth(0).selectOption("zone");
   await segment(page, "top").click();
   await settle(page);
   like(
-    await (
-      await frame(page, "</script><img src=x onerror=document.title='broken'>")
-    ).getAttribute("aria-level"),
+    await (await frame(page, bad)).getAttribute("aria-level"),
     /[23]/,
     "zones too"
   );
@@ -66,109 +67,150 @@ export async function hostile() {
   await page.mouse.move(r.x + 20, r.y + 30);
   await shot(page, "hostile");
   await page.locator("#files select").selectOption({ index: 2 });
-  like(await text(page, "#source"), /cannot be shown/, "a file that is not there");
-  is(
-    await page.title(),
-    "script><img src=x onerror=document.title='broken'> – luajit-mp",
-    "nothing ran"
+  like(
+    await text(page, "#source"),
+    /cannot be shown/,
+    "a file that is not there"
   );
+  is(await page.title(), title, "nothing ran");
+}
+
+export async function hostile() {
+  const page = await open("hostile");
+  await shownNames(page);
+  await usedNames(page);
   await close(page, "hostile");
 }
+
 // -- A comparison -------------------------------------------------------------
+
+async function changes(page, colorScheme) {
+  await frame(page, "all");
+  like(
+    await text(page, "#views [data-v=cpu] b"),
+    /^3\.80 s → 2\.45 s$/,
+    "before and after"
+  );
+  is(
+    await page
+      .locator("#table thead tr")
+      .nth(1)
+      .locator("th")
+      .allInnerTexts()
+      .then((t) => t.slice(1, 4).join()),
+    "Self before,after,change",
+    "columns"
+  );
+  is(await first(page), "encode_string", "the largest change first");
+  like(
+    (await text(page, "#table tbody tr:first-child")).replace(/\s+/g, " "),
+    /28%\s?1\.06 s 4%\s?110 ms −23\.4 pp/,
+    "by share"
+  );
+  like(
+    await (await frame(page, "encode")).getAttribute("aria-label"),
+    /^encode, 7% of CPU time, 160 ms, before 1\.46 s, −31\.9 pp$/,
+    "frames say the change"
+  );
+  await shot(page, "diff-" + colorScheme);
+  await page.locator('[data-of=share] [data-v="false"]').click();
+  like(
+    (await text(page, "#table tbody tr:first-child")).replace(/\s+/g, " "),
+    /−950 ms/,
+    "by amount"
+  );
+}
+
+// Red where it grew, blue where it shrank: a point of a frame.
+function colorOf(label) {
+  const canvas = document.querySelector(".flame canvas"),
+    frame = document.querySelector(`.flame [aria-label^="${label}"]`);
+  const { left, top, width } = frame.style,
+    px = devicePixelRatio;
+  const x = (parseFloat(left) + parseFloat(width) - 6) * px,
+    y = (parseFloat(top) + 4) * px;
+  return [...canvas.getContext("2d").getImageData(x, y, 1, 1).data];
+}
+
+async function widths(page) {
+  const now = await width(page, "encode");
+  await segment(page, "before").click();
+  ok((await width(page, "encode")) > now * 3, "as wide as it was");
+  const [r, , b] = await page.evaluate(colorOf, "encode,");
+  ok(b > r + 20, "what shrank is blue", [r, b]);
+  await segment(page, "sandwich").click();
+  await settle(page);
+  await segment(page, "bottom").click();
+  await settle(page);
+  like(
+    await (await frame(page, "encode_string")).getAttribute("aria-label"),
+    /before 1\.06 s/,
+    "inverted"
+  );
+  await view(page, "inuse").click();
+}
 
 export async function diff() {
   for (const colorScheme of ["light", "dark"]) {
     const page = await open("diff", { colorScheme });
-    await frame(page, "all");
-    like(await text(page, "#views [data-v=cpu] b"), /^3\.80 s → 2\.45 s$/, "before and after");
-    is(
-      await page
-        .locator("#table thead tr")
-        .nth(1)
-        .locator("th")
-        .allInnerTexts()
-        .then((t) => t.slice(1, 4).join()),
-      "Self before,after,change",
-      "columns"
-    );
-    is(await first(page), "encode_string", "the largest change first");
-    like(
-      (await text(page, "#table tbody tr:first-child")).replace(/\s+/g, " "),
-      /28%\s?1\.06 s 4%\s?110 ms −23\.4 pp/,
-      "by share"
-    );
-    like(
-      await (await frame(page, "encode")).getAttribute("aria-label"),
-      /^encode, 7% of CPU time, 160 ms, before 1\.46 s, −31\.9 pp$/,
-      "frames say the change"
-    );
-    await shot(page, "diff-" + colorScheme);
-    await page.locator('[data-of=share] [data-v="false"]').click();
-    like(
-      (await text(page, "#table tbody tr:first-child")).replace(/\s+/g, " "),
-      /−950 ms/,
-      "by amount"
-    );
-    const now = await width(page, "encode");
-    await segment(page, "before").click();
-    ok((await width(page, "encode")) > now * 3, "as wide as it was");
-    // Red where it grew, blue where it shrank.
-    const [r, , b] = await page.evaluate(() => {
-      const c = document.querySelector(".flame canvas"),
-        e = document.querySelector('.flame [aria-label^="encode,"]');
-      const px = devicePixelRatio;
-      return c
-        .getContext("2d")
-        .getImageData(
-          (parseFloat(e.style.left) + parseFloat(e.style.width) - 6) * px,
-          (parseFloat(e.style.top) + 4) * px,
-          1,
-          1
-        ).data;
-    });
-    ok(b > r + 20, "what shrank is blue", [r, b]);
-    await segment(page, "sandwich").click();
-    await settle(page);
-    await segment(page, "bottom").click();
-    await settle(page);
-    like(
-      await (await frame(page, "encode_string")).getAttribute("aria-label"),
-      /before 1\.06 s/,
-      "inverted"
-    );
-    await view(page, "inuse").click();
+    await changes(page, colorScheme);
+    await widths(page);
     await close(page, "diff " + colorScheme);
   }
 }
+
 // -- Nothing, and less than usual ---------------------------------------------
 
-export async function less() {
-  let page = await open("empty");
+async function nothing() {
+  const page = await open("empty");
   like(
     await text(page, "#why"),
-    /^no CPU samples: 4 ms of CPU is too short for a timer of 10 ms; i1 samples more often$/,
+    /^no CPU samples: 4 ms of CPU is too short for a timer of 10 ms; i1/,
     "no samples, in words"
   );
   await view(page, "alloc").click();
-  like(await text(page, "#why"), /^no allocation samples/, "none of allocations");
+  like(
+    await text(page, "#why"),
+    /^no allocation samples/,
+    "none of allocations"
+  );
   await view(page, "inuse").click();
   like(await text(page, "#why"), /^nothing in use/, "nothing in use");
   await view(page, "peak").click();
-  like(await text(page, "#why"), /^nothing in use at the peak/, "nor at the peak");
+  like(
+    await text(page, "#why"),
+    /^nothing in use at the peak/,
+    "nor at the peak"
+  );
   like(await text(page, "#chart"), /has no timeline/, "no timeline");
-  for (const v of ["bottom", "sandwich", "top", "lines"]) await segment(page, v).click();
+  for (const v of ["bottom", "sandwich", "top", "lines"])
+    await segment(page, v).click();
   await press(page, "c", "s", "g", "i", "Escape");
   await page.locator("#search").fill("x");
   await shot(page, "empty");
   await close(page, "empty");
+}
 
-  page = await open("plain");
+export async function less() {
+  await nothing();
+  const page = await open("plain");
   is(await text(page, "#functions-title"), "Lines", "opens as the options say");
   await view(page, "peak").click();
-  like(await text(page, "#why"), /^no peak: the profile does not have/, "no peak, in words");
+  like(
+    await text(page, "#why"),
+    /^no peak: the profile does not have/,
+    "no peak, in words"
+  );
   await view(page, "alloc").click();
   await settle(page);
-  ok((await page.locator(".flame [role=treeitem]").count()) > 5, "a graph without a timeline");
-  is(await text(page, "#views [data-v=alloc] b"), "8.24 MiB", "units as the options say");
+  ok(
+    (await page.locator(".flame [role=treeitem]").count()) > 5,
+    "a graph without a timeline"
+  );
+  is(
+    await text(page, "#views [data-v=alloc] b"),
+    "8.24 MiB",
+    "units as the options say"
+  );
   await close(page, "plain");
 }

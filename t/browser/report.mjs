@@ -13,7 +13,13 @@ export async function report() {
     const shown = await page.locator("#table tbody tr").evaluateAll((rows) =>
       rows.map((row) => {
         const cell = (i) => row.cells[i].lastChild?.textContent || "";
-        return [row.querySelector(".fn").textContent, cell(1), cell(3), cell(5), cell(7)];
+        return [
+          row.querySelector(".fn").textContent,
+          cell(1),
+          cell(3),
+          cell(5),
+          cell(7)
+        ];
       })
     );
     const own = shown
@@ -25,7 +31,11 @@ export async function report() {
       .split("\n")
       .map((x) => x.trimEnd())
       .sort();
-    is(own.map((x) => x.trimEnd()).join("\n"), want.join("\n"), "as in the text report: " + unit);
+    is(
+      own.map((x) => x.trimEnd()).join("\n"),
+      want.join("\n"),
+      "as in the text report: " + unit
+    );
   }
   await close(page, "report");
 }

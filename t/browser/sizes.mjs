@@ -33,7 +33,9 @@ export async function phone() {
     });
     const narrow = await width(page, "encode_string");
     await shot(page, "phone-" + colorScheme);
-    const cells = await page.locator("#table tbody tr:first-child td:visible").count();
+    const cells = await page
+      .locator("#table tbody tr:first-child td:visible")
+      .count();
     is(cells, 3, "the chosen view only");
     const r = await place(page, await frame(page, "encode"));
     await page.touchscreen.tap(r.x + r.width / 2, r.y + 8);
@@ -54,6 +56,7 @@ export async function phone() {
     await close(page, "phone " + colorScheme);
   }
 }
+
 // -- A tablet -----------------------------------------------------------------
 
 export async function tablet() {
@@ -68,10 +71,10 @@ export async function tablet() {
     await close(page, "tablet " + name);
   }
 }
+
 // -- Many stacks --------------------------------------------------------------
 
-export async function many() {
-  const page = await open("many");
+async function opened(page) {
   ok(
     await page
       .locator(".flame [role=treeitem]")
@@ -83,14 +86,24 @@ export async function many() {
   is(
     await page.evaluate(
       () =>
-        JSON.parse(document.getElementById("profile").textContent).profiles[0].stacks.parent.length
+        JSON.parse(document.getElementById("profile").textContent).profiles[0]
+          .stacks.parent.length
     ),
     50000,
     "all of them"
   );
-  is(await page.locator("#table tbody tr").count(), 100, "the table begins with a hundred rows");
+  is(
+    await page.locator("#table tbody tr").count(),
+    100,
+    "the table begins with a hundred rows"
+  );
   await page.locator("#more").click();
   is(await page.locator("#table tbody tr").count(), 500, "and has more");
+}
+
+export async function many() {
+  const page = await open("many");
+  await opened(page);
   for (const v of ["bottom", "sandwich", "lines", "func", "top"]) {
     await segment(page, v).click();
     await settle(page);
@@ -106,10 +119,38 @@ export async function many() {
   await page.mouse.move(box.x + 420, box.y + 90, { steps: 20 });
   await page.mouse.up();
   await settle(page);
-  like(await text(page, "#timeline-note"), /^\d.* s to \d.* chosen\.$/, "many: a part of the time");
+  like(
+    await text(page, "#timeline-note"),
+    /^\d.* s to \d.* chosen\.$/,
+    "many: a part of the time"
+  );
   await page.locator("#search").fill("");
   await press(page, "Escape");
   await page.evaluate(() => scrollTo(0, 420));
   await shot(page, "many", false);
   await close(page, "many");
+}
+
+// -- Deep recursion -----------------------------------------------------------
+
+export async function deep() {
+  const page = await open("deep");
+  await press(page, "g", "End", "ArrowDown", "ArrowDown", "Enter");
+  await settle(page);
+  like(await status(page), /^walk .*100% of CPU time/, "5000 calls deep");
+  await segment(page, "calls").click();
+  ok((await page.locator("#calls tr").count()) > 50, "as a call tree");
+  await segment(page, "bottom").click();
+  await settle(page);
+  await press(page, "g", "ArrowDown");
+  like(await status(page), /^leaf /, "inverted");
+  await segment(page, "top").click();
+  await press(page, "r");
+  await settle(page);
+  is(
+    await page.locator(".flame [role=treeitem]").count(),
+    4,
+    "joined: all, main chunk, walk, leaf"
+  );
+  await close(page, "deep");
 }

@@ -4,14 +4,39 @@
 //   npm install          in a copy of this directory
 //   LUA_PATH=.../lib/?.lua SCREENSHOTS=DIR node test.mjs [PART...]
 
+import { access } from "./access.mjs";
 import { run } from "./harness.mjs";
 import { keys } from "./keys.mjs";
+import { calls, frames, links, plain, saving, search } from "./more.mjs";
 import { diff, hostile, less } from "./others.mjs";
+import { pure } from "./pure.mjs";
 import { report } from "./report.mjs";
-import { many, phone, tablet } from "./sizes.mjs";
+import { deep, many, phone, tablet } from "./sizes.mjs";
+import { tables } from "./tables.mjs";
 import { brush } from "./time.mjs";
 import { usual } from "./usual.mjs";
 
-const parts = [usual, report, brush, keys, hostile, diff, less, phone, tablet, many];
+const parts = [
+  pure,
+  usual,
+  tables,
+  report,
+  brush,
+  keys,
+  frames,
+  search,
+  calls,
+  links,
+  saving,
+  plain,
+  hostile,
+  diff,
+  less,
+  phone,
+  tablet,
+  many,
+  deep,
+  access
+];
 const wanted = process.argv.slice(2);
 await run(parts.filter((part) => !wanted.length || wanted.includes(part.name)));

@@ -21,33 +21,52 @@ import {
 // In use is known over time: at its end, and what has come since its start.
 async function inUseOverTime(page) {
   await view(page, "inuse").click();
-  like(await text(page, "#views [data-v=inuse] span"), /^In use at 1\.86 s$/, "in use at its end");
+  like(
+    await text(page, "#views [data-v=inuse] span"),
+    /^In use at 1\.86 s$/,
+    "in use at its end"
+  );
   const end = await text(page, "#views [data-v=inuse] b");
   await page.locator("#held [data-v=new]").click();
   await settle(page);
-  like(await text(page, "#hint"), /still held at its end: at least so much/, "what was allocated in it");
-  ok((await text(page, "#views [data-v=inuse] b")) !== end, "is another amount", end);
+  like(
+    await text(page, "#hint"),
+    /still held at its end: at least so much/,
+    "what was allocated in it"
+  );
+  ok(
+    (await text(page, "#views [data-v=inuse] b")) !== end,
+    "is another amount",
+    end
+  );
   await segment(page, "true").click();
-  like(await text(page, "#hint"), /^Objects in use are not known over time/, "objects are not known");
+  like(
+    await text(page, "#hint"),
+    /^Objects in use are not known over time/,
+    "objects are not known"
+  );
   await segment(page, "false").click();
   await page.locator("#held [data-v=end]").click();
 }
 
-export async function brush() {
-  const page = await open("normal");
+async function byPointer(page) {
   const box = await place(page, "#chart svg");
   const all = await text(page, "#views [data-v=cpu] b");
   await page.mouse.move(box.x + box.width * 0.4, box.y + 90);
   like(
     await text(page, "#readout"),
-    /^1\.40 s: CPU 93% of a core, allocating [\d.]+ MB\/s, in use [\d.]+ [kM]B, RSS [\d.]+ MB, collector: \w+$/,
+    /^1\.40 s: CPU 93% of a core, allocating .* RSS [\d.]+ MB, collector: /,
     "what was at a time"
   );
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.5, box.y + 90, { steps: 4 });
   await page.mouse.up();
   await settle(page);
-  like(await text(page, "#timeline-note"), /^1\.38 s to 1\.86 s chosen\.$/, "a time is chosen");
+  like(
+    await text(page, "#timeline-note"),
+    /^1\.38 s to 1\.86 s chosen\.$/,
+    "a time is chosen"
+  );
   const part = await text(page, "#views [data-v=cpu] b");
   like(part, /^7\d\d ms$/, "the views are of that time");
   like(
@@ -55,18 +74,26 @@ export async function brush() {
     new RegExp(`100% of CPU time, ${part}$`),
     "the graph too"
   );
-  like(await text(page, "#functions-note"), /whole run/, "the table says what is not");
+  like(
+    await text(page, "#functions-note"),
+    /whole run/,
+    "the table says what is not"
+  );
   await shot(page, "normal-brushed");
   await inUseOverTime(page);
   await view(page, "cpu").click();
   await page.locator("#whole").click();
   await settle(page);
   is(await text(page, "#views [data-v=cpu] b"), all, "the whole run again");
+}
 
-  // All parts together are the whole: points 0 to 120 and 120 to 240.
+// All parts together are the whole: points 0 to 120 and 120 to 240.
+async function byKeyboard(page) {
   const slider = (i) => page.locator(".handle").nth(i);
   const sum = async () => {
-    const label = await (await frame(page, "encode_string")).getAttribute("aria-label");
+    const label = await (
+      await frame(page, "encode_string")
+    ).getAttribute("aria-label");
     const m = /([\d.]+) (ms|s)$/.exec(label);
     return m[2] === "s" ? m[1] * 1000 : +m[1];
   };
@@ -82,15 +109,25 @@ export async function brush() {
   for (let i = 0; i < 5; i++) await press(page, "PageUp");
   await settle(page);
   const right = await sum();
-  ok(Math.abs(left + right - whole) <= 10 && left > 0 && right > 0, "parts add up to the whole", [
-    left,
-    right,
-    whole
-  ]);
+  ok(
+    Math.abs(left + right - whole) <= 10 && left > 0 && right > 0,
+    "parts add up to the whole",
+    [left, right, whole]
+  );
   await press(page, "ArrowRight");
-  is(await slider(0).getAttribute("aria-valuenow"), "121", "arrows move by one");
+  is(
+    await slider(0).getAttribute("aria-valuenow"),
+    "121",
+    "arrows move by one"
+  );
   await press(page, "Escape");
   await settle(page);
   is(await sum(), whole, "Escape chooses all of it");
+}
+
+export async function brush() {
+  const page = await open("normal");
+  await byPointer(page);
+  await byKeyboard(page);
   await close(page, "brush");
 }

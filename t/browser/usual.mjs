@@ -8,7 +8,6 @@ import {
   shot,
   close,
   text,
-  first,
   names,
   status,
   frame,
@@ -19,8 +18,6 @@ import {
   settle,
   width
 } from "./harness.mjs";
-
-// -- A usual profile -----------------------------------------------------------
 
 async function header(page) {
   is(await text(page, "h1"), "server.lua", "the script's name");
@@ -49,7 +46,6 @@ async function header(page) {
 }
 
 async function frameWords(page) {
-  // Frames have words, and they are right.
   const root = await (await frame(page, "all")).getAttribute("aria-label");
   like(root, /^all, 100% of CPU time, 4\.04 s$/, "the whole");
   like(
@@ -61,15 +57,19 @@ async function frameWords(page) {
     .locator(".flame [role=treeitem]")
     .evaluateAll((all) => all.map((e) => e.ariaLevel + e.ariaLabel));
   ok(
-    items.some((x) => /^2server.lua:0,/.test(x)) && items.some((x) => /^6encode_string,/.test(x)),
+    items.some((x) => /^2main chunk,/.test(x)) &&
+      items.some((x) => /^6encode_string,/.test(x)),
     "frames have levels",
     items.join("\n")
   );
-  is(await page.locator(".flame").getAttribute("role"), "tree", "the graph is a tree");
+  is(
+    await page.locator(".flame").getAttribute("role"),
+    "tree",
+    "the graph is a tree"
+  );
 }
 
 async function zooming(page) {
-  // Zoom by mouse, and back.
   const before = await width(page, "encode_string");
   await clickFrame(page, "encode");
   ok((await width(page, "encode_string")) > before * 1.5, "a click zooms");
@@ -91,18 +91,29 @@ async function zooming(page) {
 }
 
 async function searching(page) {
-  // Search.
   await page.locator("#search").fill("^encode");
   like(
     await text(page, "#found"),
     /^matches 40% of CPU time, 1\.61 s$/,
     "share of what is found; what is in another once"
   );
-  is((await names(page)).join(), "encode_string,encode", "the table shows what is found");
+  is(
+    (await names(page)).join(),
+    "encode_string,encode",
+    "the table shows what is found"
+  );
   await shot(page, "normal-search");
   await page.locator("#search").fill("dec(");
-  like(await text(page, "#found"), /unterminated group/i, "a bad expression says so");
-  is(await page.locator("#search").getAttribute("aria-invalid"), "true", "and is marked");
+  like(
+    await text(page, "#found"),
+    /unterminated group/i,
+    "a bad expression says so"
+  );
+  is(
+    await page.locator("#search").getAttribute("aria-invalid"),
+    "true",
+    "and is marked"
+  );
   await page.locator("#search").fill("SERVE");
   is(
     await text(page, "#found"),
@@ -113,55 +124,7 @@ async function searching(page) {
   is(await page.locator("#found").textContent(), "", "no search");
 }
 
-async function sorting(page) {
-  // The table.
-  is(await first(page), "decode_value", "the largest first");
-  is(
-    await page
-      .locator("#table thead .group")
-      .allInnerTexts()
-      .then((t) => t.join()),
-    "CPU,Allocated,In use,At the peak",
-    "all views side by side"
-  );
-  const total = page.locator('#table [data-sort="total cpu"]');
-  await total.click();
-  is((await names(page)).slice(0, 2).join(), "serve,server.lua:0", "sorted by total");
-  is(
-    await page.locator("#table [aria-sort]").getAttribute("aria-sort"),
-    "descending",
-    "which is said"
-  );
-  await page.locator('#table [data-sort="total cpu"]').click();
-  is(
-    await page.locator("#table [aria-sort]").getAttribute("aria-sort"),
-    "ascending",
-    "the other way round"
-  );
-  await page.locator('#table [data-sort="name"]').click();
-  is(
-    (await names(page)).slice(0, 3).join(),
-    "(JIT compiler),(garbage collector),decode_value",
-    "by name"
-  );
-  await page.locator('#table [data-sort="self alloc"]').click();
-  is(await first(page), "decode_value", "by another view");
-  is(
-    await page.locator("#table [aria-sort] button").getAttribute("data-sort"),
-    "self alloc",
-    "which is marked"
-  );
-  await page.locator('#table [data-sort="self cpu"]').click();
-  const recursion = await page
-    .locator("#table tbody tr", { hasText: "decode_value" })
-    .locator("td")
-    .nth(2)
-    .innerText();
-  like(recursion, /^57%/, "recursion counts once");
-}
-
 async function viewing(page) {
-  // Views.
   await view(page, "alloc").click();
   await settle(page);
   like(
@@ -169,7 +132,11 @@ async function viewing(page) {
     /^encode, 54% of allocations, 18\.9 MB$/,
     "the view allocated"
   );
-  is(await view(page, "alloc").getAttribute("aria-checked"), "true", "is marked");
+  is(
+    await view(page, "alloc").getAttribute("aria-checked"),
+    "true",
+    "is marked"
+  );
   await segment(page, "true").click();
   await settle(page);
   like(
@@ -197,10 +164,13 @@ async function viewing(page) {
 }
 
 async function inverting(page) {
-  // Inverted: what runs stands first.
   await segment(page, "bottom").click();
   await settle(page);
-  is(await (await frame(page, "encode_string")).getAttribute("aria-level"), "2", "leaves first");
+  is(
+    await (await frame(page, "encode_string")).getAttribute("aria-level"),
+    "2",
+    "leaves first"
+  );
   like(
     await (await frame(page, "encode_string")).getAttribute("aria-label"),
     /^encode_string, 30% of CPU time/,
@@ -211,7 +181,6 @@ async function inverting(page) {
 }
 
 async function sandwiching(page) {
-  // One function.
   await page.locator("#table .fn", { hasText: /^encode$/ }).click();
   await settle(page);
   is(await page.locator(".flame").count(), 2, "callers and callees");
@@ -223,8 +192,12 @@ async function sandwiching(page) {
     "encode,encode",
     "of the function"
   );
-  const up = await (await frame(page, "handle", '.flame[aria-label="Callers"]')).boundingBox();
-  const at = await (await frame(page, "encode", '.flame[aria-label="Callers"]')).boundingBox();
+  const up = await (
+    await frame(page, "handle", '.flame[aria-label="Callers"]')
+  ).boundingBox();
+  const at = await (
+    await frame(page, "encode", '.flame[aria-label="Callers"]')
+  ).boundingBox();
   ok(up.y < at.y, "callers stand above");
   like(
     await (
@@ -237,65 +210,14 @@ async function sandwiching(page) {
   await segment(page, "top").click();
 }
 
-async function grouping(page) {
-  // Levels and filters.
-  await page.locator("#filters select").nth(0).selectOption("zone");
-  await settle(page);
-  is(await (await frame(page, "read")).getAttribute("aria-level"), "3", "a zone within a zone");
-  await shot(page, "normal-zones");
-  await page.locator("#filters select").nth(0).selectOption("state");
-  await settle(page);
-  is(await (await frame(page, "Garbage Collector")).getAttribute("aria-level"), "2", "VM states");
-  await view(page, "alloc").click();
-  await page.locator("#filters select").nth(0).selectOption("type");
-  await settle(page);
-  is(await (await frame(page, "table")).getAttribute("aria-level"), "2", "object types");
-  await page.locator("#filters select").nth(0).selectOption("");
-  await page.locator("#filters select").nth(3).selectOption("userdata");
-  await settle(page);
-  is(
-    (await names(page)).filter((n) => !/garbage/.test(n)).includes("socket.so:send"),
-    true,
-    "a filter by type"
-  );
-  is(await text(page, "#views [data-v=alloc] b"), "191 kB", "which counts that type only");
-  await page.locator("#filters select").nth(3).selectOption("");
-  await page.locator("#filters select").nth(1).selectOption("request › read");
-  await settle(page);
-  ok(!(await names(page)).includes("encode_string"), "a filter by zone");
-  await page.locator("#filters select").nth(1).selectOption("");
-  await view(page, "cpu").click();
-}
-
-async function lines(page) {
-  // Lines, and source.
-  await segment(page, "lines").click();
-  is(await first(page), "server.lua:16", "lines: builtins count for the line that called them");
-  like(await text(page, "#table tbody tr:first-child"), /39%\s*1\.58 s/, "all of it");
-  await segment(page, "func").click();
-  await page.locator("#table .at", { hasText: "server.lua:15" }).click();
-  is(await page.locator("#lines tr.on .n").innerText(), "15", "the source of a function");
-  like(
-    await page.locator("#lines tr", { hasText: "gsub" }).first().innerText(),
-    /^39%\s+22%\s+14%\s+16\s+return '"'/,
-    "shares beside a line"
-  );
-  is(await page.locator("#lines tr.gap").count(), 1, "what does not count is left out");
-  await page.locator('#files [data-v="true"]').click();
-  is(await page.locator("#lines tr.gap").count(), 0, "or not");
-}
-
 export async function usual() {
   const page = await open("normal");
   await header(page);
   await frameWords(page);
   await zooming(page);
   await searching(page);
-  await sorting(page);
   await viewing(page);
   await inverting(page);
   await sandwiching(page);
-  await grouping(page);
-  await lines(page);
   await close(page, "normal");
 }

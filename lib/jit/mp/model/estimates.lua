@@ -119,13 +119,19 @@ local function mean_period(p, view, samples)
   return period
 end
 
+-- The mean bytes between the samples of a view of the heap; at most 1: every
+-- allocation was counted.
+local function period_of(p, view)
+  local samples = view == "alloc" and p.heap.samples or
+    view == "inuse" and p.heap.inuse_samples
+  return mean_period(p, view == "peak" and "alloc" or view,
+    samples or p.heap.samples)
+end
+
 -- A function from a row to the variance of its number in a view.
 local function variance(p, view, objects)
   if view == "cpu" then return function(row) return row.cpu end end
-  local samples = view == "alloc" and p.heap.samples or
-    view == "inuse" and p.heap.inuse_samples
-  local period = mean_period(p, view == "peak" and "alloc" or view,
-    samples or p.heap.samples)
+  local period = period_of(p, view)
   if period <= 1 then return function() return 0 end end
   return function(row)
     local n, bytes = row[view.."_objects"] or 0, row[view.."_bytes"] or 0
@@ -146,6 +152,6 @@ local function is_rough(v, var)
 end
 
 return {
-  calibrate = calibrate, variance = variance, samples_of = samples_of,
-  is_rough = is_rough
+  calibrate = calibrate, variance = variance, period = period_of,
+  samples_of = samples_of, is_rough = is_rough
 }

@@ -1,9 +1,10 @@
 ----------------------------------------------------------------------------
--- What the page says of a profile as a whole.
+-- The page's header: a profile as a whole.
 ----------------------------------------------------------------------------
 
 local empty = require("jit.mp.model.empty")
 local encode = require("jit.mp.page.encode")
+local estimates = require("jit.mp.model.estimates")
 local facts = require("jit.mp.model.facts")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
@@ -19,14 +20,15 @@ local function header(p, kib)
     t[#t+1] = strings({ name, value, more or "" })
   end
   add("CPU", numbers.seconds(p.info.cpu), facts.cpu_samples(p) or "not sampled")
-  add("Allocated", numbers.bytes(h.alloc_bytes, kib), facts.alloc_samples(p))
-  local few = facts.inuse_samples(p)
+  local period = facts.period(p)
+  add("Allocated", numbers.bytes(h.alloc_bytes, kib), facts.alloc_samples(p)..
+    (period and ", "..period or ""))
+  local few, rss = facts.inuse_samples(p), facts.rss(p)
   add("In use", numbers.bytes(h.inuse, kib), (few and few..", " or "")..
-    "peak "..numbers.bytes(h.peak, kib))
+    "peak "..numbers.bytes(h.peak, kib)..
+    (rss and ", RSS "..numbers.bytes(rss, kib) or ""))
   add("GC", facts.gc(p))
   add("Capture", p.info.capture, facts.lines(p))
-  local period = facts.period(p)
-  if period then add("A sample", period) end
   return list(t)
 end
 
@@ -36,6 +38,7 @@ local function notes(p)
     t[1] = ("capture %s: %s"):format(p.info.capture, p.info.capture_why)
   end
   t[#t+1] = facts.lost(p)
+  t[#t+1] = facts.cut(p)
   t[#t+1] = facts.cut(p)
   for _, note in ipairs(p.info.notes or {}) do t[#t+1] = note end
   return strings(t)
@@ -50,18 +53,13 @@ local function reasons(p)
   return object(t)
 end
 
--- Bytes that a sample stands for; 0: nothing is estimated, or nobody knows.
--- Samples are further apart at the end of a run than before, so these are the
--- most; of what is in use the number of samples is known.
-local function bytes_each(p)
-  local h = p.heap
-  local period = h.period > 1 and h.period or 0
-  local inuse = period
-  if period > 0 and h.inuse_samples and h.inuse_samples > 0 then
-    inuse = math.min(period, h.inuse / h.inuse_samples)
+-- Mean bytes between samples, by view: how much chance there is in an amount.
+local function periods(p)
+  local t = {}
+  for _, view in ipairs({ "alloc", "inuse", "peak" }) do
+    t[#t+1], t[#t+2] = view, number(estimates.period(p, view))
   end
-  return object({ "alloc", number(period), "inuse", number(inuse),
-    "peak", number(period) })
+  return object(t)
 end
 
 local function command_line(p)
@@ -97,7 +95,7 @@ local function info(p, kib)
     str(command_line(p)), "about", about(p), "cpu", number(i.cpu),
     "wall", number(i.wall or i.cpu), "facts", header(p, kib),
     "gc_cycles", p.heap.gc_cycles and number(p.heap.gc_cycles) or "null",
-    "each", bytes_each(p), "notes", notes(p), "empty", reasons(p) })
+    "periods", periods(p), "notes", notes(p), "empty", reasons(p) })
 end
 
 return { info = info, script_name = script_name }

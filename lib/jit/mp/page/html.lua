@@ -2,10 +2,9 @@
 -- One HTML file to look at a profile in a browser: nothing else is needed.
 ----------------------------------------------------------------------------
 --
--- The page is viewer.html with viewer.css, the script (viewer/*.js) and the
--- profile in it. The profile is JSON by columns: arrays of numbers, and one
--- table of strings to which they point. The script computes everything that
--- it shows.
+-- The page is viewer.html with style and script (viewer/*) and the profile in
+-- it. The profile is JSON by columns: arrays of numbers, and one table of
+-- strings to which they point. The script computes everything that it shows.
 --
 -- Two profiles to compare share functions and strings, so that the page knows
 -- which belong together.
@@ -72,7 +71,8 @@ return function(p, o, extra)
   if before then profiles[2] = encode_profile(before, o, add) end
   local sources = files(p, o, strs, extra)
   local data = object({ "version", "2", "start", encode_start(o),
-    "views", encode_views(), "absent", encode_absent(), "profiles", list(profiles),
+    "views", encode_views(), "absent", encode_absent(),
+    "profiles", list(profiles),
     "functions", columns.encode_functions(funcs), "files", sources,
     "strings", encode.strings(str_list) })
   return (parts.html:gsub("{{(%w+)}}", {

@@ -1,11 +1,16 @@
 ----------------------------------------------------------------------------
--- The parts of the page's script, in the order in which they are joined: a
--- part uses what stands before it.
+-- The parts of the page's style and script, in the order in which they are
+-- joined: a part of the script uses what stands before it, and one of the style
+-- changes it.
 ----------------------------------------------------------------------------
 
-return {
+local style = { "base", "controls", "graph", "tables", "media" }
+
+local script = {
   "dom", "numbers", "items", "profile", "state", "counts", "sums", "matches",
   "tree", "layout", "words", "colors", "widgets", "flame", "graph", "search",
   "calls", "columns", "source", "table", "timeline", "range", "controls",
   "save", "address", "help", "main"
 }
+
+return { style = style, script = script }

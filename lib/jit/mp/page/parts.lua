@@ -1,5 +1,5 @@
 ----------------------------------------------------------------------------
--- What every page is made of: markup, style and script.
+-- The parts that all pages share: markup, style and script.
 ----------------------------------------------------------------------------
 
 local order = require("jit.mp.page.order")
@@ -13,11 +13,17 @@ local function read(name)
   return text
 end
 
+local function style()
+  local t = {}
+  for i, name in ipairs(order.style) do t[i] = read("viewer/"..name..".css") end
+  return table.concat(t, "\n")
+end
+
 -- Each part is a block of its own, and offers what it has as a field of mp.
 local function script()
   local t = { '"use strict";', "const mp = { data: JSON.parse("..
     "document.getElementById('profile').textContent) };" }
-  for _, name in ipairs(order) do
+  for _, name in ipairs(order.script) do
     t[#t+1] = "{\n"..read("viewer/"..name..".js").."}"
   end
   return table.concat(t, "\n")
@@ -26,7 +32,7 @@ end
 -- Returns { html, style, script }, or nil and a message.
 return function()
   local ok, parts = pcall(function()
-    return { html = read("viewer.html"), style = read("viewer.css"),
+    return { html = read("viewer.html"), style = style(),
       script = script() }
   end)
   if not ok then return nil, parts end

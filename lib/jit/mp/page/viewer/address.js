@@ -70,7 +70,7 @@ function write() {
 function read(hash) {
   const out = { ...state.first }, given = new URLSearchParams(hash);
   for (const [k, s] of given) {
-    const v = FIELDS[k]?.read(s);
+    const v = Object.hasOwn(FIELDS, k) ? FIELDS[k].read(s) : undefined;
     if (v !== undefined) out[k] = v;
   }
   return out;
@@ -94,4 +94,4 @@ function follow() {
   if (hash.includes("=")) state.set(read(hash));
 }
 
-mp.address = { read, write, changed, flush, follow };
+mp.address = { changed, flush, follow };

@@ -7,12 +7,12 @@ const { item } = mp.items;
 const { DIFF, VIEWS, TITLE } = mp.profile;
 const { percent } = mp.numbers;
 const { state } = mp;
-const { stats, empty } = mp.sums;
+const { stats, chance, empty } = mp.sums;
 const { tree, path } = mp.tree;
-const { amount, withDoubt, change, wholeOf } = mp.words;
+const { amount, withDoubt, isRough, chanceOf, change, wholeOf } = mp.words;
 const { search } = mp.matches;
 
-const KIDS = 100, HALF = 0.5;
+const KIDS = 100, HALF = 0.5, DEEP = 60;
 const open = new Set();		/* Paths of the rows that are open. */
 let shown = [], at = "", opened = false;
 
@@ -21,7 +21,7 @@ const name = (node) => path(node).join(".") || "all";
 /* At first the way to where most is. */
 function openHotPath(calls) {
   opened = true;
-  for (let n = calls.root; n; ) {
+  for (let n = calls.root; n && n.depth < DEEP; ) {
     open.add(name(n));
     const kid = calls.kids(n)[0];
     n = kid && kid.size >= n.size * HALF ? kid : null;
@@ -43,38 +43,41 @@ function rowsOf(calls) {
 
 /* -- Cells ---------------------------------------------------------------- */
 
-function amountCell(view, i, v) {
-  const other = view === state.now.view ? "" : " other";
-  if (!v) return el("td", { role: "gridcell", class: other });
+/* On a small screen the chosen view of the run after is all there is. */
+const other = (view, i) => view === state.now.view && !i ? "" : " other";
+
+function amountCell(view, i, v, variance) {
+  if (!v) return el("td", { role: "gridcell", class: other(view, i) });
   const share = v / (stats(i, view).sum || 1);
-  return el("td", { role: "gridcell", class: "num" + other,
+  return el("td", { role: "gridcell", class: "num" + other(view, i),
     "--c": color(view), "--w": share.toFixed(4),
-    title: withDoubt(i, view, v) }, el("span", {}, percent(share)),
-    el("span", {}, amount(view, v)));
+    title: withDoubt(i, view, v, variance) }, el("span", {}, percent(share)),
+    el("span", { class: isRough(v, variance) && "rough" }, amount(view, v)));
 }
-/* What a node has in a view that the tree was not made for. */
-function totalIn(view, node) {
-  const { sub } = stats(0, view);
-  return node.parts[0].reduce((sum, [s]) => sum + sub[s], 0);
-}
+/* The sum over the stacks of a node, also in a view that the tree was not made
+** for. */
+const over = (node, sums) =>
+  node.parts[0].reduce((sum, [s]) => sum + sums[s], 0);
+
 function cells(node) {
   const { view } = state.now, others = VIEWS.filter((v) =>
     v !== view && !empty(v));
-  const own = [amountCell(view, 0, node.total)];
+  const own = [amountCell(view, 0, node.total, chanceOf(node, 0))];
   if (DIFF) {
-    own.push(amountCell(view, 1, node.before), el("td", { role: "gridcell" },
-      change(node)));
+    own.push(amountCell(view, 1, node.before, chanceOf(node, 1)),
+      el("td", { role: "gridcell" }, change(node)));
     return own;
   }
-  own.push(amountCell(view, 0, node.self));
-  return [...own, ...others.map((v) => amountCell(v, 0, totalIn(v, node)))];
+  own.push(amountCell(view, 0, node.self, over(node, chance(0, view).own)));
+  return [...own, ...others.map((v) => amountCell(v, 0,
+    over(node, stats(0, v).sub), over(node, chance(0, v).sub)))];
 }
 
 function head() {
-  const { view } = state.now, of = (v, text) => el("th", { scope: "col",
-    role: "columnheader", class: v === view ? null : "other" }, text);
-  const own = DIFF ? ["after", "before", "change"].map((x) => of(view, x)) :
-    [of(view, TITLE[view]), of(view, "self")];
+  const { view } = state.now, of = (v, text, i) => el("th", { scope: "col",
+    role: "columnheader", class: other(v, i) }, text);
+  const own = DIFF ? [of(view, "after"), of(view, "before", 1),
+    of(view, "change")] : [of(view, TITLE[view]), of(view, "self")];
   const others = DIFF ? [] : VIEWS.filter((v) => v !== view && !empty(v));
   return el("thead", { role: "rowgroup" }, el("tr", { role: "row" },
     el("th", { scope: "col", role: "columnheader" }, "Call"), own,

@@ -3,23 +3,27 @@
 */
 const { DIFF, VIEWS } = mp.profile;
 const { state } = mp;
-const { stats, empty } = mp.sums;
+const { stats, chance, empty } = mp.sums;
 
 /* Of one view: its own part, and that with what it calls. */
 function plain(view, what) {
-  const a = stats(0, view)[what];
+  const a = stats(0, view)[what], c = chance(0, view)[what];
   return [{ id: what, view, what, title: what === "self" ? "Self" : "Total",
-    value: (k) => a[k], kind: "plain" }];
+    value: (k) => a[k], chance: (k) => c[k], kind: "plain" }];
 }
 
 /* The chosen view has both amounts, the others the change alone. */
 function compared(view, what) {
   const a = stats(0, view), b = stats(1, view), out = [];
+  const c = chance(0, view), d = chance(1, view);
   const Name = what === "self" ? "Self" : "Total", { share } = state.now;
   const chosen = view === state.now.view;
   const ratio = (s, k) => s.sum > 0 ? s[what][k] / s.sum : 0;
   const part = (id, title, value, kind) => out.push({ id: what + id, view,
-    what, title, value, kind, after: a[what], before: b[what] });
+    what, title, value, kind,
+    chance: (k) => (kind === "before" ? d : c)[what][k],
+    after: (k) => [a[what][k], c[what][k]],
+    before: (k) => [b[what][k], d[what][k]] });
   if (chosen) {
     part(" before", Name + " before", (k) => b[what][k], "before");
     part("", "after", (k) => a[what][k], "plain");
@@ -30,8 +34,9 @@ function compared(view, what) {
   return out;
 }
 
-/* { id, view, what: self or total, title, value(item), kind: plain, before or
-** change; of a change the columns after and before }. */
+/* { id, view, what: self or total, title, kind: plain, before or change,
+** value(item), chance(item): its variance; of a change after(item) and
+** before(item), both with their variances }. */
 const columns = () => VIEWS.filter((view) => !empty(view)).flatMap((view) =>
   ["self", "total"].flatMap((what) =>
     (DIFF ? compared : plain)(view, what)));

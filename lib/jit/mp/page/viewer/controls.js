@@ -1,17 +1,18 @@
 /*
 ** The controls above the graph: views, what is counted, and how; filters.
 */
-const { $, el, color } = mp.dom;
+const { $, el, color, narrow } = mp.dom;
 const { item } = mp.items;
 const { PROFILES, DIFF, VIEWS, TITLE, A, zoneName, stateName, typeName } =
   mp.profile;
 const { seconds } = mp.numbers;
 const { state } = mp;
 const { timed } = mp.counts;
-const { stats } = mp.sums;
+const { whole } = mp.sums;
 const { segment, choice, toggle, check, checkGroup } = mp.widgets;
 const { amount } = mp.words;
 
+/* Items of one unit mean nothing in the other. */
 const ANEW = { zoom: "", sel: -1, focus: -1, hidden: [] };
 
 function names(of) {
@@ -31,8 +32,6 @@ function addModes(box) {
       [[true, "Shares"], [false, "Amounts"]]), segment("Widths of frames",
       "width", [["after", "After"], ["before", "Before"]]));
   }
-  box.append(toggle("Collapse recursion", "collapse",
-    "A function that calls itself is one frame"));
 }
 
 /* Lists to choose from, of what the profile has more than one of. */
@@ -51,6 +50,8 @@ function addFilters(box) {
   for (const [name, label, all] of lists) {
     box.append(choice(label, name, [["", "all"], ...all]));
   }
+  box.append(toggle("Collapse recursion", "collapse",
+    "A function that calls itself is one frame"));
 }
 
 function addViews(box) {
@@ -63,6 +64,9 @@ function create() {
   addViews($("views"));
   addModes($("controls"));
   addFilters($("filters"));
+  const fold = () => { $("fold").open = !narrow.matches; };
+  fold();
+  narrow.addEventListener("change", fold);
   $("held").append(segment("In use", "held",
     [["end", "In use at its end"], ["new", "Allocated in it, still held"]]));
 }
@@ -76,13 +80,13 @@ function viewTitle(v) {
   return TITLE[v] + (objects && v !== "cpu" ? ", objects" : "");
 }
 function showView(b) {
-  const v = b.dataset.v, { sum } = stats(0, v);
-  const value = DIFF ? `${amount(v, stats(1, v).sum)} → ${amount(v, sum)}` :
+  const v = b.dataset.v, sum = whole(0, v);
+  const value = DIFF ? `${amount(v, whole(1, v))} → ${amount(v, sum)}` :
     sum > 0 ? amount(v, sum) : "–";
   b.replaceChildren(el("i"), el("span", {}, viewTitle(v)), el("b", {}, value));
 }
 
-/* What is narrowed down by a click on a frame, to be taken back by another. */
+/* Focus and hidden frames came by a click, and go by another. */
 function showChips() {
   const { focus, hidden, view } = state.now;
   const chip = (text, change) => el("button", { type: "button", class: "chip",
@@ -103,4 +107,4 @@ function show() {
   check($("graph"));
 }
 
-mp.controls = { create, show };
+mp.controls = { create, show, ANEW };

@@ -1,5 +1,5 @@
 /*
-** What is counted: the amount of each row in a view, and the doubt of it.
+** The amount of each row in a view, and its variance.
 */
 const { A, PROFILES, TIMES, zoneName, stateName, typeName } = mp.profile;
 const { state } = mp;
@@ -34,7 +34,7 @@ function addInterval(P, column, out) {
   }
 }
 
-/* What each row had in use at a point. */
+/* Bytes that each row had in use at a point. */
 function inuseAt(P, point) {
   const out = new Float64Array(P.rows), { row, inuse_bytes } = P.raw.changes;
   for (let i = 0; i < P.from[point + 1]; i++) out[row[i] - 1] = inuse_bytes[i];
@@ -71,26 +71,26 @@ function amounts(P, view) {
 const weights = (i, view) => state.kept("counts", `weights ${i} ${view}`,
   () => amounts(PROFILES[i], view));
 
-/* Half of the interval that an estimate lies in, in 95 of 100 runs. Samples
-** are independent of one another; of those of a view a part counts for what
-** is asked about, so their number varies as v / each * (1 - share). Null:
-** counted, or nobody knows. */
-function doubt(i, view, v) {
-  const P = PROFILES[i], each = view === "cpu" ? P.tick : P.info.each[view];
-  if (!each || view !== "cpu" && state.now.objects) return null;
-  const share = Math.min(1, v / wholeOf(i, view));
-  return 1.96 * Math.sqrt(v * each * (1 - share));
-}
-/* Of all rows, whatever is chosen. */
-const wholes = new Map();
-function wholeOf(i, view) {
-  const P = PROFILES[i], name = `${i} ${view}`;
-  if (!wholes.has(name)) {
-    const column = P.raw.rows[view === "cpu" ? view : view + "_bytes"] || [];
-    const sum = column.reduce((a, b) => a + b, 0);
-    wholes.set(name, sum * (view === "cpu" ? P.tick : 1));
+/* Variance of each row for each unit of its amount. Samples of blocks of s
+** bytes, one every N bytes, stand for 1/p blocks each, p = 1-exp(-s/N): their
+** sum has the variance (1-p)/p for each block. CPU samples are counted as they
+** come. */
+function varianceEach(P, view) {
+  const out = new Float64Array(P.rows), period = P.info.periods[view];
+  if (view === "cpu") return out.fill(P.tick);
+  const bytes = P.raw.rows[view + "_bytes"] || [];
+  const blocks = P.raw.rows[view + "_objects"] || [];
+  for (let r = 0; r < bytes.length && period > 1; r++) {
+    if (!(bytes[r] > 0 && blocks[r] > 0)) continue;
+    const size = bytes[r] / blocks[r], p = 1 - Math.exp(-size / period);
+    out[r] = (1 - p) / p * (state.now.objects ? 1 : size);
   }
-  return wholes.get(name);
+  return out;
 }
+const variances = (i, view) => state.kept("counts", `variances ${i} ${view}`,
+  () => {
+    const each = varianceEach(PROFILES[i], view);
+    return weights(i, view).map((v, r) => v * each[r]);
+  });
 
-mp.counts = { timed, weights, doubt };
+mp.counts = { timed, weights, variances };

@@ -114,9 +114,9 @@ class Flame {
   }
 
   /* The place follows in a fainter ink, where there is room for it. */
-  drawPlace(c, em, node, text, x, right, y) {
-    const at = item.kind[node.key] === 0 && node.up ?
-      item.path[node.key].replace(/^.*\//, "") : "";
+  drawPlace(c, em, { key }, text, x, right, y) {
+    const at = item.name[key] === item.label[key] ? item.at[key] :
+      item.name[key].replace(/:[^:]*$/, "");
     const from = x + (text.length + 2) * em, room = (right - 8 - from) / em;
     if (!at || room < at.length || at === text) return;
     c.globalAlpha = 0.62;

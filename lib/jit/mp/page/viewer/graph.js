@@ -8,12 +8,12 @@ const { A, DIFF, TITLE, PROFILES, WORDS } = mp.profile;
 const { percent } = mp.numbers;
 const { state } = mp;
 const { timed } = mp.counts;
-const { stats, largest } = mp.sums;
+const { stats, whole, largest } = mp.sums;
 const { tree, path } = mp.tree;
 const { shade, changeShade, inks } = mp.colors;
 const { search } = mp.matches;
 const { Flame } = mp.flame;
-const { amount, withDoubt, change, words, details, shareOf, wholeOf } =
+const { amount, nodeDoubt, change, words, details, shareOf, wholeOf } =
   mp.words;
 
 const flames = {}, around = { callers: [], callees: [] };
@@ -129,7 +129,7 @@ function hints() {
 
 function showGraph() {
   const { view, mode } = state.now, box = $("flame"), why = $("why");
-  const sum = PROFILES.reduce((a, P, i) => a + stats(i, view).sum, 0);
+  const sum = PROFILES.reduce((a, P, i) => a + whole(i, view), 0);
   $("hint").textContent = hints();
   why.hidden = sum > 0;
   why.textContent = sum > 0 ? "" : state.filtered() ?
@@ -138,6 +138,7 @@ function showGraph() {
   $("status").hidden = !sum || mode === "calls";
   $("tip").hidden = true;
   box.hidden = !sum || mode === "calls";
+  $("reset").hidden = true;
   if (box.hidden) { box.replaceChildren(); flame = null; return; }
   if (mode === "sandwich") showTwo(box);
   else showOne(box);
@@ -154,9 +155,9 @@ function showStatus() {
   const k = node.key, kids = [el("b", {}, item.label[k]),
     el("span", { class: "mute" }, item.at[k]),
     el("span", {}, `${percent(shareOf(node))} of ${WORDS[view]}, ` +
-      withDoubt(0, view, node.total))];
+      nodeDoubt(node, 0))];
   if (DIFF) {
-    kids.push(el("span", {}, `before ${withDoubt(1, view, node.before)}, ` +
+    kids.push(el("span", {}, `before ${nodeDoubt(node, 1)}, ` +
       change(node)), el("span", { class: "scale" }, "less", el("i"), "more"));
   } else if (mode === "top" && node.up) {
     kids.push(el("span", { class: "mute" },
@@ -165,7 +166,7 @@ function showStatus() {
   const go = ACTIONS.filter(([, applies]) => applies(node)).map(
     ([text, , act, title]) => quiet(text, () => act(node), { title }));
   out.replaceChildren(...kids, el("span", { class: "go" }, go));
-  $("reset").disabled = !shownFlames().some((f) => f.zoom.up);
+  $("reset").hidden = !shownFlames().some((f) => f.zoom.up);
 }
 
 /* -- What others ask ------------------------------------------------------ */
@@ -181,6 +182,7 @@ function reset() {
   for (const f of shownFlames()) {
     if (f.zoom.up && f.tree.root.size) f.zoomTo(f.tree.root);
   }
+  if (document.activeElement === $("reset")) flame?.box.focus();
   showStatus();
 }
 
@@ -216,5 +218,5 @@ function followZoom() {
   showStatus();
 }
 
-mp.graph = { showGraph, followZoom, chosenItem, showStatus, sandwich, reset,
+mp.graph = { showGraph, followZoom, chosenItem, sandwich, reset,
   show, isItem, shownFlames, ACTIONS, get flame() { return flame; } };

@@ -4,12 +4,13 @@
 const { $, el, dark, scrollTo, quiet } = mp.dom;
 const { A, B, DIFF, VIEWS } = mp.profile;
 const { state } = mp;
+const { ANEW } = mp.controls;
 const graph = mp.graph, source = mp.source;
 
 function showHeader() {
   const i = A.info, list = [i.command && el("code", {}, i.command),
     ...i.about].filter(Boolean);
-  /* What was different before. */
+  /* A value that was another one before. */
   const was = (n) => {
     const f = DIFF && B.info.facts[n];
     return f && f[1] !== i.facts[n][1] ? ` (before: ${f[1]})` : "";
@@ -75,14 +76,14 @@ function showHelp() {
     el("p", { class: "mute" }, "In the timeline, Tab to an end of the chosen " +
       "time and move it with the arrow keys. A search ignores case unless it " +
       "has a capital letter. ± is the interval in which an estimate lies in " +
-      "95 of 100 runs, by its number of samples."),
+      "95 of 100 runs, by its number of samples; ≈ stands before an amount " +
+      "of which half may be chance."),
     el("p", {}, quiet("Close", () => d.close())));
   d.showModal();
 }
 
 const flip = (name, a, b, more) =>
   state.set({ [name]: state.now[name] === a ? b : a, ...more });
-const ANEW = { zoom: "", sel: -1, focus: -1, hidden: [] };
 const onFrame = (act) => {
   const node = graph.flame?.active;
   if (node && graph.isItem(node)) act(node.key);

@@ -8,6 +8,11 @@
 const LUA = 0, PSEUDO = 3, GROUP = 4;
 const F = mp.data.functions, STR = mp.data.strings, NF = F.name.length;
 
+/* Sources are kept as they are, to be told apart; shown they have no control
+** characters, as in other reports. */
+const shown = (s) => s.replace(/[\0-\x1f\x7f]/g, (c) =>
+  "\\" + String(c.charCodeAt(0)).padStart(3, "0"));
+
 const item = {
   name: [],	/* As in a table of the text report. */
   label: [],	/* For a frame: what tells it from others comes first. */
@@ -26,7 +31,7 @@ function add(values) {
 for (let i = 0; i < NF; i++) {
   const lua = F.kind[i] === LUA, line = F.line[i], name = STR[F.name[i]];
   const place = (s) =>
-    s < 0 ? "" : STR[s] + (lua && line >= 0 ? ":" + line : "");
+    s < 0 ? "" : shown(STR[s]) + (lua && line >= 0 ? ":" + line : "");
   add({ name, label: name, at: place(F.module[i]), path: place(F.source[i]),
     kind: F.kind[i], source: F.source[i], line });
 }
@@ -42,7 +47,7 @@ function lineItem(func, line) {
   const file = STR[F.module[func]], at = ":" + (line < 0 ? "?" : line);
   const name = item.name[func], named = !name.startsWith(file + ":");
   const k = add({ name: file + at, label: (named ? name : file) + at,
-    at: name, path: STR[F.source[func]] + at, kind: LUA,
+    at: name, path: shown(STR[F.source[func]]) + at, kind: LUA,
     source: F.source[func], line });
   lines.set(key, k);
   return k;

@@ -45,8 +45,13 @@ function layout(tree, [from, to], width) {
 /* The box of a level at a pixel, or undefined. */
 const boxAt = (level, x) => level?.find((b) => x >= b.left && x < b.right);
 
-/* A label for so many characters: the end of it gives way. */
-const fit = (text, room) => text.length <= room ? text :
-  text.slice(0, Math.max(1, room - 1)) + "…";
+/* A label for so many characters: the end of a name gives way, not the number
+** of a line behind it. */
+function fit(text, room) {
+  const [line] = /:\d+$/.exec(text) || [""], keep = room - line.length - 1;
+  if (text.length <= room) return text;
+  return line && keep > 2 ? text.slice(0, keep) + "…" + line :
+    text.slice(0, Math.max(1, room - 1)) + "…";
+}
 
 mp.layout = { layout, place, boxAt, fit };

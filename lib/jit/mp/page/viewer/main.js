@@ -20,25 +20,40 @@ const SHOWN_BY = {
   mode: ["controls", "graph", "calls", "found", "table"],
   share: DIFF ? ["controls", "graph", "calls", "table"] : []
 };
-const LATER = ["table", "source"], REST = 120;	/* Milliseconds. */
 
-let wanted = new Set();
-function draw(parts) {
-  for (const name of Object.keys(PARTS)) {
-    if (parts(name) && wanted.delete(name)) PARTS[name]();
-  }
+/* Parts that may come later: while the time is being chosen they wait until
+** it rests, and those of a large profile come one by one, so that the page
+** answers in between. */
+const LATER = ["table", "source"], REST = 120;	/* Milliseconds. */
+const LARGE = mp.profile.PROFILES.some((P) => P.rows > 20000);
+
+let wanted = new Set(), frame = 0, timer = 0;
+function draw(names) {
+  for (const name of names) if (wanted.delete(name)) PARTS[name]();
+}
+const drawFirst = () => draw(Object.keys(PARTS).filter((name) =>
+  !LATER.includes(name)));
+
+function drawRest() {
+  clearTimeout(timer);
+  timer = 0;
+  const rest = LATER.filter((name) => wanted.has(name));
+  draw(LARGE ? rest.slice(0, 1) : rest);
+  if (LARGE && rest.length > 1) timer = setTimeout(drawRest);
 }
 
-/* While the time is being chosen: the graph at once, the rest when it
-** rests. */
-let frame = 0, timer = 0;
-function drawLater() {
+function drawNow() {
+  const alone = wanted.size === 1;
+  drawFirst();
+  if (!LARGE || alone) drawRest();
+  else if (!timer) timer = setTimeout(drawRest);
+}
+function drawWhenResting() {
   PARTS.range();
   cancelAnimationFrame(frame);
-  frame = requestAnimationFrame(() =>
-    draw((name) => !LATER.includes(name)));
+  frame = requestAnimationFrame(drawFirst);
   clearTimeout(timer);
-  timer = setTimeout(() => draw(() => true), REST);
+  timer = setTimeout(drawRest, REST);
 }
 
 function changed(fields) {
@@ -49,8 +64,8 @@ function changed(fields) {
     const sel = graph.chosenItem();
     if (sel !== state.now.sel) { state.set({ sel }); return; }
   }
-  if (fields.size === 1 && fields.has("range")) drawLater();
-  else draw(() => true);
+  if (fields.size === 1 && fields.has("range")) drawWhenResting();
+  else drawNow();
   mp.address.changed();
 }
 

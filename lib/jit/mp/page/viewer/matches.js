@@ -1,5 +1,5 @@
 /*
-** What a search finds. An expression is looked for in the names of functions
+** The search for items. An expression is looked for in the names of functions
 ** first, then in those of files, then in the paths: "work" does not mean
 ** everything in a folder of that name.
 */

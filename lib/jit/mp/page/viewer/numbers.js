@@ -20,7 +20,7 @@ const count = (n) => scaled(n, ["", "k", "M", "G", "T"], 1000);
 const seconds = (s) =>
   s < 0.9995 ? fixed(s * 1000, 0) + " ms" : three(s) + " s";
 
-/* What the view counts: seconds of CPU; objects; bytes. */
+/* Seconds of CPU; objects or bytes of the other views. */
 function amount(view, v, objects) {
   return view === "cpu" ? seconds(v) : objects ? count(v) : bytes(v);
 }

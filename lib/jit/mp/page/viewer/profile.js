@@ -5,7 +5,7 @@
 ** forward goes from callers to callees, one backward from callees to callers.
 ** Rows without a stack get one more, the last.
 */
-const { F, LUA, item, lineItem, groupItem } = mp.items;
+const { F, LUA, lineItem, groupItem } = mp.items;
 const ABSENT = mp.data.absent;
 
 /* Items of each stack's top frame: func and lines. */

@@ -100,7 +100,8 @@ function pointAt(t) {
   return i < 0 ? NP : Math.max(1, i);
 }
 
-let drag = null;	/* fix: the time of the end that stays; x: not moved yet. */
+/* fix: the time of the end that stays; x: where it began, until it moves. */
+let drag = null;
 
 function down(e) {
   if (!TIMES || e.button) return;

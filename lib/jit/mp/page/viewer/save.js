@@ -1,5 +1,5 @@
 /*
-** What is taken along: a stack as text, the graph as folded stacks or SVG.
+** A stack as text, and the graph as folded stacks or SVG, to take along.
 */
 const { $, svg, say } = mp.dom;
 const { A, WORDS } = mp.profile;
@@ -23,10 +23,13 @@ function frames(node) {
 const downwards = () => state.now.mode !== "bottom" &&
   graph.flame?.id !== "callers";
 
+/* Whether the root is a function, not the whole. */
+const isAround = () => /^call(er|ee)s$/.test(graph.flame?.id);
+
 /* The innermost frame first, as in a traceback. */
 function stackText(node) {
   const lines = frames(node);
-  if (graph.flame?.id.startsWith("call")) {
+  if (isAround()) {
     lines.unshift(item.label[graph.flame.tree.root.key]);
   }
   if (downwards()) lines.reverse();
@@ -96,7 +99,7 @@ function save(text, type, suffix) {
 }
 
 function listen() {
-  graph.ACTIONS.push(["Copy stack", (node) => node.up || !downwards(),
+  graph.ACTIONS.push(["Copy stack", (node) => node.up || isAround(),
     (node) => copy(stackText(node), "Stack"),
     "The frames down to this one, as text"]);
   $("link").addEventListener("click", () =>
@@ -107,4 +110,4 @@ function listen() {
     save(drawing(), "image/svg+xml", "svg"));
 }
 
-mp.save = { listen, folded, stackText };
+mp.save = { listen };

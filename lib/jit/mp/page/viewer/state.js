@@ -2,9 +2,8 @@
 ** The state of the page: what is shown, and how. set() is its only writer;
 ** everybody else reads state.now, which is frozen.
 **
-** What was computed from the profile is kept until a field changes that it
-** depends on: the caches are kept here too, so that nobody has to know when
-** to forget.
+** Results are kept until a field changes that they depend on. The caches are
+** here too, so that nobody else has to know when to forget.
 */
 const { A, B, DIFF } = mp.profile;
 const START = mp.data.start;

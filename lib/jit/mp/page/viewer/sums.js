@@ -4,7 +4,7 @@
 const { item } = mp.items;
 const { PROFILES } = mp.profile;
 const { state } = mp;
-const { weights } = mp.counts;
+const { weights, variances } = mp.counts;
 
 /* Which stacks are shown: at[s] is the stack whose frame s counts for, 0 for
 ** the root, and -1 if it counts for nothing. A hidden frame counts for its
@@ -66,11 +66,13 @@ function shapeOf(P, unit) {
 const shape = (i, unit = state.now.unit) => state.kept("counts",
   `shape ${i} ${unit}`, () => shapeOf(PROFILES[i], unit));
 
-/* By stack: its own amount, and that with its callees'; the whole is sub[0]. */
-function fold({ n, at, up, leaf }, stacks, w, rows = w.keys()) {
+/* By stack: its own amount, and that with its callees'; the whole is sub[0].
+** rows: those that count; all, if not given. */
+function fold({ n, at, up, leaf }, stacks, w, rows) {
   const own = new Float64Array(n + 1), sub = new Float64Array(n + 1);
-  for (const r of rows) {
-    const s = leaf[stacks[r]];
+  const last = rows ? rows.length : w.length;
+  for (let i = 0; i < last; i++) {
+    const r = rows ? rows[i] : i, s = leaf[stacks[r]];
     if (w[r] && s >= 0) own[s] += w[r];
   }
   for (let s = n; s > 0; s--) {
@@ -82,9 +84,9 @@ function fold({ n, at, up, leaf }, stacks, w, rows = w.keys()) {
   return { own, sub };
 }
 
-function sumsOf(i, view, unit) {
+function sumsOf(i, w, unit) {
   const form = shape(i, unit), { key, outer, n } = form;
-  const { own, sub } = fold(form, PROFILES[i].stack, weights(i, view));
+  const { own, sub } = fold(form, PROFILES[i].stack, w);
   const self = new Float64Array(item.name.length), total = self.slice();
   for (let s = 1; s <= n; s++) {
     self[key[s]] += own[s];
@@ -93,16 +95,28 @@ function sumsOf(i, view, unit) {
   return { self, total, own, sub, sum: sub[0] };
 }
 const stats = (i, view, unit = state.now.unit) => state.kept("counts",
-  `sums ${i} ${view} ${unit}`, () => sumsOf(i, view, unit));
+  `sums ${i} ${view} ${unit}`, () => sumsOf(i, weights(i, view), unit));
+/* The same sums of variances. */
+const chance = (i, view, unit = state.now.unit) => state.kept("counts",
+  `chance ${i} ${view} ${unit}`, () => sumsOf(i, variances(i, view), unit));
 
-const empty = (view) => !PROFILES.some((P, i) => stats(i, view).sum > 0);
+/* The sum of a view alone is had without those of all items. */
+function sumOf(i, view) {
+  const w = weights(i, view), { leaf } = shape(i), { stack } = PROFILES[i];
+  let sum = 0;
+  for (let r = 0; r < w.length; r++) if (leaf[stack[r]] >= 0) sum += w[r];
+  return sum;
+}
+const whole = (i, view) => state.kept("counts",
+  `whole ${i} ${view} ${state.now.unit}`, () => sumOf(i, view));
+const empty = (view) => !PROFILES.some((P, i) => whole(i, view) > 0);
 
 /* The item that has most of a view by itself. */
 function largest(view) {
-  const { self } = stats(stats(0, view).sum ? 0 : PROFILES.length - 1, view);
+  const { self } = stats(whole(0, view) ? 0 : PROFILES.length - 1, view);
   let best = 0;
   for (let k = 1; k < self.length; k++) if (self[k] > self[best]) best = k;
   return best;
 }
 
-mp.sums = { shape, fold, stats, empty, largest };
+mp.sums = { shape, fold, stats, chance, whole, empty, largest };

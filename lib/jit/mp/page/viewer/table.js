@@ -10,7 +10,7 @@ const { timed } = mp.counts;
 const { stats, empty } = mp.sums;
 const { search } = mp.matches;
 const { columns } = mp.columns;
-const { amount, withDoubt, inNoise } = mp.words;
+const { amount, withDoubt, isRough, inNoise } = mp.words;
 const graph = mp.graph, source = mp.source;
 
 /* -- Rows ----------------------------------------------------------------- */
@@ -53,7 +53,7 @@ function changeCell(c, k) {
   const v = c.value(k), text = state.now.share ? points(v) :
     signed(v, amount(c.view, Math.abs(v)));
   if (!v) return el("td", { class: other(c.view) });
-  const noise = inNoise(c.view, c.after[k], c.before[k]);
+  const noise = inNoise(c.view, c.after(k), c.before(k));
   const tone = noise || !/[1-9]/.test(text) ? "mute" : v > 0 ? "up" : "down";
   return el("td", { class: tone + other(c.view), title: noise ?
     "Within the noise: the samples alone can make such a change" : null },
@@ -65,8 +65,9 @@ function cell(c, k) {
   if (!v) return el("td", { class: other(c.view) });
   const share = v / stats(i, c.view).sum;
   return el("td", { class: "num" + other(c.view), "--c": color(c.view),
-    "--w": share.toFixed(4), title: withDoubt(i, c.view, v) },
-    el("span", {}, percent(share)), el("span", {}, amount(c.view, v)));
+    "--w": share.toFixed(4), title: withDoubt(i, c.view, v, c.chance(k)) },
+    el("span", {}, percent(share)), el("span",
+      { class: isRough(v, c.chance(k)) && "rough" }, amount(c.view, v)));
 }
 function nameCell(k) {
   const title = item.path[k] || item.name[k], name = item.name[k];
@@ -145,7 +146,8 @@ function showTable() {
       cols.map((c) => cell(c, k)))));
   $("table").replaceChildren(...cols.length ? [head(cols, by), body] : []);
   $("functions-title").textContent = unit === "func" ? "Functions" : "Lines";
-  $("functions-note").textContent = note(cols, all.length);
+  $("functions-note").textContent = note(cols, all.length) +
+    (body.querySelector(".rough") ? "; ≈ few samples" : "");
   showMore(all.length, shown);
 }
 

@@ -10,7 +10,7 @@ const { fixed, bytes, seconds } = mp.numbers;
 
 const T = A.raw.timeline, MANY_CYCLES = 60;
 
-/* What was counted in each interval: per second, but cycles as they are. */
+/* Counts of each interval: per second, but cycles as they are. */
 function perInterval() {
   const cpu = [], alloc = [], cycles = [], length = [];
   const since = (column, i) =>
@@ -31,12 +31,14 @@ const EACH = cycles <= MANY_CYCLES && RATE.cycles.every((n) => n <= 1);
 
 const cores = (v) => fixed(v * 100, 0) + "% of a core";
 const max = (list) => list.reduce((a, b) => Math.max(a, b), 0);
+const LOW = narrow.matches;
 const STRIPS = [
-  { name: "CPU", height: 30, color: "cpu", steps: RATE.cpu, text: cores },
-  { name: "Allocated", height: 30, color: "alloc", steps: RATE.alloc,
-    text: (v) => bytes(v) + "/s" },
-  { name: "Memory", height: 50, color: "inuse", line: T.inuse, rss: T.rss,
-    text: bytes }
+  { name: "CPU", height: LOW ? 20 : 30, color: "cpu", steps: RATE.cpu,
+    text: cores },
+  { name: "Allocated", height: LOW ? 20 : 30, color: "alloc",
+    steps: RATE.alloc, text: (v) => bytes(v) + "/s" },
+  { name: "Memory", height: LOW ? 34 : 50, color: "inuse", line: T.inuse,
+    rss: T.rss, text: bytes }
 ];
 const GC_HEIGHT = 14, AXIS = 20;
 
@@ -44,7 +46,7 @@ const GC_HEIGHT = 14, AXIS = 20;
 function sheet(width) {
   const side = narrow.matches ? 0 : 132, end = A.time[NP] || 1;
   return { root: svg("svg", { role: "img", "aria-label": summary() }), width,
-    side, end, gap: side ? 7 : 17, y: 0,
+    side, end, gap: side ? 7 : 16, y: 0,
     x: (t) => side + t / end * (width - side) };
 }
 const f1 = (x) => x.toFixed(1);
@@ -152,7 +154,7 @@ function summary() {
     `${bytes(T.allocated[NP - 1])}; ${cycleWords()} of the collector`;
 }
 
-/* What is known of the interval that ends at a point. */
+/* The interval that ends at a point, in words. */
 function readout(point) {
   const i = point - 1, phase = T.phases[T.phase[i]], n = RATE.cycles[i];
   return `${seconds(A.time[point])}: CPU ${cores(RATE.cpu[i])}, allocating ` +

@@ -63,7 +63,12 @@ class Tree {
   }
 }
 
-const path = (node) => node.up ? [...path(node.up), node.key] : [];
+/* The items on the way to a node, without the root's. */
+function path(node) {
+  const out = [];
+  for (let n = node; n.up; n = n.up) out.push(n.key);
+  return out.reverse();
+}
 
 /* Sorts the stacks that lead on from a node into children by item. each(i,
 ** put) calls put(stack, amount, own) for profile i. */

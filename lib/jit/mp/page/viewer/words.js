@@ -1,38 +1,56 @@
 /*
-** What is said of a node of a tree: its amount, its share, its doubt, what
-** has changed.
+** A node of a tree in words: its amount, share and doubt, and how it changed.
 */
 const { el } = mp.dom;
 const { LUA, item } = mp.items;
 const { DIFF, TITLE, WORDS } = mp.profile;
 const { percent, signed, points } = mp.numbers;
 const { state } = mp;
-const { doubt } = mp.counts;
-const { stats } = mp.sums;
+const { stats, chance, whole } = mp.sums;
 
 const amount = (view, v) => mp.numbers.amount(view, v, state.now.objects);
-const wholeOf = (i) => stats(i, state.now.view).sum || 1;
+const wholeOf = (i) => whole(i, state.now.view) || 1;
 const shareOf = (node) => node.total / wholeOf(0);
 
-/* An amount with the interval that it lies in, where it is an estimate. */
-function withDoubt(i, view, v) {
-  const by = doubt(i, view, v);
-  return amount(view, v) + (by ? ` ± ${amount(view, by)}` : "");
+/* Half of the interval that an amount lies in, in 95 of 100 runs. The whole of
+** a view is counted: only which part of it belongs here is left to chance. */
+function doubt(i, view, v, variance) {
+  const share = Math.min(1, v / (whole(i, view) || 1));
+  return 1.96 * Math.sqrt(variance * (1 - share));
+}
+function withDoubt(i, view, v, variance) {
+  const by = doubt(i, view, v, variance);
+  return amount(view, v) + (by > v * 0.001 ? ` ± ${amount(view, by)}` : "");
 }
 
-/* A difference that samples alone can make, in 95 of 100 pairs of runs. */
-function noise(view, after, before) {
-  const a = doubt(0, view, after), b = doubt(1, view, before);
-  return a === null || b === null ? 0 : Math.hypot(a, b);
+/* Whether an amount may be off by a third or more. */
+const isRough = (v, variance) => v > 0 && v * v < 9 * variance;
+
+/* Whether chance alone can make a change, of amounts or of shares, in 95 of
+** 100 pairs of runs. */
+function inNoise(view, [after, chanceAfter], [before, chanceBefore]) {
+  const [x, y] = state.now.share ? [0, 1].map((i) => whole(i, view) || 1) :
+    [1, 1];
+  const by = Math.hypot(doubt(0, view, after, chanceAfter) / x,
+    doubt(1, view, before, chanceBefore) / y);
+  return by > 0 && Math.abs(after / x - before / y) <= by;
 }
-const inNoise = (view, after, before) =>
-  Math.abs(after - before) <= noise(view, after, before);
+
+/* The variance of a node: of the part of its stacks that it has. */
+function chanceOf(node, i) {
+  const { view } = state.now, { sub } = stats(i, view), c = chance(i, view).sub;
+  return node.parts[i].reduce((sum, [s, v]) =>
+    sum + (sub[s] > 0 ? v * c[s] / sub[s] : 0), 0);
+}
+const nodeDoubt = (node, i) =>
+  withDoubt(i, state.now.view, i ? node.before : node.total, chanceOf(node, i));
 
 function change(node) {
   const { view, share } = state.now, { total, before } = node;
   const text = share ? points(total / wholeOf(0) - before / wholeOf(1)) :
     signed(total - before, amount(view, Math.abs(total - before)));
-  return text + (!share && inNoise(view, total, before) ?
+  return text + (total !== before && inNoise(view,
+    [total, chanceOf(node, 0)], [before, chanceOf(node, 1)]) ?
     " (within the noise)" : "");
 }
 
@@ -50,13 +68,14 @@ const fact = (name, share, text) => [el("dt", {}, name),
 
 function facts(node) {
   const { view, mode } = state.now, part = (name, i, v) =>
-    fact(name, percent(v / wholeOf(i)), withDoubt(i, view, v));
+    fact(name, percent(v / wholeOf(i)), nodeDoubt(node, i));
   const out = part(DIFF ? "after" : TITLE[view], 0, node.total);
   if (DIFF) {
     out.push(...part("before", 1, node.before));
     out.push(...fact("change", change(node), ""));
   } else if ((mode === "top" || mode === "calls") && node.up) {
-    out.push(...part("self", 0, node.self));
+    out.push(...fact("self", percent(node.self / wholeOf(0)),
+      amount(view, node.self)));
   }
   return el("dl", {}, out);
 }
@@ -69,5 +88,5 @@ function details(node) {
   return [el("b", {}, item.label[k]), place || "", facts(node)];
 }
 
-mp.words = { amount, withDoubt, inNoise, change, words, details, shareOf,
-  wholeOf };
+mp.words = { amount, withDoubt, nodeDoubt, isRough, inNoise, chanceOf, change,
+  words, details, shareOf, wholeOf };
