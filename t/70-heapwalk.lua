@@ -100,6 +100,35 @@ else
   tap.ok(true, "no trace holds it # SKIP")
 end
 
+-- -- Files -------------------------------------------------------------------
+
+do
+  local snapshot = tap.tmpname(".heapsnapshot")
+  local folded = tap.tmpname(".folded")
+  local r = tap.luajit(("-jm=Wr,-,%s,%s %s"):format(snapshot, folded,
+    tap.program("t = {} for i = 1, 3000 do t[i] = { 'x'..i } end os.exit(0)")))
+  local all = tonumber(r.out:match("100%%   +(%d+)   +all"))
+  local sum, nodes = 0, 0
+  local file = tap.read(snapshot)
+  local list = file:match('"nodes":%[(.-)%]')
+  for size in list:gmatch("%d+,%d+,%d+,(%d+),%d+,0,0") do
+    sum, nodes = sum + size, nodes + 1
+  end
+  tap.is(sum, all, "the nodes of a .heapsnapshot add up")
+  tap.is(tonumber(file:match('"node_count":(%d+)')), nodes, "and are counted")
+  local _, edges = file:match('"edges":%[(.-)%]'):gsub("\n", "")
+  tap.is(tonumber(file:match('"edge_count":(%d+)')), edges + 1, "edges, too")
+  local text, bytes = tap.read(folded), 0
+  for n in text:gmatch(" (%d+)\n") do bytes = bytes + n end
+  local held = r.out:match("Heap walk: ([%d.]+) kB")
+  tap.ok(math.abs(bytes - held * 1000) <= 500, "folded lines add up to what "..
+    "is held", bytes.." of "..held.." kB")
+  tap.like(text, "_G;%.t;%[%*%] %(3000 x table%) %d+\n", "a path is a stack")
+  r = tap.luajit("-jm=f,/no/such/x.heapsnapshot "..tap.program(""))
+  tap.like(r.err, "cannot open '/no/such/x.heapsnapshot'",
+    "a file that cannot be written is an error")
+end
+
 -- -- Ways to end -------------------------------------------------------------
 
 local keep = "t = {} for i = 1, 5000 do t[i] = { i } end "
@@ -126,6 +155,17 @@ r = run(keep.."setmetatable(t, { __index = function() os.exit(0) end }) "..
 tap.like(r.out, list, "or in a metamethod")
 r = run(keep.."for i = 1, 1e4 do if i == 9999 then os.exit(0) end end")
 tap.like(r.out, list, "or after a loop was compiled")
+
+-- -- Leaks -------------------------------------------------------------------
+
+r = tap.luajit("-jm=L "..tap.program([[
+local sessions = {}
+local function remember(i) sessions[i] = { id = i, ("x"):rep(50)..i } end
+for i = 1, 30000 do remember(i) end
+os.exit(0)
+]]))
+tap.like(r.out, ":2 < [^\n]*:3\n +held by main thread local sessions "..
+  "%(%S+%)%[%*%], %d+%% of it", "a leak report names the holder")
 
 -- -- From Lua ----------------------------------------------------------------
 
@@ -172,11 +212,13 @@ for _, line in ipairs(after.list) do
 end
 local ok, msg = pcall(mp.heap, 2)
 print(msg)
+print(mp.heap(0.1, "/no/such/x.heapsnapshot"))
 ]])
 tap.is(r.status, 0, "walks from Lua", r.err)
 tap.like(r.out, 'cache%["key%*"%]  %(2000 x table%)', "say what holds what")
 tap.like(r.out, 'grew:\n.*%+%S+ kB  cache%["key%*"%]  %(0 > 2000 x table%)',
   "and what grew between two")
+tap.like(r.out, "nil\tcannot write '/no/such/x.heapsnapshot'", "or a file")
 tap.like(r.out, "a share of the heap is more than 0 and at most 1",
   "a wrong share is refused")
 

@@ -55,7 +55,8 @@ static int guard_gc(lua_State *L)
   char msg[512];
   *guard = NULL;
   if (c != NULL)
-    mp_heapwalk_refresh(&c->profile, L, c->plan.walk, MP_CLOSING);
+    mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
+			MP_CLOSING);
   if (c != NULL && mp_guard_end(L, c, msg, sizeof(msg)) != 0)
     fprintf(stderr, "luajit-mp: %s\n", msg);
   return 0;

@@ -10,6 +10,7 @@
 #include "lib/arguments.h"
 #include "lib/guard.h"
 #include "lib/heap.h"
+#include "out/output.h"
 #include "profile/heapwalk.h"
 #include "profile/heapwhy.h"
 
@@ -52,21 +53,38 @@ static int fail_because(lua_State *L, const char *why)
   return mp_fail(L, msg, ENOTSUP);
 }
 
-/* heap([share]) */
+/* Writes the .heapsnapshot. */
+static int write_file(lua_State *L, const char *name, const mp_heapwalk *w)
+{
+  char msg[512];
+  int err = mp_output_put(name, w->file, w->filelen);
+  if (err == 0) return 0;
+  snprintf(msg, sizeof(msg), "cannot write '%.300s': %s", name,
+	   mp_output_error(err));
+  return mp_fail(L, msg, err);
+}
+
+/* heap([share [, file]]) */
 static int core_heap(lua_State *L)
 {
   double share = luaL_optnumber(L, 1, 0.01);
+  const char *name = luaL_optstring(L, 2, NULL);
   mp_heapwalk *w;
   int err;
   luaL_argcheck(L, share > 0 && share <= 1, 1,
 		"a share of the heap is more than 0 and at most 1");
-  w = mp_heapwalk_take(profile(L), L, share);
+  w = mp_heapwalk_take(profile(L), L, share, name != NULL);
   if (w == NULL) return mp_fail(L, "not enough memory", ENOMEM);
   if (w->why != NULL) {
     fail_because(L, w->why);
     mp_heapwalk_free(w);
     return 3;
   }
+  if (name != NULL && write_file(L, name, w) != 0) {
+    mp_heapwalk_free(w);
+    return 3;
+  }
+  mp_heapwalk_nofile(w);
   lua_settop(L, 0);
   lua_pushlightuserdata(L, w);
   err = call_frozen(L);

@@ -37,7 +37,8 @@ static int core_stop(lua_State *L)
     return mp_fail(L, "the profiler cannot be stopped by a finalizer that runs "
 		   "inside of it", EBUSY);
   mp_leaks_collect(&c->profile, L);  /* Finalizers may call us: still the guard's. */
-  mp_heapwalk_refresh(&c->profile, L, c->plan.walk, MP_AT_END);
+  mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
+		      MP_AT_END);
   err = mp_guard_end(L, c, msg, sizeof(msg));
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, 1);
@@ -55,7 +56,9 @@ static int core_report(lua_State *L)
   mp_check_arguments(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   err = mp_plan_make(&c->report, L, &plan, msg, sizeof(msg));
-  if (err == 0) mp_heapwalk_refresh(&c->profile, L, plan.walk, MP_MEANWHILE);
+  if (err == 0)
+    mp_heapwalk_refresh(&c->profile, L, plan.walk, plan.walk_file,
+			MP_MEANWHILE);
   if (err == 0) err = mp_report_write(&c->report, &plan, &leaked, msg,
 				      sizeof(msg));
   lua_pushboolean(L, !plan.help);

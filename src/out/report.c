@@ -195,6 +195,7 @@ static void read_plan(lua_State *R, mp_plan *plan)
   plan->interval = (int)number_field(R, "interval", 10);
   plan->leak_limit = number_field(R, "leak_limit", 0);
   plan->walk = number_field(R, "walk", 0);
+  plan->walk_file = bool_field(R, "walk_file");
   plan->events = bool_field(R, "events");
   plan->leaks = bool_field(R, "leaks");
   plan->live = bool_field(R, "live");

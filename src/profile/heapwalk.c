@@ -10,8 +10,8 @@
 #include "data/clock.h"
 #include "data/map.h"
 #include "data/mem.h"
+#include "profile/heapfile.h"
 #include "profile/heapwalk.h"
-#include "vm/heapname.h"
 
 /* What is at work while the program stands still. */
 typedef struct walking {
@@ -29,7 +29,7 @@ typedef struct walking {
 static void add_object(void *ud, uint32_t number, const void *o)
 {
   walking *k = ud;
-  uint8_t gct = obj_gct(o) % MP_HEAPWALK_TYPES;
+  unsigned gct = mp_heap_typeno(o);
   uint64_t size = mp_heap_size(&k->h, o);
   mp_heapsum *sum = mp_graph_reached(&k->g, number) ? &k->w->held[gct] :
 		    &k->w->garbage[gct];
@@ -90,7 +90,16 @@ static void join_object(void *ud, uint32_t number, const void *o)
 
 /* -- The walk ------------------------------------------------------------ */
 
-static const char *walk(walking *k, lua_State *L, double share)
+/* The bytes that nothing holds. */
+static uint64_t garbage(const mp_heapwalk *w)
+{
+  uint64_t sum = 0;
+  int i;
+  for (i = 0; i < MP_HEAPWALK_TYPES; i++) sum += w->garbage[i].bytes;
+  return sum;
+}
+
+static const char *walk(walking *k, lua_State *L, double share, bool file)
 {
   static const char *const no_memory = "there is no memory for it";
   mp_heapwalk *w = k->w;
@@ -106,12 +115,17 @@ static const char *walk(walking *k, lua_State *L, double share)
     return no_memory;
   if (k->heap != NULL && k->heap->vm.proved)
     mp_places_each(&k->h.places, join_object, k);
+  if (file) {
+    w->file = mp_heapfile_make(&k->h, &k->g, &w->own, garbage(w), &w->filelen);
+    if (w->file == NULL) return no_memory;
+  }
   w->edges = k->g.nedges;
   w->memory = k->g.peak + mp_places_memory(&k->h.places);
   return k->failed ? no_memory : NULL;
 }
 
-mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share)
+mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share,
+			      bool file)
 {
   mp_heapwalk *w = calloc(1, sizeof(*w));
   walking k;
@@ -120,7 +134,7 @@ mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share)
   memset(&k, 0, sizeof(k));
   k.heap = p != NULL ? &p->heap : NULL;
   k.w = w;
-  w->why = walk(&k, L, share);
+  w->why = walk(&k, L, share, file);
   mp_map_free(&k.rows);
   mp_graph_free(&k.g);
   mp_heap_close(&k.h);
@@ -130,21 +144,28 @@ mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share)
   return w;
 }
 
+void mp_heapwalk_nofile(mp_heapwalk *w)
+{
+  free(w->file);
+  w->file = NULL;
+}
+
 void mp_heapwalk_free(mp_heapwalk *w)
 {
   if (w == NULL) return;
   mp_holders_free(&w->holders);
   mp_free(w->joins);
+  free(w->file);
   free(w);
 }
 
-void mp_heapwalk_refresh(mp_profile *p, lua_State *L, double share,
+void mp_heapwalk_refresh(mp_profile *p, lua_State *L, double share, bool file,
 			 mp_moment moment)
 {
   if (share <= 0) return;
   if (moment != MP_MEANWHILE) mp_span_end(&p->span, mp_cpu_time(&p->cpu));
   mp_heapwalk_free(p->walk);
-  p->walk = mp_heapwalk_take(p, L, share);
+  p->walk = mp_heapwalk_take(p, L, share, file);
   if (p->walk != NULL) p->walk->closing = moment == MP_CLOSING;
 }
 
@@ -255,4 +276,7 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
   lua_setfield(L, -2, "lines");
   push_joins(L, w);
   lua_setfield(L, -2, "joins");
+  if (w->file == NULL) return;
+  lua_pushlstring(L, w->file, w->filelen);
+  lua_setfield(L, -2, "heapsnapshot");
 }

@@ -10,8 +10,9 @@
 
 #include "profile/holders.h"
 #include "profile/profile.h"
+#include "vm/heapname.h"
 
-#define MP_HEAPWALK_TYPES	16
+#define MP_HEAPWALK_TYPES	MP_HEAP_TYPES
 
 typedef struct mp_heapsum {
   uint64_t count, bytes;
@@ -38,12 +39,17 @@ typedef struct mp_heapwalk {
   mp_holders holders;
   mp_heapjoin *joins;
   uint32_t njoins, capjoins;
+  char *file;			/* The text of a .heapsnapshot; or NULL. */
+  size_t filelen;
 } mp_heapwalk;
 
 /* Walks the heap of L. p: the profile whose samples are looked up; or NULL.
-** share: of all bytes, the least that has a line of its own. Never fails
-** otherwise than by `why`. Returns NULL if there is no memory even for that. */
-mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share);
+** share: of all bytes, the least that has a line of its own. file: the text of
+** a .heapsnapshot is wanted, too. Never fails otherwise than by `why`. Returns
+** NULL if there is no memory even for that. */
+mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share,
+			      bool file);
+void mp_heapwalk_nofile(mp_heapwalk *w);  /* The text is not needed any more. */
 void mp_heapwalk_free(mp_heapwalk *w);
 
 /* When a walk is taken. */
@@ -55,7 +61,7 @@ typedef enum mp_moment {
 
 /* Takes one for the reports of the profile, in place of the last; share 0:
 ** none is wanted. L runs, or its VM is at rest. */
-void mp_heapwalk_refresh(mp_profile *p, lua_State *L, double share,
+void mp_heapwalk_refresh(mp_profile *p, lua_State *L, double share, bool file,
 			 mp_moment moment);
 void mp_heapwalk_drop(mp_profile *p);
 

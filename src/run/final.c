@@ -30,7 +30,8 @@ static void prepare(mp_ctx *c)
 {
   lua_State *L = c->profile.capture.anchor;
   mp_leaks_collect(&c->profile, L);
-  mp_heapwalk_refresh(&c->profile, L, c->plan.walk, MP_AT_END);
+  mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
+		      MP_AT_END);
 }
 
 void mp_final_report_all(bool safepoint)

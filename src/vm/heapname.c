@@ -208,6 +208,8 @@ const char *mp_heap_type(const char *o)
   return gct < OBJ_TYPES && names[gct] ? names[gct] : "object";
 }
 
+unsigned mp_heap_typeno(const char *o) { return obj_gct(o) % MP_HEAP_TYPES; }
+
 /* What a coroutine runs: the function at the bottom of its stack. */
 static void put_thread(text *t, const char *th)
 {
@@ -316,6 +318,8 @@ void mp_heap_describe(const char *obj, char *buf, size_t n)
 }
 
 const char *mp_heap_type(const char *obj) { (void)obj; return "object"; }
+
+unsigned mp_heap_typeno(const char *obj) { (void)obj; return 0; }
 
 const char *mp_heap_keytext(uint64_t key, size_t *len)
 {

@@ -27,6 +27,10 @@ void mp_heap_describe(const char *obj, char *buf, size_t n);
 ** "upvalue", "thread", "userdata", "cdata", "proto", "trace". */
 const char *mp_heap_type(const char *obj);
 
+/* The number of its type, less than MP_HEAP_TYPES. */
+#define MP_HEAP_TYPES	16
+unsigned mp_heap_typeno(const char *obj);
+
 /* The key's text, where it is a string; *len: its length. Or NULL. */
 const char *mp_heap_keytext(uint64_t key, size_t *len);
 

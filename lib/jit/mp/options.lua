@@ -209,7 +209,7 @@ local function set_flags(o, seen)
   o.callgraph = seen.g ~= nil
   o.events = seen.e ~= nil
   o.leaks = seen.L ~= nil
-  o.walk = seen.W and math.max(o.min, 0.1) / 100
+  o.walk = (seen.W or seen.L) and math.max(o.min, 0.1) / 100 or nil
   o.live = seen.T ~= nil
   o.combined = seen.P ~= nil
   o.nosource = seen.N ~= nil

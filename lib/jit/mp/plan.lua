@@ -39,6 +39,12 @@ local function make(text, ...)
     names = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
   end
   o.files, o.remarks = files(names, o)
+  for _, name in ipairs(o.files) do
+    local format = formats.of(name)
+    if format and format.walk then
+      o.walk, o.walk_file = o.walk or o.min / 100, true
+    end
+  end
   if o.help then o.contents = options.help() end
   for _, name in ipairs(o.files) do formats.view(name, o) end
   return o

@@ -11,6 +11,7 @@ local list = {
   { ".cpuprofile", view = "format.cpuprofile" },
   { ".heapprofile", view = "format.heapprofile" },
   { ".folded", view = "format.folded", set = { folded = true } },
+  { ".heapsnapshot", view = "heap.snapshot", walk = true },
   { ".html", view = "page.html" },
   { ".mp", view = "format.file_write" },
 }
@@ -65,6 +66,9 @@ end
 -- it is a text for people.
 local function view(name, o)
   local format = of(name)
+  if format and format.view == "format.folded" and o.walk then
+    return require("jit.mp.heap.folded"), o, false
+  end
   if not format then return require("jit.mp."..text_view(o)), o, true end
   local set = format.pprof and { pprof = pprof_kind(o) } or format.set
   return require("jit.mp."..format.view), set and with(o, set) or o, false

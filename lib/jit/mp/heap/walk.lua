@@ -75,8 +75,8 @@ function Walk.since(w, before)
   return setmetatable(list, Growth)
 end
 
-local function heap(share)
-  local w, msg, errno = core.heap(share)
+local function heap(share, file)
+  local w, msg, errno = core.heap(share, file)
   if not w then return nil, msg, errno end
   w.list, w.roots = paths.lines(w)
   return setmetatable(w, Walk)

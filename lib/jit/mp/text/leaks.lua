@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
+local held = require("jit.mp.heap.held")
 local leaks = require("jit.mp.model.leaks")
 local numbers = require("jit.mp.model.numbers")
 local views = require("jit.mp.model.views")
@@ -55,21 +56,44 @@ local function series_text(p, o, g)
   return table.concat(t, " > ")
 end
 
-local function row_cells(p, o, g)
-  return { numbers.bytes(g.held, o.kib), numbers.bytes(g.new, o.kib),
-    numbers.count(g.objects), g.age and numbers.seconds(g.age) or "-",
-    g.verdict, series_text(p, o, g).."\n      "..g.name }
+-- Numbers of the rows of each name.
+local function rows_by_name(p, name)
+  local by = {}
+  for i, row in ipairs(p.rows) do
+    local key = name(row)
+    by[key] = by[key] or {}
+    by[key][i] = true
+  end
+  return by
 end
 
--- A table of groups, and how many of them it leaves out.
-local function groups_table(p, o, list)
+-- A function from a name to words on what holds most of it, or nil.
+local function holder_namer(p, name)
+  local holder, by = held(p), rows_by_name(p, name)
+  return function(key)
+    local path, part = holder(by[key] or {})
+    if not path then return "" end
+    return ("\n      held by %s%s"):format(path, part < 0.995 and
+      (", %.0f%% of it"):format(part * 100) or "")
+  end
+end
+
+local function row_cells(p, o, g, holder)
+  return { numbers.bytes(g.held, o.kib), numbers.bytes(g.new, o.kib),
+    numbers.count(g.objects), g.age and numbers.seconds(g.age) or "-",
+    g.verdict, series_text(p, o, g).."\n      "..g.name..holder(g.name) }
+end
+
+-- A table of groups by that name of a row, and how many of them it leaves out.
+local function groups_table(p, o, list, name)
   local total, hidden = 0, 0
   for _, g in ipairs(list) do total = total + g.inuse end
+  local holder = holder_namer(p, name)
   local rows = { { "held", "new", "objects", "mean age", "verdict",
     "held after collections, by fifths of the run" } }
   for _, g in ipairs(list) do
     if views.shows(g.inuse / total, o) or g.verdict == "grows" then
-      rows[#rows+1] = row_cells(p, o, g)
+      rows[#rows+1] = row_cells(p, o, g, holder)
     else
       hidden = hidden + 1
     end
@@ -103,20 +127,21 @@ return function(p, o)
       "collections leave\n"
   end
   local depth = o.depth_given and math.abs(o.depth) or DEPTH
-  local stacks = leaks.groups(p, row_namer(p, o, depth))
-  local held, leaked = sum(stacks, "held"), sum(stacks, "held", "grows")
+  local by_stack, by_line = row_namer(p, o, depth), row_namer(p, o, 1)
+  local stacks = leaks.groups(p, by_stack)
+  local in_all, leaked = sum(stacks, "held"), sum(stacks, "held", "grows")
   if sum(stacks, "inuse") == 0 then return heading(p).."nothing\n", nil, 0 end
   local out = { heading(p) }
   if depth ~= 1 then
-    local lines = leaks.groups(p, row_namer(p, o, 1))
+    local lines = leaks.groups(p, by_line)
     sort(lines)
-    out[#out+1] = "\nBy line:\n"..groups_table(p, o, lines)
+    out[#out+1] = "\nBy line:\n"..groups_table(p, o, lines, by_line)
     out[#out+1] = "\nBy stack:\n"
   end
   sort(stacks)
-  out[#out+1] = groups_table(p, o, stacks)
+  out[#out+1] = groups_table(p, o, stacks, by_stack)
   out[#out+1] = ("\n%s held, %s of it in stacks that grow\n"):format(
-    numbers.bytes(held, o.kib), numbers.bytes(leaked, o.kib))
+    numbers.bytes(in_all, o.kib), numbers.bytes(leaked, o.kib))
   if sum(stacks, "inuse", "unclear") > 0 then
     out[#out+1] = "unclear: too few collections, or samples, to tell\n"
   end

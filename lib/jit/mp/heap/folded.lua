@@ -1,0 +1,39 @@
+----------------------------------------------------------------------------
+-- A heap walk as folded stacks, for a flame graph: a frame is a label of a
+-- path, and the numbers are bytes that no line below has.
+----------------------------------------------------------------------------
+
+local paths = require("jit.mp.heap.paths")
+
+local function frame(line)
+  local text = line.count > 1 and ("%s (%.0f x %s)"):format(line.label,
+    line.count, line.type) or line.label
+  text = text:gsub("^ ", ""):gsub("[;\n]", "?")
+  return text ~= "" and text or "value"
+end
+
+local function add(out, line, above)
+  local stack, own = above..frame(line), line.bytes
+  for _, child in ipairs(line.below) do
+    own = own - child.bytes
+    add(out, child, stack..";")
+  end
+  if own > 0 then out[#out+1] = ("%s %.0f\n"):format(stack, own) end
+end
+
+return function(p)
+  local w = p.walk
+  if not w or w.why then
+    return nil, "there is no heap walk: "..(w and w.why or
+      "the program was not stopped where its heap is at rest")
+  end
+  local out, list, roots = {}, paths.lines(w)
+  for _, line in ipairs(list) do line.below = {} end
+  for _, line in ipairs(list) do
+    if line.above then
+      line.above.below[#line.above.below+1] = line
+    end
+  end
+  for _, line in ipairs(roots) do add(out, line, "") end
+  return table.concat(out)
+end

@@ -1,0 +1,21 @@
+/*
+** A heap as Chrome's DevTools read it: the text of a .heapsnapshot file.
+**
+** All objects that something holds are in it, with all references; besides,
+** a node each for the objects that nothing holds and for what the VM itself
+** takes: so its total is what the collector counts.
+*/
+#ifndef MP_HEAPFILE_H
+#define MP_HEAPFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "data/graph.h"
+#include "vm/heap.h"
+
+/* The text, from malloc, and its length. NULL: no memory. g: dominated. */
+char *mp_heapfile_make(mp_heap *h, mp_graph *g, const mp_heapown *own,
+		       uint64_t garbage, size_t *len);
+
+#endif
