@@ -260,4 +260,24 @@ tap.like(r.out, "and 1 more\n", "references are limited")
 tap.like(r.out, "\n2\t5\t5\ttrue\n", "they are tables, too")
 tap.like(r.out, "false\t[^\n]*bad argument", "a value is needed")
 
+-- -- Drawings ----------------------------------------------------------------
+
+r = lua([[
+local mp = require("jit.mp")
+local value = { { name = 'a "name"' }, deep = { { { {} } } } }
+value.back = value
+io.write(mp.dot(value, 1), mp.dot(value))
+print(mp.dot(true))
+print(pcall(mp.dot, value, -1))
+]])
+tap.is(r.status, 0, "drawings", r.err)
+local small, large = r.out:match("^(digraph.-\n}\n)(digraph.-\n}\n)")
+tap.like(small, 'n0 %[label="table", tooltip="%d+ bytes"%]', "have objects")
+tap.like(small, 'n0 %-> n%d %[label=".deep"%]', "and references")
+tap.like(small, 'n0 %-> n0 %[label=".back"%]', "to themselves, too")
+tap.like(small, "and more", "and end at the depth")
+tap.like(large, 'string \\"a \'name\'\\"', "quotes are escaped")
+tap.like(r.out, "nil\tno heap walk: only objects", "of objects")
+tap.like(r.out, "false\t[^\n]*a depth from 0 to 1000", "to a depth")
+
 tap.done()

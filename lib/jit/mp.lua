@@ -50,7 +50,7 @@ local core = require("jit.mp.core")
 
 -- What only few use is loaded when it is asked for.
 local function heap_function(mp, name)
-  if name ~= "heap" and name ~= "why" then return nil end
+  if name ~= "heap" and name ~= "why" and name ~= "dot" then return nil end
   mp[name] = require("jit.mp.heap.walk")[name]
   return mp[name]
 end

@@ -5,18 +5,22 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/arguments.h"
 #include "lib/guard.h"
 #include "lib/heap.h"
 #include "out/output.h"
+#include "profile/heapdot.h"
 #include "profile/heapwalk.h"
 #include "profile/heapwhy.h"
 
 #include "lauxlib.h"
 
-#define REFERENCES	20	/* Shown, unless the caller says. */
+/* Unless the caller says: */
+#define REFERENCES	20	/* references that why tells, */
+#define DEPTH		3	/* references from the value that dot draws. */
 
 /* The profile that is under way in this process; or NULL. */
 static mp_profile *profile(lua_State *L)
@@ -124,6 +128,33 @@ static int core_why(lua_State *L)
   return 1;
 }
 
+static int push_text(lua_State *L)
+{
+  lua_pushlstring(L, lua_touserdata(L, 1), (size_t)lua_tonumber(L, 2));
+  return 1;
+}
+
+/* dot(value [, depth]) */
+static int core_dot(lua_State *L)
+{
+  double depth = luaL_optnumber(L, 2, DEPTH);
+  const char *why;
+  size_t len;
+  char *text;
+  int err;
+  luaL_checkany(L, 1);
+  luaL_argcheck(L, depth >= 0 && depth <= 1000, 2,
+		"a depth from 0 to 1000");
+  text = mp_heapdot_make(L, 1, (unsigned)depth, &len, &why);
+  if (text == NULL) return fail_because(L, why);
+  lua_settop(L, 0);
+  lua_pushlightuserdata(L, text);
+  lua_pushnumber(L, (double)len);
+  err = call_frozen(L);
+  free(text);
+  return err != 0 ? lua_error(L) : 1;
+}
+
 void mp_heap_functions(lua_State *L)
 {
   lua_pushcfunction(L, push_walk);
@@ -135,4 +166,7 @@ void mp_heap_functions(lua_State *L)
   lua_setfield(L, -4, "why_result");
   lua_pushcclosure(L, core_why, 2);
   lua_setfield(L, -2, "why");
+  lua_pushcfunction(L, push_text);
+  lua_pushcclosure(L, core_dot, 1);
+  lua_setfield(L, -2, "dot");
 }

@@ -1,5 +1,5 @@
 /*
-** The functions heap and why of jit.mp.core.
+** The functions heap, why and dot of jit.mp.core.
 */
 #ifndef MP_LIB_HEAP_H
 #define MP_LIB_HEAP_H

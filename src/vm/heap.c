@@ -12,6 +12,7 @@
 
 #ifdef MP_LAYOUT
 
+#define AHEAD		16	/* Chains of strings fetched ahead. */
 #define WEAK_KEYS	1
 #define WEAK_VALUES	2
 
@@ -80,8 +81,11 @@ static void add_strings(mp_heap *h)
   const char *table = string_table(h);
   const uint64_t *chains = AT(const uint64_t *, table, 0);
   uint32_t i, mask = AT(uint32_t, table, STRTAB_MASK);
-  for (i = 0; i <= mask && !h->failed; i++)
+  for (i = 0; i <= mask && !h->failed; i++) {
+    if (mask - i > AHEAD)  /* They lie anywhere. */
+      __builtin_prefetch((const void *)(uintptr_t)chains[i + AHEAD]);
     add_list(h, (const char *)(uintptr_t)(chains[i] & ~STRTAB_CHAIN));
+  }
 }
 
 bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L)

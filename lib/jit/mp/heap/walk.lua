@@ -106,4 +106,4 @@ function core.why_result.__tostring(r)
 end
 
 -- No function of Lua in between: its variables would hold the value.
-return { heap = heap, why = core.why }
+return { heap = heap, why = core.why, dot = core.dot }
