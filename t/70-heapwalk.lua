@@ -100,6 +100,24 @@ else
   tap.ok(true, "no trace holds it # SKIP")
 end
 
+-- -- The allocator -----------------------------------------------------------
+
+local function free(code)
+  local out = walk(code, "Wr")
+  return tonumber(out:match("allocator %S+ %S+ are free %((%d+)%%%)"))
+end
+
+local full = free("t = {} for i = 1, 1e5 do t[i] = { i } end os.exit(0)")
+local holes = free([[
+t = {}
+for i = 1, 1e5 do t[i] = { i } end
+for i = 1, 1e5 do if i % 100 > 0 then t[i] = nil end end
+collectgarbage() collectgarbage()
+os.exit(0)
+]])
+tap.ok(full and full < 40, "a heap that is in use has few holes", full)
+tap.ok(holes and holes > 60, "a pseudo leak is told", holes)
+
 -- -- Files -------------------------------------------------------------------
 
 do
@@ -155,6 +173,16 @@ r = run(keep.."setmetatable(t, { __index = function() os.exit(0) end }) "..
 tap.like(r.out, list, "or in a metamethod")
 r = run(keep.."for i = 1, 1e4 do if i == 9999 then os.exit(0) end end")
 tap.like(r.out, list, "or after a loop was compiled")
+
+r = run(keep.."local p = newproxy(true) "..
+  "getmetatable(p).__gc = function() os.exit(0) end p = nil collectgarbage()")
+tap.is(r.status, 0, "a finalizer may end the program")
+tap.like(r.out, list, "and the heap is walked")
+r = run(keep.."local f = io.open('/proc/self/stat') local pid = f:read('*n') "..
+  "os.execute('(sleep 0.2; kill '..pid..') & sleep 9')")
+tap.is(r.signal, 15, "a signal in a call that does not return")
+tap.like(r.out, "no heap walk: the program was not stopped",
+  "tells that the heap was not at rest")
 
 -- -- Leaks -------------------------------------------------------------------
 

@@ -10,6 +10,7 @@
 #include "data/clock.h"
 #include "data/map.h"
 #include "data/mem.h"
+#include "profile/field.h"
 #include "profile/heapfile.h"
 #include "profile/heapwalk.h"
 
@@ -124,6 +125,16 @@ static const char *walk(walking *k, lua_State *L, double share, bool file)
   return k->failed ? no_memory : NULL;
 }
 
+/* The allocator, under the profiler's own. */
+static void look_arena(const mp_profile *p, lua_State *L, mp_arena *a)
+{
+  void *ud;
+  lua_Alloc f = lua_getallocf(L, &ud);
+  if (p != NULL && p->heap.installed) mp_arena_look(p->heap.allocf,
+						    p->heap.allocd, a);
+  else mp_arena_look(f, ud, a);
+}
+
 mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share,
 			      bool file)
 {
@@ -135,6 +146,7 @@ mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share,
   k.heap = p != NULL ? &p->heap : NULL;
   k.w = w;
   w->why = walk(&k, L, share, file);
+  if (w->why == NULL) look_arena(p, L, &w->arena);
   mp_map_free(&k.rows);
   mp_graph_free(&k.g);
   mp_heap_close(&k.h);
@@ -177,12 +189,6 @@ void mp_heapwalk_drop(mp_profile *p)
 
 /* -- As a table ---------------------------------------------------------- */
 
-static void set_number(lua_State *L, const char *key, double n)
-{
-  lua_pushnumber(L, n);
-  lua_setfield(L, -2, key);
-}
-
 static void set_string(lua_State *L, const char *key, const char *s)
 {
   if (s == NULL) return;
@@ -198,10 +204,10 @@ static void push_types(lua_State *L, const mp_heapwalk *w)
     if (w->types[i] == NULL) continue;
     lua_createtable(L, 0, 5);
     set_string(L, "type", w->types[i]);
-    set_number(L, "count", (double)w->held[i].count);
-    set_number(L, "bytes", (double)w->held[i].bytes);
-    set_number(L, "garbage_count", (double)w->garbage[i].count);
-    set_number(L, "garbage_bytes", (double)w->garbage[i].bytes);
+    mp_field(L, "count", (double)w->held[i].count);
+    mp_field(L, "bytes", (double)w->held[i].bytes);
+    mp_field(L, "garbage_count", (double)w->garbage[i].count);
+    mp_field(L, "garbage_bytes", (double)w->garbage[i].bytes);
     lua_rawseti(L, -2, ++n);
   }
 }
@@ -209,11 +215,11 @@ static void push_types(lua_State *L, const mp_heapwalk *w)
 static void push_own(lua_State *L, const mp_heapown *own)
 {
   lua_createtable(L, 0, 5);
-  set_number(L, "state", (double)own->state);
-  set_number(L, "strings", (double)own->strtab);
-  set_number(L, "ctypes", (double)own->ctypes);
-  set_number(L, "buffer", (double)own->buffer);
-  set_number(L, "rest", (double)own->rest);
+  mp_field(L, "state", (double)own->state);
+  mp_field(L, "strings", (double)own->strtab);
+  mp_field(L, "ctypes", (double)own->ctypes);
+  mp_field(L, "buffer", (double)own->buffer);
+  mp_field(L, "rest", (double)own->rest);
 }
 
 static void push_lines(lua_State *L, const mp_holders *s)
@@ -223,10 +229,10 @@ static void push_lines(lua_State *L, const mp_holders *s)
   for (i = 1; i < s->nlines; i++) {
     const mp_holder *l = &s->lines[i];
     lua_createtable(L, 0, 7);
-    set_number(L, "parent", l->parent);
-    set_number(L, "count", l->count);
-    set_number(L, "self", (double)l->self);
-    set_number(L, "bytes", (double)l->bytes);
+    mp_field(L, "parent", l->parent);
+    mp_field(L, "count", l->count);
+    mp_field(L, "self", (double)l->self);
+    mp_field(L, "bytes", (double)l->bytes);
     set_string(L, "type", l->type);
     set_string(L, "label", l->label);
     set_string(L, "what", l->what);
@@ -241,13 +247,13 @@ static void push_joins(lua_State *L, const mp_heapwalk *w)
   for (i = 0; i < w->njoins; i++) {
     const mp_heapjoin *j = &w->joins[i];
     lua_createtable(L, 0, 6);
-    set_number(L, "row", j->row);
-    set_number(L, "line", j->line);
-    set_number(L, "objects", j->objects);
-    set_number(L, "bytes", j->bytes);
+    mp_field(L, "row", j->row);
+    mp_field(L, "line", j->line);
+    mp_field(L, "objects", j->objects);
+    mp_field(L, "bytes", j->bytes);
     if (j->last >= 0) {
-      set_number(L, "first", j->first / 1000);
-      set_number(L, "last", j->last / 1000);
+      mp_field(L, "first", j->first / 1000);
+      mp_field(L, "last", j->last / 1000);
     }
     lua_rawseti(L, -2, (int)i + 1);
   }
@@ -256,22 +262,29 @@ static void push_joins(lua_State *L, const mp_heapwalk *w)
 void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
 {
   lua_createtable(L, 0, 12);
-  set_number(L, "at", w->at);
-  set_number(L, "seconds", w->seconds);
+  mp_field(L, "at", w->at);
+  mp_field(L, "seconds", w->seconds);
   set_string(L, "why", w->why);
   if (w->why != NULL) return;
-  set_number(L, "total", (double)w->own.total);
+  mp_field(L, "total", (double)w->own.total);
   lua_pushboolean(L, w->adds_up);
   lua_setfield(L, -2, "adds_up");
   lua_pushboolean(L, w->closing);
   lua_setfield(L, -2, "closing");
-  set_number(L, "held", (double)w->holders.lines[0].bytes);
-  set_number(L, "references", (double)w->edges);
-  set_number(L, "memory", (double)w->memory);
+  mp_field(L, "held", (double)w->holders.lines[0].bytes);
+  mp_field(L, "references", (double)w->edges);
+  mp_field(L, "memory", (double)w->memory);
   push_types(L, w);
   lua_setfield(L, -2, "types");
   push_own(L, &w->own);
   lua_setfield(L, -2, "own");
+  if (w->arena.system > 0) {
+    lua_createtable(L, 0, 3);
+    mp_field(L, "system", (double)w->arena.system);
+    mp_field(L, "free", (double)w->arena.free);
+    mp_field(L, "largest", (double)w->arena.largest);
+    lua_setfield(L, -2, "arena");
+  }
   push_lines(L, &w->holders);
   lua_setfield(L, -2, "lines");
   push_joins(L, w);

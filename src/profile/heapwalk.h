@@ -10,6 +10,7 @@
 
 #include "profile/holders.h"
 #include "profile/profile.h"
+#include "vm/arena.h"
 #include "vm/heapname.h"
 
 #define MP_HEAPWALK_TYPES	MP_HEAP_TYPES
@@ -31,6 +32,7 @@ typedef struct mp_heapwalk {
   double at;			/* When: seconds of the profile's wall clock. */
   double seconds;		/* How long the program stood still. */
   mp_heapown own;
+  mp_arena arena;		/* All 0: not known. */
   bool adds_up;			/* The sum is what the collector counts. */
   mp_heapsum held[MP_HEAPWALK_TYPES];  /* By an object's type. */
   mp_heapsum garbage[MP_HEAPWALK_TYPES];

@@ -102,6 +102,8 @@ static void put_key(text *t, slot key)
     char buf[MP_LABEL_MAX];
     mp_heap_describe(PTR(key), buf, sizeof(buf));
     put(t, "%s", buf);
+  } else if (key == KEY_HOOK) {
+    put(t, "debug.sethook");
   } else if (TAG(key) <= TAGNUM) {
     double n;
     memcpy(&n, &key, sizeof(n));

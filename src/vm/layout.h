@@ -265,10 +265,24 @@ enum {				/* Kinds of frame links. */
 #define TR_SIZE		120
 #define SNAPMAP_SIZE	4
 
+/* LuaJIT's allocator: its state, segments, chunks (vm/arena.c). */
+#define ARENA_TOP	32	/* The chunk at the end that is not in use. */
+#define ARENA_SEGMENT	840	/* The first segment: */
+#define SEG_BASE	0
+#define SEG_SIZE	8
+#define SEG_NEXT	16
+#define SEG_ALIGN	4096	/* Both are multiples of this. */
+#define CHUNK_HEAD	8	/* uint64_t: size, and these bits: */
+#define CHUNK_BITS	UINT64_C(7)
+#define CHUNK_INUSE	2
+#define CHUNK_FENCE	11	/* Head of what ends a segment. */
+#define CHUNK_MIN	32
+
 #define TAGSTR		(~(int64_t)GCT_STR)
 #define TAGTAB		(~(int64_t)GCT_TAB)
 #define TAGNIL		(~(int64_t)0)
 #define TAGNUM		(~(int64_t)13)	/* Numbers have this tag, or less. */
+#define KEY_HOOK	UINT64_C(0x8000000000000068)  /* debug.sethook's. */
 #define IS_NIL(v)	((v) == ~(slot)0)
 
 /* Whether a slot holds an object. */

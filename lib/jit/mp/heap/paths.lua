@@ -10,12 +10,12 @@
 -- modules as package.loaded has them.
 local function common(path)
   local rest = path:match("^_G%.(.+)")
-  if rest then return rest end
+  if rest then return rest:sub(1, 1) == "*" and path or rest end
   rest = path:match("^_G(%[.+)") or path:match("^_G( .+)")
   if rest then return "_G"..rest end
   rest = path:match("^registry%._LOADED(.*)")
   if rest then return "package.loaded"..rest end
-  return path
+  return (path:gsub("^ ", ""))
 end
 
 -- Lines by number, with these fields besides: path, children (a list of lines,

@@ -145,6 +145,18 @@ local function notes(w)
   return table.concat(t, "\n").."\n"
 end
 
+-- The allocator keeps what is free, unless a whole segment is.
+local function arena(p, o)
+  local a = p.walk.arena
+  if not a then return "" end
+  local last = p.course[#p.course]
+  return ("Of %s in segments of LuaJIT's allocator %s are free (%s), the "..
+    "largest piece is %s%s\n"):format(numbers.bytes(a.system, o.kib),
+    numbers.bytes(a.free, o.kib), numbers.share(a.free, a.system),
+    numbers.bytes(a.largest, o.kib), last and last.rss and last.rss > 0 and
+    "; RSS "..numbers.bytes(last.rss, o.kib) or "")
+end
+
 return function(p, o)
   local w = p.walk
   if not w then
@@ -158,6 +170,6 @@ return function(p, o)
     sites = allocated(p, list) }
   local rows = { { "of all", "holds", "path" } }
   add_lines(rows, roots, c)
-  return heading(w, o)..notes(w).."\n"..cells.rows(type_rows(w, o)).."\n"..
-    cells.rows(rows)
+  return heading(w, o)..notes(w).."\n"..cells.rows(type_rows(w, o))..
+    arena(p, o).."\n"..cells.rows(rows)
 end

@@ -1,0 +1,26 @@
+/*
+** LuaJIT's own allocator, read from outside: what it has from the system, and
+** how much of that is free. It gives memory back only when whole segments are
+** free: a process can be much larger than its Lua heap.
+**
+** On the thread that runs the VM, outside the allocator. Blocks of 128 KB and
+** more come from the system one by one, and are no part of these numbers.
+*/
+#ifndef MP_ARENA_H
+#define MP_ARENA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lua.h"
+
+typedef struct mp_arena {
+  uint64_t system;		/* Bytes of its segments. */
+  uint64_t free;		/* Bytes of free chunks in these; */
+  uint64_t largest;		/* of the largest one. */
+} mp_arena;
+
+/* False: that is not LuaJIT's allocator, or it is not the known one. */
+bool mp_arena_look(lua_Alloc f, void *ud, mp_arena *a);
+
+#endif
