@@ -148,6 +148,20 @@ tap.like(wide("s"), "   <%- main\n", "s: who calls")
 tap.like(wide("-s"), "   %-> work\n", "-s: what is called")
 tap.like(wide("fl"), "   %-%- application_server.lua:3\n", "fl: parts")
 
+-- -- Recursion -------------------------------------------------------------------
+
+local deep = { f1 = snapshots.lua("walk", "w.lua", 3, 1),
+  f2 = snapshots.lua("walk", "w.lua", 4, 1) }
+local function recursive(option)
+  return report(snapshots.of({ { "main > f1 > f2 > f1 > leaf", cpu = 6 },
+    { "main > f1", cpu = 3 }, { "main > f2 > f2", cpu = 1 } }, deep), option)
+end
+tap.like(recursive("GcR"), "^main;walk 4\nmain;walk;leaf 6\n$", "R: stacks")
+tap.like(recursive("lcRm0r"), "\n +3 +9   w.lua:3\n +1 +1   w.lua:4\n",
+  "R: the last line")
+tap.unlike(recursive("gcR"), "recursive", "R: the graph")
+tap.like(recursive("gc"), "walk %(recursive%)", "without it there is recursion")
+
 -- -- Headers ---------------------------------------------------------------------
 
 tap.unlike(wide("c"), "in use", "CPU alone: nothing of the heap")

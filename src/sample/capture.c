@@ -93,7 +93,7 @@ static uint32_t frame_id(mp_capture *c, const mp_vmframe *vf)
 {
   uint64_t h = frame_hash(vf);
   uint32_t id = mp_map_get(&c->frames, h);
-  char buf[MP_NAME_MAX];
+  char buf[MP_NAME_MAX + MP_CHUNK_MAX];
   mp_frame f;
   if (id != 0) return id;
   mp_name_frame(c->view, vf, &f, buf);

@@ -4,13 +4,15 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sample/name.h"
 #include "vm/frame.h"
 
-#define DOTS	"..."
+#define DOTS		"..."
+#define CHUNK_SHOWN	48	/* Bytes of a string, as in Lua. */
 
 mp_frame mp_name_none(void)
 {
@@ -59,8 +61,25 @@ void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX])
   }
 }
 
+/* A chunk that came from a string, as Lua's messages show it: by the first
+** line of the name that load() gave it, or of the string itself. */
+static void name_string(mp_frame *f, const char *s, size_t len,
+			char buf[MP_CHUNK_MAX])
+{
+  size_t n = 0;
+  bool whole;
+  while (n < len && n < CHUNK_SHOWN && (unsigned char)s[n] >= ' ') n++;
+  whole = n == len;
+  if (!whole && n > CHUNK_SHOWN - 3) n = CHUNK_SHOWN - 3;
+  while (!whole && n > 0 && ((unsigned char)s[n] & 0xc0) == 0x80) n--;
+  f->source = buf;
+  f->sourcelen = (uint32_t)snprintf(buf, MP_CHUNK_MAX, "[string \"%.*s%s\"]",
+				    (int)n, s, whole ? "" : "...");
+}
+
 /* A function of a chunk. line: where it is, or less than 0. */
-static void name_lua(mp_frame *f, const mp_vmframe *vf, int line)
+static void name_lua(mp_frame *f, const mp_vmframe *vf, int line,
+		     char buf[MP_CHUNK_MAX])
 {
   size_t len;
   const char *s = mp_proto_chunkname(vf->proto, &len);
@@ -70,14 +89,13 @@ static void name_lua(mp_frame *f, const mp_vmframe *vf, int line)
     f->source = s + 1;
     f->sourcelen = (uint32_t)(len - 1);
   } else {
-    f->source = "[string]";
-    f->sourcelen = 8;
+    name_string(f, s, len, buf);
   }
   if (f->sourcelen > MP_SOURCE_MAX) f->sourcelen = MP_SOURCE_MAX;
 }
 
 void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
-		   char buf[MP_NAME_MAX])
+		   char buf[MP_NAME_MAX + MP_CHUNK_MAX])
 {
   const char *name;
   int line;
@@ -96,6 +114,6 @@ void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
   }
   line = mp_view_info(v, vf, &name);
   if (name != NULL) mp_name_set(f, name, strlen(name), buf);
-  if (vf->proto != NULL) name_lua(f, vf, line);
+  if (vf->proto != NULL) name_lua(f, vf, line, buf + MP_NAME_MAX);
   else mp_name_cfunction(f, vf->cfunc, buf);
 }

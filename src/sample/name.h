@@ -16,9 +16,11 @@
 #define MP_NAME_MAX	512	/* Bytes of a name that are kept. */
 #define MP_SOURCE_MAX	4096	/* And of a chunk's. */
 
+#define MP_CHUNK_MAX	64	/* Bytes that stand for a chunk from a string. */
+
 /* Fills in *f; its strings are the VM's, static, or in buf. */
 void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
-		   char buf[MP_NAME_MAX]);
+		   char buf[MP_NAME_MAX + MP_CHUNK_MAX]);
 
 /* Sets a function's name. If it is too long only its beginning is kept. */
 void mp_name_set(mp_frame *f, const char *name, size_t len,

@@ -13,6 +13,7 @@ local list = {
   { "<n>", "depth of the stacks shown; default 1" },
   { "-<n>", "the same, callers first" },
   { "s", "split: functions, and their callers (or with -: what they call)" },
+  { "R", "recursion collapsed: a function that calls itself is one frame" },
   { "p", "full paths of source files" },
   { "v", "VM states; before or after f, F or l: split by it" },
   { "z", "zones (jit.zone); before or after f, F or l: split by it" },
@@ -203,6 +204,7 @@ local function set_flags(o, seen)
   o.help = seen.H ~= nil
   o.raw = seen.r ~= nil
   o.path = seen.p ~= nil
+  o.collapse = seen.R ~= nil
   o.annotate = seen.A and "A" or seen.a and "a"
   o.folded = seen.G ~= nil
   o.kib = seen.k ~= nil

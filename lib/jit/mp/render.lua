@@ -12,6 +12,9 @@ local header = require("jit.mp.text.header")
 -- Returns the text, or nil and a message; and the bytes that leak, where the
 -- options ask for leaks.
 local function render(p, o, env)
+  if o.collapse and not (env.name or ""):find("%.mp$") then
+    p = p:collapsed()
+  end
   p.source_root = env.source_root  -- Names of functions come from there.
   local view, vo, is_text = formats.view(env.name or "-", o)
   local body, msg, leaked = view(p, vo, env)

@@ -201,7 +201,8 @@ end
 local function modules(list, path)
   local having = {}
   local function base(source)
-    return path and source or source:match("[^/\\]+$") or source
+    if path or source:find("^%[") then return source end
+    return source:match("[^/\\]+$") or source
   end
   for _, fn in ipairs(list) do
     if fn.kind == "Lua" and fn.source then

@@ -47,7 +47,7 @@ end
 -- Source of a frame: without its directories, unless the path is wanted.
 local function module_name(f, path)
   local s = f.source or "?"
-  if not path then s = s:match("[^/\\]+$") or s end
+  if not path and not s:find("^%[") then s = s:match("[^/\\]+$") or s end
   return printable(s)
 end
 
@@ -78,6 +78,37 @@ function Profile:labeler(scope, path)
     end
     return labels[of[id]]
   end
+end
+
+-- The same profile with one frame, the last one, where a Lua function calls
+-- itself directly. What refers to stacks is copied, everything else is shared.
+function Profile:collapsed()
+  local _, of = self:functions()
+  local parent, frame, ids, new = {}, {}, {}, { [0] = 0 }
+  for s, up in ipairs(self.parent) do
+    local f, to = self.frame[s], new[up]
+    local fn = of[f]
+    if to ~= 0 and fn.kind == "Lua" and of[frame[to]] == fn then
+      to = parent[to]
+    end
+    local key = to * (#self.frames + 1) + f
+    if not ids[key] then
+      ids[key] = #parent + 1
+      parent[#parent+1], frame[#frame+1] = to, f
+    end
+    new[s] = ids[key]
+  end
+  local p = setmetatable({ parent = parent, frame = frame, rows = {} }, Profile)
+  for k, v in pairs(self) do
+    if p[k] == nil then p[k] = v end
+  end
+  for i, row in ipairs(self.rows) do
+    local copy = {}
+    for k, v in pairs(row) do copy[k] = v end
+    copy.stack = new[row.stack]
+    p.rows[i] = copy
+  end
+  return p
 end
 
 -- The stack whose line a stack counts for: builtins and C functions count for

@@ -108,6 +108,7 @@ end
 return function(old, new, o, by_share)
   local out = { head(old, "before"), head(new, "after "), "\n" }
   local most, where, row = 0, nil, nil
+  if o.collapse then old, new = old:collapsed(), new:collapsed() end
   old.paired, new.paired = pairing.labels(old:functions(), new:functions(),
     o.scope == "F" and "F" or "f", o.path)
   for _, view in ipairs(o.views) do
