@@ -3,7 +3,7 @@
 -- A profile shows two different hot spots: most of the CPU time goes into
 -- escaping strings (encode_string), most of the memory comes from joining the
 -- pieces (encode), and what stays in use are decoded documents that are kept
--- in `archive` (decode_value).
+-- in `archive` (decode_object, decode_array).
 --
 --   luajit -jm=fl examples/json.lua [work, default 1]
 

@@ -65,7 +65,7 @@ tap.like(report(sampled(), "vum0"), "11%% +60.0 kB   %(before the profile%)\n",
 tap.like(report(sampled(function(t) t.heap.alloc_bytes = 0 end), "h"),
   "load", "a total that is not known")
 
--- -- Doubt ---------------------------------------------------------------------
+-- -- Doubt -------------------------------------------------------------------
 
 -- The variance against samples drawn many times.
 local function variance_of(size, blocks, period)
@@ -111,7 +111,7 @@ text = report(sampled(function(t)
 end), "f")
 tap.like(text, "load\n.*100%%  ~17.0 kB +100%%   work\n", "one stray sample")
 
--- -- The width -------------------------------------------------------------------
+-- -- The width ---------------------------------------------------------------
 
 local function widest(out)
   local w = 0
@@ -142,13 +142,13 @@ tap.like(wide("f", 60), "a_function_with[%w_.]+long_name\n",
   "a name in 60 columns")
 tap.like(wide("F3", 60), " < ", "names of several levels keep them")
 
--- -- Levels ----------------------------------------------------------------------
+-- -- Levels ------------------------------------------------------------------
 
 tap.like(wide("s"), "   <%- main\n", "s: who calls")
 tap.like(wide("-s"), "   %-> work\n", "-s: what is called")
 tap.like(wide("fl"), "   %-%- application_server.lua:3\n", "fl: parts")
 
--- -- Recursion -------------------------------------------------------------------
+-- -- Recursion ---------------------------------------------------------------
 
 local deep = { f1 = snapshots.lua("walk", "w.lua", 3, 1),
   f2 = snapshots.lua("walk", "w.lua", 4, 1) }
@@ -162,17 +162,18 @@ tap.like(recursive("lcRm0r"), "\n +3 +9   w.lua:3\n +1 +1   w.lua:4\n",
 tap.unlike(recursive("gcR"), "recursive", "R: the graph")
 tap.like(recursive("gc"), "walk %(recursive%)", "without it there is recursion")
 
--- -- Headers ---------------------------------------------------------------------
+-- -- Headers -----------------------------------------------------------------
 
 tap.unlike(wide("c"), "in use", "CPU alone: nothing of the heap")
-tap.like(wide("c"), "with a line CPU 100%%\n", "but how many samples have a line")
+tap.like(wide("c"), "with a line CPU 100%%\n",
+  "but how many samples have a line")
 text = report(sampled(function(t)
   t.course = { { wall = 1, cpu = 1, allocated = 1, inuse = 1, cycles = 0,
     rss = 12.5e6 } }
 end), "f")
 tap.like(text, "peak 900 kB   RSS 12.5 MB\n", "the process's memory")
 
--- -- Differences -----------------------------------------------------------------
+-- -- Differences -------------------------------------------------------------
 
 local function compare(a, b, option, by_share)
   return diff(profile.new(a), profile.new(b), assert(options.parse(option)),
@@ -219,7 +220,8 @@ local function same(a, b, want, name)
   table.sort(rows)
   tap.is(table.concat(rows, ", "), want, name)
 end
-same(functions(100, lua("get", "a.lua", 2, 1)), functions(200, lua("get", "b.lua", 9, 8),
+same(functions(100, lua("get", "a.lua", 2, 1)),
+  functions(200, lua("get", "b.lua", 9, 8),
   lua("put", "b.lua", 2, 1)), "get, put", "a function that moved")
 same(functions(100, lua("get", "a.lua", 2, 1), lua("get", "b.lua", 2, 1)),
   functions(200, lua("get", "a.lua", 9, 8), lua("get", "b.lua", 2, 1)),

@@ -17,4 +17,58 @@ for name, sum in pairs(expected) do
   tap.is(p.out, r.out, name.." has the same result when profiled")
 end
 
+-- README's table is one of examples/json.lua: its functions, their lines and,
+-- since nothing of it is left to chance, what they allocate.
+
+-- The rows of a table: { [function] = { share of what was allocated, lines =
+-- set } }. The share is right of `from`.
+local function rows_of(text, from)
+  local t, last = {}, nil
+  for line in text:match("cum[^\n]*\n(.*)"):gmatch("[^\n]+") do
+    local name = line:match("   ([%a_][%w_]*)$")
+    local number = line:match("%-%- json.lua:(%d+)$")
+    if name then
+      last = { share = line:sub(from, from + 13):match("^ *(%d+)%%"),
+	lines = {} }
+      t[name] = last
+    elseif number and last then
+      last.lines[number] = true
+    elseif not number then
+      last = nil
+    end
+  end
+  return t
+end
+
+local readme = tap.read(tap.srcdir.."/README.md")
+readme = readme:match("```\n(luajit%-mp.-)```")
+local title = readme:match("\n( +CPU.- allocated)")
+local shown = rows_of(readme, #title - 13)
+local r = tap.luajit("-jm=flhm0b1 "..tap.quote(tap.srcdir..
+  "/examples/json.lua").." 0.3")
+local real, n = rows_of(r.out, 1), 0
+for name, row in pairs(shown) do
+  local is = real[name]
+  tap.ok(is, "README: "..name.." is a function of json.lua", r.out)
+  tap.ok(is and math.abs((row.share or 0) - (is.share or 0)) <= 4,
+    ("README: %s allocates %s%%"):format(name, row.share or 0),
+    is and is.share)
+  for number in pairs(row.lines) do
+    -- b1 sees lines that allocate only.
+    local source = tap.read(tap.srcdir.."/examples/json.lua")
+    local at, from, to = 0, nil, nil
+    for line in source:gmatch("([^\n]*)\n") do
+      at = at + 1
+      if line:find("function "..name.."%(") or
+	  line:find("^"..name.." = function") then from, to = at, nil
+      elseif from and not to and line:find("^end") then to = at end
+    end
+    number = tonumber(number)
+    tap.ok(from and from <= number and number <= to,
+      ("README: line %d is in %s"):format(number, name))
+  end
+  n = n + 1
+end
+tap.ok(n >= 6, "README has rows", n)
+
 tap.done()

@@ -49,7 +49,7 @@ local function top(rows)
     local lines = {}
     for line in text:gmatch("[^\n]*\n") do
       lines[#lines+1] = line
-      if #lines == 4 + rows then break end
+      if #lines == 7 + rows then break end
     end
     return table.concat(lines)
   end

@@ -22,7 +22,7 @@
 
 local terms = require("jit.mp.model.terms")
 
--- -- One number for one quantity ----------------------------------------------
+-- -- One number for one quantity ---------------------------------------------
 
 local function sum(rows, field)
   local n = 0
@@ -95,7 +95,7 @@ local function calibrate(s)
   s.calibrated = true
 end
 
--- -- Doubt ---------------------------------------------------------------------
+-- -- Doubt -------------------------------------------------------------------
 
 local function chance(row, view, period)
   local size = row[view.."_bytes"] / row[view.."_objects"]

@@ -20,7 +20,7 @@ local NAME = 32 -- Columns that a name should have before amounts are left out.
 local SHIFT = 2 -- Columns that the second level is to the right.
 local ROUGH = "~"
 
--- -- Rows ----------------------------------------------------------------------
+-- -- Rows --------------------------------------------------------------------
 
 -- A report: profile, options, totals by view, the indices of the views that
 -- are not empty, cumulative sums by name (or nil), rows to be shown as { level,
@@ -65,7 +65,7 @@ function Report:choose(entries, level)
   end
 end
 
--- -- Columns -------------------------------------------------------------------
+-- -- Columns -----------------------------------------------------------------
 
 -- Cells of a row in a view: percentage, amount, cumulative percentage. What
 -- rests on few samples is marked, where its amount is, if it has one.
@@ -153,7 +153,7 @@ function Report:left(layout)
   return left
 end
 
--- -- Names ---------------------------------------------------------------------
+-- -- Names -------------------------------------------------------------------
 
 -- What stands before a name of the second level, as in jit.p: callers, what is
 -- called, or parts. Raw reports are for programs.
@@ -186,7 +186,7 @@ function Report:fitting(width)
   return left
 end
 
--- -- Lines ---------------------------------------------------------------------
+-- -- Lines -------------------------------------------------------------------
 
 -- What the rows that are not shown have.
 function Report:rest()
