@@ -60,6 +60,7 @@ void mp_capture_anchor(mp_capture *c, lua_State *anchor)
 /* -- Stacks -------------------------------------------------------------- */
 
 #define MORE_FRAMES	"(more frames)"
+#define COLLECTOR	"(garbage collector)"
 
 static uint32_t pseudo(mp_capture *c, const char *name)
 {
@@ -239,6 +240,8 @@ uint32_t mp_capture_running(mp_capture *c, uint8_t type)
   const char *top = NULL;
   mp_where w;
   int state;
+  if (mp_vm_collecting(c->vm))  /* What it shrinks is no line's. */
+    return pseudo_row(c, COLLECTOR, 'G', type);
   if (!mp_where_running(c->vm, c->walk, &w, &state))
     return pseudo_row(c, w.L ? "(no Lua function)" : "(thread not known)",
 		      state, type);
@@ -257,7 +260,7 @@ uint32_t mp_capture_freeing(mp_capture *c)
   if (!c->vm->proved) return 0;
   if (!mp_vm_collecting(c->vm)) return mp_capture_running(c, 0);
   if (c->gcrow == 0)
-    c->gcrow = row_of(c, pseudo_stack(c, "(garbage collector)"), 0, 'G', 0);
+    c->gcrow = row_of(c, pseudo_stack(c, COLLECTOR), 0, 'G', 0);
   return c->gcrow;
 }
 

@@ -12,6 +12,8 @@
 
 #ifdef MP_LAYOUT
 
+#define TRACES_ASKED	8	/* Traces that are looked at for a proof. */
+
 /* -- The trace array ----------------------------------------------------- */
 
 uint32_t mp_trace_limit(const mp_vm *vm)
@@ -38,29 +40,42 @@ static const uint64_t *return_slot(lua_State *L, const char *T)
   return (const uint64_t *)(const void *)sp - 1;
 }
 
+/* Whether these are traces, each under its number; one at least. They need
+** not be there: the kernel is asked. */
+static bool are_traces(char **traces, uint32_t size)
+{
+  uint32_t n, met = 0;
+  for (n = 1; n < size && met < TRACES_ASKED; n++) {
+    _Alignas(8) char head[TR_MINSIZE];
+    const char *T;
+    if (!mp_peek(&T, traces + n, sizeof(T))) return false;
+    if (T == NULL) continue;
+    if (((uintptr_t)T & 7) || !mp_peek(head, T, sizeof(head)) ||
+	obj_gct(head) != GCT_TRACE || AT(uint16_t, head, TR_NUMBER) != n)
+      return false;
+    met++;
+  }
+  return met > 0;
+}
+
 /* Looks for the trace array behind the global state: pointer, first free
-** number, size; its entry for the running trace is a trace of that number
-** whose machine code is being run. */
-static void find_array(mp_vm *vm, lua_State *L, uint32_t n)
+** number, size. False: there are no traces yet. */
+static __attribute__((noinline)) bool find_array(mp_vm *vm)
 {
   uint32_t ofs;
   for (ofs = vm->curl; ofs < J_ARRAY_SEARCH; ofs += 8) {
     char **traces = AT(char **, vm->g, ofs);
     uint32_t nfree = AT(uint32_t, vm->g, ofs + TRACES_FREE);
     uint32_t size = AT(uint32_t, vm->g, ofs + TRACES_SIZE);
-    _Alignas(8) char head[TR_MINSIZE];
-    const char *T;
     if (traces == NULL || ((uintptr_t)traces & 7) || (uintptr_t)traces >> 47 ||
-	size <= n || size > TRACES_MAX || nfree > size)
+	size < 2 || size > TRACES_MAX || nfree > size)
       continue;
-    if (!mp_peek(&T, traces + n, sizeof(T)) || !mp_peek(head, T, sizeof(head)))
-      continue;
-    if (obj_gct(head) == GCT_TRACE && AT(uint16_t, head, TR_NUMBER) == n &&
-	mp_trace_has(head, *return_slot(L, head))) {
+    if (are_traces(traces, size)) {
       vm->traces = ofs;
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 /* -- The running trace --------------------------------------------------- */
@@ -90,8 +105,7 @@ static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
 const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
 {
   unwound u = { vm, NULL, 0 };
-  if (n > 0 && vm->traces == 0) find_array(vm, L, (uint32_t)n);
-  if (vm->traces == 0) return NULL;
+  if (vm->traces == 0 && !find_array(vm)) return NULL;
   if (n > 0) {
     const char *T = mp_trace_get(vm, (uint32_t)n);
     if (T != NULL && mp_trace_has(T, *ret = *return_slot(L, T))) {
@@ -150,10 +164,10 @@ uint64_t mp_snap_pc(const char *T, const char *snap, uint32_t *baseofs)
 /* The trace's number and the exit's are two neighbouring words behind the
 ** trace array. */
 __attribute__((noinline))
-const char *mp_trace_exit(const mp_vm *vm, uint64_t pc, const char **snap)
+const char *mp_trace_exit(mp_vm *vm, uint64_t pc, const char **snap)
 {
   uint32_t ofs;
-  if (vm->traces == 0) return NULL;
+  if (vm->traces == 0 && !find_array(vm)) return NULL;
   for (ofs = vm->traces + TRACES_END; ofs < J_SEARCH; ofs += EXIT_NUMBER) {
     uint32_t n = AT(uint32_t, vm->g, ofs), baseofs;
     uint32_t e = AT(uint32_t, vm->g, ofs + EXIT_NUMBER);
@@ -209,9 +223,11 @@ const char *mp_trace_proto(const mp_vm *vm, const char *T, uint64_t pc)
   return pt;
 }
 
-bool mp_trace_tookover(const mp_vm *vm, uint64_t pc)
+bool mp_trace_tookover(mp_vm *vm, uint64_t pc)
 {
-  uint32_t i, size = mp_trace_limit(vm);
+  uint32_t i, size;
+  if (vm->traces == 0 && !find_array(vm)) return false;
+  size = mp_trace_limit(vm);
   for (i = 1; i < size; i++) {
     const char *T = mp_trace_get(vm, i);
     if (T != NULL && (uint64_t)(uintptr_t)(T + TR_STARTINS) == pc - BC_SIZE)

@@ -44,7 +44,7 @@ uint64_t mp_snap_pc(const char *trace, const char *snap, uint32_t *baseofs);
 /* A trace is being left, and objects that the compiler sank are allocated now:
 ** the trace, and the snapshot of that exit, whose PC the VM has just saved.
 ** NULL: not found. */
-const char *mp_trace_exit(const mp_vm *vm, uint64_t pc, const char **snap);
+const char *mp_trace_exit(mp_vm *vm, uint64_t pc, const char **snap);
 
 /* Kind of a constant (one of K_*, or another number); *v: its value if it is
 ** one of 64 bits. */
@@ -56,6 +56,6 @@ const char *mp_trace_proto(const mp_vm *vm, const char *trace, uint64_t pc);
 
 /* Whether the PC is an instruction that a trace took the place of: the VM runs
 ** a copy of it, in the trace. */
-bool mp_trace_tookover(const mp_vm *vm, uint64_t pc);
+bool mp_trace_tookover(mp_vm *vm, uint64_t pc);
 
 #endif

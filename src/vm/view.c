@@ -178,7 +178,7 @@ static bool view_trace(mp_view *v, const mp_vm *vm, mp_where *w)
 }
 
 /* Prepares the view. False: the stack cannot be read. */
-static bool view_make(mp_view *v, const mp_vm *vm, mp_where *w)
+static bool view_make(mp_view *v, mp_vm *vm, mp_where *w)
 {
   const char *pt;
   slot fn = w->base[-FRAME_SLOTS];
@@ -232,7 +232,7 @@ static int cursor_level(const mp_view *v, const mp_walk *k, cursor *c)
 }
 
 /* Verifies the frame and describes it. */
-static bool describe(const mp_view *v, const mp_vm *vm, const cursor *c,
+static bool describe(const mp_view *v, mp_vm *vm, const cursor *c,
 		     mp_vmframe *out)
 {
   const slot *top = AT(slot *, v->L, L_BASE) - 1;
@@ -262,7 +262,7 @@ static bool add_frame(mp_view *v, int n, const mp_vmframe *fr)
   return true;
 }
 
-int mp_view_frames(mp_view *v, const mp_vm *vm, const mp_walk *walk,
+int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
 		   mp_where *w, uint32_t *below, bool *cut)
 {
   const slot *bottom = AT(slot *, w->L, L_STACK) + 1;
@@ -310,7 +310,7 @@ int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name)
 
 #else
 
-int mp_view_frames(mp_view *v, const mp_vm *vm, const mp_walk *walk,
+int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
 		   mp_where *w, uint32_t *below, bool *cut)
 {
   (void)v; (void)vm; (void)walk; (void)w; (void)below; (void)cut;

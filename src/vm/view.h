@@ -60,7 +60,7 @@ void mp_view_free(mp_view *v);
 ** knows the stack below of; *below is that stack, or 0. Returns their number,
 ** or -1: the stack cannot be read. *cut tells whether there are others, of
 ** which nothing is known. */
-int mp_view_frames(mp_view *v, const mp_vm *vm, const mp_walk *walk,
+int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
 		   mp_where *w, uint32_t *below, bool *cut);
 
 /* What the VM calls a verified frame, and its line (< 0: none), as from

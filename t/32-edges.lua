@@ -1,0 +1,82 @@
+-- Lines at the edges of compiled code: where traces begin and end, where the
+-- collector or the compiler takes memory, and objects that the compiler put off
+-- until a trace is left.
+
+local tap = require("tap")
+
+-- Prints a line for each place of what was counted: its name and line, its
+-- objects, its CPU samples, its state.
+local rows = [==[
+local core = require("jit.mp.core")
+local function rows()
+  local s, n, out = core.snapshot(), {}, {}
+  for _, r in ipairs(s.rows) do
+    local f = s.frames[s.stacks.frame[r.stack]]
+    local where = (f.kind == "pseudo" and f.name or
+      f.source and "line " .. (f.line or 0) or f.name or f.kind) .. " " .. r.state
+    n[where] = n[where] or { 0, 0 }
+    n[where][1] = n[where][1] + r.alloc_objects
+    n[where][2] = n[where][2] + r.cpu
+  end
+  for where, c in pairs(n) do
+    out[#out+1] = ("%s objects %d cpu %d\n"):format(where, c[1], c[2])
+  end
+  table.sort(out)
+  io.write(s.info.capture, "\n", table.concat(out))
+end
+]==]
+local _, above = rows:gsub("\n", "")
+
+local function run(name, program, opts)
+  local r = tap.luajit((opts or "").." "..tap.program(rows..program))
+  tap.is(r.status, 0, name..": runs", r.err)
+  return r.out
+end
+
+local out = run("probe", "core.start('fb1', '/dev/null') rows()")
+if not out:find("^exact") then tap.skip("capture is not exact on this VM") end
+
+-- Objects counted on a line of a program, 0 if there are none; and on all others.
+local function objects(text, line)
+  local here, all = 0, 0
+  for where, n in text:gmatch("(.-) %u objects (%d+) cpu %d+\n") do
+    all = all + n
+    if where:match("line "..(line + above).."$") then here = here + n end
+  end
+  return here, all - here
+end
+
+-- Compiled recursion returns into traces all the time.
+out = run("recursion", [[
+local function fib(n)
+  if n < 2 then return n end
+  return fib(n - 1) + fib(n - 2)
+end
+core.start("fi1", "/dev/null")
+for i = 1, 200 do
+  fib(24)
+  if i % 20 == 0 and #core.snapshot().rows > 0 then break end
+end
+for i = 1, 40 do fib(24) end
+rows()]])
+tap.unlike(out, "line 0", "CPU samples in compiled recursion have a line")
+tap.like(out, "line %d+ %u objects %d+ cpu [1-9]", "and there are some")
+
+-- A table of strings that is gone lets the collector shrink what is the VM's.
+out = run("shrinking", [[
+core.start("fb1", "/dev/null")
+for round = 1, 4 do
+  local t = {}
+  for i = 1, 60000 do t[i] = "a string of round " .. round .. ", " .. i end
+  local function down(n) if n > 0 then local x = down(n - 1) return x end end
+  down(3000)
+  t = nil
+  for i = 1, 4 do collectgarbage() end
+  for i = 1, 20000 do local x = { i } end
+end
+rows()]])
+tap.like(out, "%(garbage collector%) G objects [1-9]",
+  "what the collector shrinks is its own")
+tap.unlike(out, "line %d+ G objects [1-9]", "and no line's")
+
+tap.done()
