@@ -53,11 +53,7 @@ local function fib(n)
   return fib(n - 1) + fib(n - 2)
 end
 core.start("fi1", "/dev/null")
-for i = 1, 200 do
-  fib(24)
-  if i % 20 == 0 and #core.snapshot().rows > 0 then break end
-end
-for i = 1, 40 do fib(24) end
+for i = 1, 300 do fib(24) end
 rows()]])
 tap.unlike(out, "line 0", "CPU samples in compiled recursion have a line")
 tap.like(out, "line %d+ %u objects %d+ cpu [1-9]", "and there are some")
@@ -78,5 +74,38 @@ rows()]])
 tap.like(out, "%(garbage collector%) G objects [1-9]",
   "what the collector shrinks is its own")
 tap.unlike(out, "line %d+ G objects [1-9]", "and no line's")
+
+-- Objects that are needed only where a trace is left belong to the lines that
+-- make them, whether the VM makes them again, a side trace, or one that leaves
+-- a side trace.
+local sunk = [[
+local function pair(i)
+  return { i, i }
+end
+local keep = {}
+core.start("fb1", "/dev/null")
+for i = 1, 30000 do
+  local a = pair(i)
+  local b = { i }
+  local c = pair(i + 1)
+  if i % 5 == 3 then
+    keep[1] = a
+    keep[2] = b
+    if i % 3 == 1 then
+      keep[3] = c
+    end
+  end
+end
+rows()]]
+for _, opts in ipairs({ "", "-Ohotexit=1", "-Ohotexit=60000",
+    "-Ohotloop=2 -Ohotexit=2" }) do
+  out = run("sunk objects "..opts, sunk, opts)
+  local pairs_made, elsewhere = objects(out, 2)
+  local ones = objects(out, 8)
+  tap.ok(pairs_made >= 7000, "sunk objects "..opts..": made by a function", out)
+  tap.ok(ones >= 5500, "sunk objects "..opts..": and beside it", out)
+  elsewhere = elsewhere - ones
+  tap.ok(elsewhere < 200, "sunk objects "..opts..": and nowhere else", out)
+end
 
 tap.done()

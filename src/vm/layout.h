@@ -115,10 +115,19 @@ enum {				/* Types of objects (gct). */
 #define TR_INS0		0x8000	/* First instruction; below: constants. */
 
 #define IR_SIZE		8
+#define IR_OP1		0	/* uint16_t: operands; of a side trace's first */
+#define IR_OP2		2	/* instruction: parent's and exit's number. */
 #define IR_OP		5	/* uint8_t */
+#define IR_REG		6	/* uint8_t: register, or: */
+#define REG_SUNK	0xfd	/* sunk, and in a snapshot. */
+
+#define CALL_OP		0xe8	/* Call of a C function, to a distance that */
+#define CALL_SIZE	5	/* follows. */
 
 #define SNAP_SIZE	12
+#define SNAP_ENTRIES	256	/* Fewer are in a snapshot. */
 #define SNAP_MAPOFS	0	/* uint32_t */
+#define SNAP_REF	4	/* uint16_t: the instruction that it is before. */
 #define SNAP_MCOFS	6	/* uint16_t: offset into the machine code. */
 #define SNAP_NENT	10	/* uint8_t: slots that it lists. */
 #define SNAP_BASE(pcbase)	((uint32_t)((pcbase) & 0xff))

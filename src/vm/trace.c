@@ -131,7 +131,7 @@ bool mp_trace_same(const mp_vm *vm)
 
 /* -- Snapshots ----------------------------------------------------------- */
 
-static const char *snap_get(const char *T, uint32_t i)
+const char *mp_snap_get(const char *T, uint32_t i)
 {
   return AT(const char *, T, TR_SNAP) + (size_t)i * SNAP_SIZE;
 }
@@ -141,10 +141,20 @@ const char *mp_trace_snap(const char *T, uint64_t addr)
   uint64_t ofs = addr - AT(uint64_t, T, TR_MCODE);
   uint32_t i = AT(uint16_t, T, TR_NSNAP);
   while (i-- > 0) {
-    const char *snap = snap_get(T, i);
+    const char *snap = mp_snap_get(T, i);
     if (AT(uint16_t, snap, SNAP_MCOFS) <= ofs) return snap;
   }
   return NULL;
+}
+
+const char *mp_trace_snapof(const char *T, uint32_t ref)
+{
+  uint32_t i = AT(uint16_t, T, TR_NSNAP);
+  while (i-- > 1) {
+    const char *snap = mp_snap_get(T, i);
+    if (AT(uint16_t, snap, SNAP_REF) <= ref) return snap;
+  }
+  return mp_snap_get(T, 0);
 }
 
 const uint32_t *mp_snap_entries(const char *T, const char *snap)
@@ -175,7 +185,7 @@ const char *mp_trace_exit(mp_vm *vm, uint64_t pc, const char **snap)
     if (n == 0 || n >= TRACES_MAX || (T = mp_trace_get(vm, n)) == NULL)
       continue;
     if (e >= AT(uint16_t, T, TR_NSNAP)) continue;
-    *snap = snap_get(T, e);
+    *snap = mp_snap_get(T, e);
     if (pc - mp_snap_pc(T, *snap, &baseofs) <= BC_SIZE) return T;
   }
   return *snap = NULL;

@@ -34,6 +34,12 @@ bool mp_trace_same(const mp_vm *vm);
 /* Last snapshot at or before an address in the machine code, or NULL. */
 const char *mp_trace_snap(const char *trace, uint64_t addr);
 
+/* The snapshot of an exit of that number, which must be one. */
+const char *mp_snap_get(const char *trace, uint32_t n);
+
+/* The last snapshot at or before an instruction; the first if there is none. */
+const char *mp_trace_snapof(const char *trace, uint32_t ref);
+
 /* The entries of a snapshot. */
 const uint32_t *mp_snap_entries(const char *trace, const char *snap);
 

@@ -8,6 +8,7 @@
 #include "data/mem.h"
 #include "vm/frame.h"
 #include "vm/layout.h"
+#include "vm/sunk.h"
 #include "vm/trace.h"
 #include "vm/view.h"
 
@@ -148,27 +149,39 @@ static bool view_functions(mp_view *v, const mp_vm *vm, const mp_where *w,
   return false;
 }
 
+/* Looks for the snapshot of a place on a trace; that may be another trace's
+** (vm/sunk.h). */
+static void find_snapshot(const mp_vm *vm, mp_where *w)
+{
+  if (w->snap != NULL || w->trace == NULL) return;
+  w->snap = mp_trace_snap(w->trace, w->pc);
+  if (w->snap == mp_snap_get(w->trace, 0)) {
+    const char *sunk = mp_sunk_in_side(vm, &w->trace, w->pc);
+    if (sunk != NULL) w->snap = sunk;
+  }
+}
+
 /* Prepares the view for a place on a trace. Where the trace's frames cannot be
 ** had, the view has the frames from the trace's base on. */
-static bool view_trace(mp_view *v, const mp_vm *vm, mp_where *w)
+static bool view_trace(mp_view *v, const mp_vm *vm, const mp_where *w)
 {
+  mp_where at = *w;
   uint32_t baseofs = 0;
   uint64_t pc = 0;
   slot *frame;
   bool ok;
-  if (w->snap == NULL && w->trace != NULL)
-    w->snap = mp_trace_snap(w->trace, w->pc);
-  if (w->snap != NULL)
-    pc = mp_snap_pc(w->trace, w->snap, &baseofs) + BC_SIZE;
+  find_snapshot(vm, &at);
+  if (at.snap != NULL)
+    pc = mp_snap_pc(at.trace, at.snap, &baseofs) + BC_SIZE;
   v->nfuncs = 0;
   view_thread(v, w->L, mp_where_cframe(w), pc);
   v->vbase = copy_stack(v, lowest_slot(w->L, w->base - 1), w->base);
   if (v->vbase == NULL) return false;
   frame = v->vbase - FRAME_SLOTS;
-  if (w->snap != NULL) view_snapshot(w, frame);
+  if (at.snap != NULL) view_snapshot(&at, frame);
   v->vtop = v->vbase + baseofs;
-  ok = w->snap != NULL && v->vbase[-1] == w->base[-1] &&
-       view_functions(v, vm, w, v->vtop - 1, v->vbase - 1, pc);
+  ok = at.snap != NULL && v->vbase[-1] == w->base[-1] &&
+       view_functions(v, vm, &at, v->vtop - 1, v->vbase - 1, pc);
   if (!ok) {  /* Only what is on the stack for certain. */
     memcpy(frame, w->base - FRAME_SLOTS, FRAME_SLOTS * sizeof(slot));
     v->vtop = v->vbase;

@@ -5,6 +5,7 @@
 
 #include "data/map.h"
 #include "vm/frame.h"
+#include "vm/sunk.h"
 #include "vm/trace.h"
 #include "vm/where.h"
 
@@ -39,6 +40,8 @@ static bool where(mp_vm *vm, lua_State *L, mp_where *w)
     w->pc = mp_frame_toppc(mp_where_cframe(w));
     if (st == VM_EXIT) {
       w->trace = mp_trace_exit(vm, w->pc, &w->snap);
+      if (w->trace != NULL)
+	w->snap = mp_sunk_at_exit(vm, &w->trace, w->snap, cf);
       w->lost = w->trace == NULL;
     }
   }
@@ -62,6 +65,7 @@ static inline uint64_t key_of(mp_walk *walk, const mp_where *w)
   uint64_t key = mp_walk_key(walk, w->L, top);
   if (TAG(top[FRAME_FUNC]) == TAGFUNC)
     key = mp_mix(key, func_id(PTR(top[FRAME_FUNC])));
+  key = mp_mix(key, (uint64_t)(uintptr_t)w->snap);
   return mp_mix(key, (w->pc + w->lost) ^ (uint64_t)(uintptr_t)w->trace << 16);
 }
 

@@ -1,0 +1,185 @@
+/*
+** Objects that the compiler sank. See vm/sunk.h.
+*/
+#include "config.h"
+
+#include "vm/sunk.h"
+#include "vm/trace.h"
+
+#ifdef MP_LAYOUT
+
+#define SEARCH	4096		/* Bytes of the C stack. */
+#define PARENTS	100		/* Traces that an object was handed through. */
+
+/* -- Sunk instructions --------------------------------------------------- */
+
+static uint8_t ir_byte(const char *T, uint32_t ref, int field)
+{
+  return AT(uint8_t, AT(const char *, T, TR_IR),
+	    (size_t)ref * IR_SIZE + (size_t)field);
+}
+
+static bool is_sunk(const char *T, uint32_t ref)
+{
+  return ref >= TR_INS0 && ref < AT(uint32_t, T, TR_NINS) &&
+	 ir_byte(T, ref, IR_REG) == REG_SUNK;
+}
+
+/* The first instruction that is not of the head of a side trace, where the
+** state of the exit is put together. */
+static uint32_t head_end(const char *T)
+{
+  return AT(uint16_t, mp_snap_get(T, 0), SNAP_REF);
+}
+
+/* The trace and the exit that a side trace begins at, or NULL. */
+static const char *parent_of(const mp_vm *vm, const char *T, const char **exit)
+{
+  const char *ir = AT(const char *, T, TR_IR) + TR_INS0 * IR_SIZE, *P;
+  uint32_t number = AT(uint16_t, ir, IR_OP2);
+  P = AT(uint16_t, ir, IR_OP1) ? mp_trace_get(vm, AT(uint16_t, ir, IR_OP1)) :
+      NULL;
+  if (P == NULL || number >= AT(uint16_t, P, TR_NSNAP)) return NULL;
+  *exit = mp_snap_get(P, number);
+  return P;
+}
+
+/* The sunk instructions with that op whose objects an exit needs, in the order
+** that they are made again. Returns their number. */
+static uint32_t sunk_at(const char *T, const char *exit, uint8_t op,
+			uint32_t refs[SNAP_ENTRIES])
+{
+  const uint32_t *map = mp_snap_entries(T, exit);
+  uint32_t i, k, n = 0, nent = AT(uint8_t, exit, SNAP_NENT);
+  for (i = 0; i < nent; i++) {
+    uint32_t ref = ENT_REF(map[i]);
+    if (!is_sunk(T, ref) || ir_byte(T, ref, IR_OP) != op) continue;
+    for (k = 0; k < n && refs[k] != ref; k++) ;
+    if (k == n) refs[n++] = ref;
+  }
+  return n;
+}
+
+/* Which of the instructions with its op in the head of a side trace this one
+** is, and how many there are. */
+static uint32_t index_in_head(const char *T, uint32_t ref, uint32_t *count)
+{
+  uint32_t r, n = 0, end = head_end(T);
+  uint8_t op = ir_byte(T, ref, IR_OP);
+  for (r = TR_INS0 + 1, *count = 0; r < end; r++) {
+    if (ir_byte(T, r, IR_OP) != op) continue;
+    if (r < ref) n++;
+    ++*count;
+  }
+  return n;
+}
+
+/* The snapshot of a sunk instruction. In the head of a side trace it stands
+** for one of the trace that was left. NULL: it is not known for which. */
+static const char *origin(const mp_vm *vm, const char **T, uint32_t ref)
+{
+  int i;
+  for (i = 0; i < PARENTS && ref < head_end(*T); i++) {
+    uint32_t refs[SNAP_ENTRIES], count, n = index_in_head(*T, ref, &count);
+    const char *exit, *P = parent_of(vm, *T, &exit);
+    if (P == NULL ||
+	sunk_at(P, exit, ir_byte(*T, ref, IR_OP), refs) != count)
+      return NULL;
+    *T = P;
+    ref = refs[n];
+  }
+  return mp_trace_snapof(*T, ref);
+}
+
+/* -- At an exit ---------------------------------------------------------- */
+
+/* Whether an exit needs the object of that instruction. */
+static bool needs(const char *T, const char *exit, uint32_t ref)
+{
+  const uint32_t *map = mp_snap_entries(T, exit);
+  uint32_t i, n = AT(uint8_t, exit, SNAP_NENT);
+  for (i = 0; i < n; i++)
+    if (ENT_REF(map[i]) == ref) return is_sunk(T, ref);
+  return false;
+}
+
+/* The C function that makes the object has a pointer to its instruction, in a
+** register that those it calls have to save. */
+__attribute__((noinline, no_sanitize_address))
+const char *mp_sunk_at_exit(const mp_vm *vm, const char **trace,
+			    const char *exit, const char *cframe)
+{
+  const char *T = *trace, *p = __builtin_frame_address(0), *end = p + SEARCH;
+  uint64_t ir = AT(uint64_t, T, TR_IR) + (uint64_t)TR_INS0 * IR_SIZE;
+  uint64_t size = (uint64_t)(AT(uint32_t, T, TR_NINS) - TR_INS0) * IR_SIZE;
+  if (cframe > p && cframe < end) end = cframe;
+  for (; p < end; p += sizeof(uint64_t)) {
+    uint64_t ofs = AT(const uint64_t, p, 0) - ir;
+    uint32_t ref = TR_INS0 + (uint32_t)(ofs / IR_SIZE);
+    if (ofs < size && ofs % IR_SIZE == 0 && needs(T, exit, ref)) {
+      const char *from = T, *snap = origin(vm, &from, ref);
+      if (snap == NULL) return exit;
+      *trace = from;
+      return snap;
+    }
+  }
+  return exit;
+}
+
+/* -- In a side trace ----------------------------------------------------- */
+
+/* How many times the machine code calls the function, that it calls just
+** before `addr`, before that. */
+static uint32_t calls_before(const char *T, uint64_t addr)
+{
+  const uint8_t *p = AT(const uint8_t *, T, TR_MCODE);
+  const uint8_t *ours = (const uint8_t *)(uintptr_t)addr - CALL_SIZE;
+  uint32_t n = 0;
+  if (ours < p || *ours != CALL_OP) return UINT32_MAX;
+  for (; p < ours; p++)
+    if (*p == CALL_OP && p + AT(int32_t, p, 1) == ours + AT(int32_t, ours, 1))
+      n++;
+  return n;
+}
+
+/* Where there are several kinds of objects it is not known which function
+** makes which: all of that number must be on one line then. */
+const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
+			    uint64_t addr)
+{
+  const char *side = *trace, *found = NULL, *exit;
+  const char *P = parent_of(vm, side, &exit);
+  uint32_t ref, i, end = head_end(side), n = calls_before(side, addr);
+  const uint32_t *map = P ? mp_snap_entries(P, exit) : NULL;
+  uint32_t nent = P ? AT(uint8_t, exit, SNAP_NENT) : 0, ops[SNAP_ENTRIES], k;
+  for (i = 0; i < nent; i++)
+    ops[i] = is_sunk(P, ENT_REF(map[i])) ?
+	     ir_byte(P, ENT_REF(map[i]), IR_OP) : 0x100u;
+  for (i = 0; i < nent; i++) {
+    uint32_t made = 0;
+    for (k = 0; k < i && ops[k] != ops[i]; k++) ;
+    if (k < i || ops[i] > UINT8_MAX) continue;
+    for (ref = TR_INS0 + 1; ref < end; ref++) {
+      const char *from = side, *snap;
+      if (ir_byte(side, ref, IR_OP) != ops[i] || is_sunk(side, ref)) continue;
+      if (made++ != n) continue;
+      if ((snap = origin(vm, &from, ref)) == NULL) return NULL;
+      if (found != NULL && snap != found) return NULL;
+      found = snap;
+      *trace = from;
+      break;
+    }
+  }
+  return found;
+}
+
+#else
+
+const char *mp_sunk_at_exit(const mp_vm *vm, const char **trace,
+			    const char *exit, const char *cframe)
+{
+  (void)vm; (void)trace; (void)cframe;
+  return exit;
+}
+
+#endif
