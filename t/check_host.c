@@ -144,11 +144,13 @@ static int make_object(lua_State *L)
 START_TEST(a_host_that_drops_its_coroutine)
 {
   static const char *const opts[] = { "f", "fb1", "eb1", "Lb1" };
+  char file[256], *text;
   size_t i;
   int k, n;
+  file_name(file, sizeof(file), 0);
   for (i = 0; i < 4; i++) {
     lua_State *L = open_state();
-    start(L, opts[i], "/dev/null");
+    start(L, opts[i], file);
     for (k = 0; k < 50; k++) {
       lua_State *co = lua_newthread(L);
       lua_pushcfunction(co, make_object);
@@ -165,6 +167,10 @@ START_TEST(a_host_that_drops_its_coroutine)
     }
     run(L, "assert(mp.stop())");
     lua_close(L);
+    text = take_file(file);
+    ck_assert_ptr_null(strstr(text, "(thread not known)"));
+    if (i == 1 && strstr(text, "capture exact"))
+      ck_assert_ptr_nonnull(strstr(text, "(host program)"));
   }
 }
 END_TEST

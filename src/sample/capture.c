@@ -243,8 +243,9 @@ uint32_t mp_capture_running(mp_capture *c, uint8_t type)
   if (mp_vm_collecting(c->vm))  /* What it shrinks is no line's. */
     return pseudo_row(c, COLLECTOR, 'G', type);
   if (!mp_where_running(c->vm, c->walk, &w, &state))
-    return pseudo_row(c, w.L ? "(no Lua function)" : "(thread not known)",
-		      state, type);
+    return pseudo_row(c, w.L ? "(no Lua function)" :
+		      mp_vm_hosted(c->vm) ? "(host program)" :
+		      "(thread not known)", state, type);
   if (w.compiling) {
     top = "(JIT compiler)";  /* What it allocates is no line's. */
     state = 'J';

@@ -45,6 +45,13 @@ typedef struct mp_vm {
 ** or one that is not running any more, or is not there any more. */
 lua_State *mp_vm_thread(mp_vm *vm);
 
+/* Whether no Lua code runs, as far as the main thread knows: the host program
+** works on the VM outside of any call of it. */
+static inline bool mp_vm_hosted(const mp_vm *vm)
+{
+  return AT(void *, vm->mainl, L_CFRAME) == NULL;
+}
+
 /* LuaJIT's vmstate: the number of the running trace, or one of VM_*. */
 static inline int32_t mp_vm_state(const mp_vm *vm)
 {
