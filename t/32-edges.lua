@@ -108,4 +108,20 @@ for _, opts in ipairs({ "", "-Ohotexit=1", "-Ohotexit=60000",
   tap.ok(elsewhere < 200, "sunk objects "..opts..": and nowhere else", out)
 end
 
+-- A loop on one line, with a call that is inlined: in the loop no snapshot is
+-- left between the call and what is allocated after it.
+local inlined = [[
+local n, s = 0, 0
+local function note(i)
+  n = n + i
+end
+core.start("fb1", "/dev/null")
+for i = 1, 10000 do note(i) s = s + #tostring(i) end
+rows()]]
+for _, opts in ipairs({ "", "-O-loop", "-O-fold", "-Ohotloop=2" }) do
+  out = run("an inlined call "..opts, inlined, opts)
+  tap.ok(objects(out, 6) >= 9800 and objects(out, 3) == 0,
+    "an inlined call "..opts..": what comes after it is not its own", out)
+end
+
 tap.done()

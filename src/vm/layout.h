@@ -109,6 +109,7 @@ enum {				/* Types of objects (gct). */
 #define TR_STARTINS	80
 #define TR_SZMCODE	84	/* uint32_t */
 #define TR_MCODE	88
+#define TR_MCLOOP	96	/* uint32_t: where the loop is in it, or 0. */
 #define TR_SPADJUST	102	/* uint16_t */
 #define TR_NUMBER	104	/* uint16_t */
 #define TR_MINSIZE	112

@@ -3,6 +3,7 @@
 */
 #include "config.h"
 
+#include "vm/call.h"
 #include "vm/sunk.h"
 #include "vm/trace.h"
 
@@ -128,20 +129,6 @@ const char *mp_sunk_at_exit(const mp_vm *vm, const char **trace,
 
 /* -- In a side trace ----------------------------------------------------- */
 
-/* How many times the machine code calls the function, that it calls just
-** before `addr`, before that. */
-static uint32_t calls_before(const char *T, uint64_t addr)
-{
-  const uint8_t *p = AT(const uint8_t *, T, TR_MCODE);
-  const uint8_t *ours = (const uint8_t *)(uintptr_t)addr - CALL_SIZE;
-  uint32_t n = 0;
-  if (ours < p || *ours != CALL_OP) return UINT32_MAX;
-  for (; p < ours; p++)
-    if (*p == CALL_OP && p + AT(int32_t, p, 1) == ours + AT(int32_t, ours, 1))
-      n++;
-  return n;
-}
-
 /* Where there are several kinds of objects it is not known which function
 ** makes which: all of that number must be on one line then. */
 const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
@@ -149,7 +136,7 @@ const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
 {
   const char *side = *trace, *found = NULL, *exit;
   const char *P = parent_of(vm, side, &exit);
-  uint32_t ref, i, end = head_end(side), n = calls_before(side, addr);
+  uint32_t ref, i, end = head_end(side), n = mp_call_index(side, addr);
   const uint32_t *map = P ? mp_snap_entries(P, exit) : NULL;
   uint32_t nent = P ? AT(uint8_t, exit, SNAP_NENT) : 0, ops[SNAP_ENTRIES], k;
   for (i = 0; i < nent; i++)

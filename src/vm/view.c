@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/mem.h"
+#include "vm/call.h"
 #include "vm/frame.h"
 #include "vm/layout.h"
 #include "vm/sunk.h"
@@ -154,7 +155,7 @@ static bool view_functions(mp_view *v, const mp_vm *vm, const mp_where *w,
 static void find_snapshot(const mp_vm *vm, mp_where *w)
 {
   if (w->snap != NULL || w->trace == NULL) return;
-  w->snap = mp_trace_snap(w->trace, w->pc);
+  w->snap = mp_call_snap(w->trace, w->pc);
   if (w->snap == mp_snap_get(w->trace, 0)) {
     const char *sunk = mp_sunk_in_side(vm, &w->trace, w->pc);
     if (sunk != NULL) w->snap = sunk;

@@ -1,0 +1,85 @@
+/*
+** Calls in machine code. See vm/call.h.
+*/
+#include "config.h"
+
+#include "vm/call.h"
+#include "vm/layout.h"
+#include "vm/trace.h"
+
+#ifdef MP_LAYOUT
+
+typedef const uint8_t *code;
+
+/* The call that returns to that address, or NULL. */
+static code call_at(const char *T, uint64_t addr)
+{
+  code p = (code)(uintptr_t)addr - CALL_SIZE;
+  return p >= AT(code, T, TR_MCODE) && *p == CALL_OP ? p : NULL;
+}
+
+/* The next call of the same function from p on, before `end`, or NULL. */
+static code next_call(code call, code p, code end)
+{
+  code function = call + AT(int32_t, call, 1);
+  for (; p + CALL_SIZE <= end; p++)
+    if (*p == CALL_OP && p + AT(int32_t, p, 1) == function) return p;
+  return NULL;
+}
+
+static uint32_t count_calls(code call, code p, code end)
+{
+  uint32_t n = 0;
+  for (; (p = next_call(call, p, end)) != NULL; p += CALL_SIZE) n++;
+  return n;
+}
+
+uint32_t mp_call_index(const char *T, uint64_t addr)
+{
+  code call = call_at(T, addr);
+  return call ? count_calls(call, AT(code, T, TR_MCODE), call) : MP_CALL_NONE;
+}
+
+static const char *snap_of_call(const char *T, code call)
+{
+  return mp_trace_snap(T, (uint64_t)(uintptr_t)call + CALL_SIZE);
+}
+
+/* The snapshots of the calls before the loop, of which the one in the loop is
+** one, it is not known which: the snapshot in the loop, if it is at the same
+** instruction as one of them, or theirs, if all are at the same. */
+static const char *common_snap(const char *T, code call, const char *in_loop,
+			       code p, code loop)
+{
+  const char *snap = NULL;
+  uint32_t base;
+  uint64_t pc = 0, here = in_loop ? mp_snap_pc(T, in_loop, &base) : 0;
+  bool several = false;
+  for (; (p = next_call(call, p, loop)) != NULL; p += CALL_SIZE) {
+    const char *s = snap_of_call(T, p);
+    uint64_t other = s ? mp_snap_pc(T, s, &base) : 0;
+    if (other == here) return in_loop;
+    several |= snap != NULL && other != pc;
+    snap = s;
+    pc = other;
+  }
+  return several ? NULL : snap ? snap : in_loop;
+}
+
+const char *mp_call_snap(const char *T, uint64_t addr)
+{
+  const char *snap = mp_trace_snap(T, addr);
+  code start = AT(code, T, TR_MCODE), call = call_at(T, addr);
+  code loop = start + AT(uint32_t, T, TR_MCLOOP), p;
+  uint32_t n;
+  if (loop == start || call == NULL || call < loop) return snap;
+  n = count_calls(call, loop, call);
+  if (count_calls(call, start, loop) !=
+      count_calls(call, loop, start + AT(uint32_t, T, TR_SZMCODE)))
+    return common_snap(T, call, snap, start, loop);
+  for (p = next_call(call, start, loop); n > 0; n--)
+    p = next_call(call, p + CALL_SIZE, loop);
+  return snap_of_call(T, p);
+}
+
+#endif

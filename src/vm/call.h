@@ -1,0 +1,27 @@
+/*
+** Calls of C functions in the machine code of a trace.
+**
+** An allocation is known by the address that it returns to. The last snapshot
+** before that need not be the one of the instruction: where nothing between
+** two snapshots of a loop can leave the trace, the later one is dropped. But
+** the calls of one function stand in the order of the program in the part that
+** comes before the loop, which has all its snapshots, and again in the loop.
+**
+** On the thread that runs the VM, inside the allocator: everything only reads.
+*/
+#ifndef MP_CALL_H
+#define MP_CALL_H
+
+#include <stdint.h>
+
+#define MP_CALL_NONE UINT32_MAX
+
+/* How many calls of the function, whose call returns to `addr`, come before
+** that in the machine code. MP_CALL_NONE: it is no call that can be told. */
+uint32_t mp_call_index(const char *trace, uint64_t addr);
+
+/* The snapshot of the instruction that calls a C function, which returns to
+** `addr`; NULL: none can be told from the others. */
+const char *mp_call_snap(const char *trace, uint64_t addr);
+
+#endif
