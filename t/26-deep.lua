@@ -16,7 +16,8 @@ local function frame(stack) return s.frames[s.stacks.frame[stack]] end
 local deepest, elsewhere, line3 = 0, 0, 0
 for _, r in ipairs(s.rows) do
   deepest = math.max(deepest, depth[r.stack])
-  if frame(root[r.stack]).linedefined ~= 0 then
+  -- The collector's blocks belong to no call.
+  if r.state ~= "G" and frame(root[r.stack]).linedefined ~= 0 then
     elsewhere = elsewhere + r.alloc_objects
   end
   local f = frame(r.stack)
