@@ -112,6 +112,7 @@ local function new(b, t)
     heap = { enabled = true, alloc_objects = objects, alloc_bytes = bytes,
       free_objects = 0, free_bytes = 0, samples = 5215, dropped = 0,
       period = 1080000, adaptive = true, inuse = t.inuse or 3160000,
+      inuse_start = t.start,
       peak = t.peak or 6700000, gc_cycles = t.cycles },
     frames = b.frames, stacks = { parent = b.parent, frame = b.frame },
     zones = t.zones or { parent = {}, name = {} }, rows = b.rows })
@@ -218,7 +219,7 @@ local function run(slow, n, wall)
       inuse = inuse, cycles = cycles, phase = phase, rss = rss }
   end
   return new(b, { course = course, timeline = timeline, cycles = cycles,
-    wall = wall, inuse = inuse, peak = limit,
+    wall = wall, inuse = inuse, peak = limit, start = 400000,
     command = { "luajit", "-jm=W,server.html", "server.lua", "--port", "8080" },
     zones = { parent = { 0, 1, 1 }, name = { "request", "read", "write" } } })
 end

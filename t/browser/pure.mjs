@@ -58,6 +58,9 @@ function compare(mp, file) {
   ok(lines.length > 8, "and that is something", lines.length);
 }
 
+const near = (got, want, by, name) =>
+  ok(Math.abs(got - want) <= by, name, `${got} for ${want}`);
+
 // The trees have the same whole, whichever way they grow.
 function wholes(mp) {
   for (const which of ["top", "bottom", "calls"]) {
@@ -95,6 +98,24 @@ function found(mp) {
   mp.state.set({ search: "" });
 }
 
+// In use at a point is what was counted there, as at the end of the run.
+function overTime(mp) {
+  const { A, NP } = mp.profile, sum = (w) => w.reduce((a, b) => a + b, 0);
+  const at = (to, held) => {
+    mp.state.set({ range: [0, to], held });
+    return mp.counts.weights(0, "inuse");
+  };
+  for (const to of [40, 120, NP - 1]) {
+    const counted = A.raw.timeline.inuse[to - 1];
+    near(sum(at(to, "end")), counted, 1, `counted at point ${to}`);
+  }
+  ok(sum(at(40, "new")) <= sum(at(40, "end")), "what came is a part of it");
+  mp.state.set({ range: [40, 41], held: "new" });
+  const few = sum(mp.counts.weights(0, "inuse"));
+  ok(few >= 0 && few < sum(at(41, "end")) / 4, "in a short time little", few);
+  mp.state.set({ range: null, held: "end" });
+}
+
 export async function pure() {
   const mp = load("normal");
   compare(mp, "normal.sums.f");
@@ -105,6 +126,7 @@ export async function pure() {
   }
   found(mp);
   labels(mp);
+  overTime(mp);
   mp.state.set({ group: "", unit: "lines" });
   compare(mp, "normal.sums.l");
   const { total } = mp.sums.stats(0, "cpu");

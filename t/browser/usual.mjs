@@ -149,14 +149,14 @@ async function viewing(page) {
   await settle(page);
   like(
     await (await frame(page, "all")).getAttribute("aria-label"),
-    /^all, 100% of memory in use, 157 kB$/,
+    /^all, 100% of memory in use, 818 kB$/,
     "the view in use"
   );
   await view(page, "peak").click();
   await settle(page);
   like(
     await (await frame(page, "all")).getAttribute("aria-label"),
-    /^all, 100% of the peak, 497 kB$/,
+    /^all, 100% of the peak, 1\.64 MB$/,
     "the view peak"
   );
   await shot(page, "normal-peak");

@@ -62,6 +62,14 @@ local function periods(p)
   return object(t)
 end
 
+-- The number of the row of what was there before the profile, or 0.
+local function before_row(p)
+  for i = #p.rows, 1, -1 do
+    if p:is_before(p.rows[i]) then return i end
+  end
+  return 0
+end
+
 local function command_line(p)
   local t = {}
   for i, word in ipairs(p.info.command or {}) do
@@ -95,7 +103,9 @@ local function info(p, kib)
     str(command_line(p)), "about", about(p), "cpu", number(i.cpu),
     "wall", number(i.wall or i.cpu), "facts", header(p, kib),
     "gc_cycles", p.heap.gc_cycles and number(p.heap.gc_cycles) or "null",
-    "periods", periods(p), "notes", notes(p), "empty", reasons(p) })
+    "periods", periods(p),
+    "inuse_start", p.heap.inuse_start and number(p.heap.inuse_start) or "null",
+    "before", number(before_row(p)), "notes", notes(p), "empty", reasons(p) })
 end
 
 return { info = info, script_name = script_name }

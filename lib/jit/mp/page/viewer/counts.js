@@ -34,10 +34,23 @@ function addInterval(P, column, out) {
   }
 }
 
-/* Bytes that each row had in use at a point. */
+/* Bytes that each row had in use at a point, as sampled. */
 function inuseAt(P, point) {
   const out = new Float64Array(P.rows), { row, inuse_bytes } = P.raw.changes;
   for (let i = 0; i < P.from[point + 1]; i++) out[row[i] - 1] = inuse_bytes[i];
+  return out;
+}
+
+/* Brings bytes in use at a point into line with what was counted there, as the
+** rows are at the end of the run: what was there before the profile is between
+** nothing and all of it, and the rest is scaled. */
+function calibrated(P, point, values) {
+  const start = P.info.inuse_start, counted = P.raw.timeline.inuse[point - 1];
+  const all = values.reduce((a, b) => a + b, 0);
+  if (start === null || !(all > 0)) return values;
+  const held = Math.max(Math.min(all, counted), counted - start, 0);
+  const out = values.map((v) => v * held / all);
+  if (P.info.before) out[P.info.before - 1] = counted - held;
   return out;
 }
 
@@ -45,10 +58,12 @@ function inuseAt(P, point) {
 ** which was allocated within it and is still held at its end. (What was freed
 ** in that time may hide more of it: it is the least.) */
 function inuseInterval(P) {
-  const [from, to] = state.now.range, out = inuseAt(P, to);
-  if (state.now.held === "end") return out;
+  const [from, to] = state.now.range, values = inuseAt(P, to);
+  const end = calibrated(P, to, values);
+  if (state.now.held === "end") return end;
   const before = inuseAt(P, from);
-  return out.map((v, r) => Math.max(0, v - before[r]));
+  return end.map((v, r) => values[r] > before[r] ?
+    v * (values[r] - before[r]) / values[r] : 0);
 }
 
 function inTime(P, view) {
