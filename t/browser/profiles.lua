@@ -105,8 +105,9 @@ local function new(b, t)
   end
   local p = profile.new({
     info = { script = t.script or "server.lua", luajit = "LuaJIT 2.1.0-beta3",
-      os = "Linux", arch = "x64", options = "W", cwd = made.directory, pid = 4242,
-      started = 1700000000, wall = t.wall or cpu * 0.011, cpu = cpu / 100,
+      os = "Linux", arch = "x64", options = "W", cwd = made.directory,
+      pid = 4242, started = 1700000000, wall = t.wall or cpu * 0.011,
+      cpu = cpu / 100,
       capture = "exact", notes = t.notes or {}, command = t.command },
     cpu = { enabled = true, samples = cpu, interval = 10 },
     heap = { enabled = true, alloc_objects = objects, alloc_bytes = bytes,

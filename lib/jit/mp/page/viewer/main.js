@@ -2,7 +2,8 @@
 ** All together: what is drawn again when the state changes.
 */
 const { $ } = mp.dom;
-const { DIFF } = mp.profile;
+const { DIFF, PROFILES, VIEWS } = mp.profile;
+const { stats, chance } = mp.sums;
 const { state, graph } = mp;
 
 const PARTS = {
@@ -22,10 +23,10 @@ const SHOWN_BY = {
 };
 
 /* Parts that may come later: while the time is being chosen they wait until
-** it rests, and those of a large profile come one by one, so that the page
-** answers in between. */
+** it rests. Those of a large profile, and the sums that they need, are made
+** step by step, so that the page answers in between. */
 const LATER = ["table", "source"], REST = 120;	/* Milliseconds. */
-const LARGE = mp.profile.PROFILES.some((P) => P.rows > 20000);
+const LARGE = PROFILES.some((P) => P.rows > 20000);
 
 let wanted = new Set(), frame = 0, timer = 0;
 function draw(names) {
@@ -34,26 +35,38 @@ function draw(names) {
 const drawFirst = () => draw(Object.keys(PARTS).filter((name) =>
   !LATER.includes(name)));
 
-function drawRest() {
+const sumSteps = (unit) => VIEWS.flatMap((view) => PROFILES.flatMap((P, i) =>
+  [() => stats(i, view, unit), () => chance(i, view, unit)]));
+const restSteps = () => [...sumSteps(state.now.unit), () => draw(["table"]),
+  ...VIEWS.map((view) => () => stats(0, view, "lines")),
+  () => draw(["source"])];
+
+function drawRest(steps) {
   clearTimeout(timer);
   timer = 0;
-  const rest = LATER.filter((name) => wanted.has(name));
-  draw(LARGE ? rest.slice(0, 1) : rest);
-  if (LARGE && rest.length > 1) timer = setTimeout(drawRest);
+  if (!LARGE) { draw(LATER); return; }
+  const step = steps.shift();
+  if (!step) return;
+  step();
+  timer = setTimeout(drawRest, 0, steps);
 }
 
 function drawNow() {
   const alone = wanted.size === 1;
   drawFirst();
-  if (!LARGE || alone) drawRest();
-  else if (!timer) timer = setTimeout(drawRest);
+  if (alone) draw(LATER);
+  else if (!LARGE) drawRest();
+  else restart(0);
+}
+function restart(ms) {
+  clearTimeout(timer);
+  timer = setTimeout(() => drawRest(restSteps()), ms);
 }
 function drawWhenResting() {
   PARTS.range();
   cancelAnimationFrame(frame);
   frame = requestAnimationFrame(drawFirst);
-  clearTimeout(timer);
-  timer = setTimeout(drawRest, REST);
+  restart(REST);
 }
 
 function changed(fields) {
