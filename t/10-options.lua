@@ -73,8 +73,8 @@ local function wrong(text, ...)
   end
 end
 
-wrong("q", "unknown option 'q'", "position 1", "option H")
-wrong("fq", "'q'", "position 2")
+wrong("y", "unknown option 'y'", "position 1", "option H")
+wrong("fy", "'y'", "position 2")
 wrong("b", "option 'b'", "position 1", "b64k")
 wrong("fb0", "option 'b'", "position 2", "from 1")
 wrong("b1m5", "option 'b'", "before it")

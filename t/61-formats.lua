@@ -2,8 +2,10 @@
 -- readers want, and adds up to the profile, to the last sample.
 
 local tap = require("tap")
+local dhat = require("jit.mp.format.dhat")
 local export = require("jit.mp.format.export")
 local json = require("jit.mp.format.json")
+local metrics = require("jit.mp.format.metrics")
 local names = require("jit.mp.model.names")
 local pprof = require("jit.mp.format.pprof")
 local speedscope = require("jit.mp.format.speedscope")
@@ -176,6 +178,9 @@ function json_value(s, pos)
       return e
     end)
   end
+  for word, value in pairs({ ["true"] = true, ["false"] = false }) do
+    if s:sub(pos, pos + #word - 1) == word then return value, pos + #word end
+  end
   local n, e = s:match("^(%-?%d+%.?%d*[eE]?[+-]?%d*)()", pos)
   return assert(tonumber(n), "no number"), e
 end
@@ -219,10 +224,9 @@ end
 
 -- Names of a stack, the root first.
 local function names_of(p, row)
-  local _, of = p:functions()
-  local t, s = {}, row.stack
+  local label, t, s = p:labeler("f"), {}, row.stack
   while s ~= 0 do
-    table.insert(t, 1, p:function_name(of[p.frame[s]]))
+    table.insert(t, 1, label(p.frame[s]))
     s = p.parent[s]
   end
   return t[1] and table.concat(t, ";") or "(no stack)"
@@ -449,13 +453,13 @@ local function test_pprof_by_hand()
   test_pprof_structure(r, "by hand")
   tap.is(#r.samples, #p.rows, "by hand: a sample for every row")
   local work = find(r, function(s) return s.values[1] == 70 end)
-  tap.is(stack_text(work), "work:9 < main chunk@app.lua:14",
+  tap.is(stack_text(work), "work (app.lua:6):9 < main chunk:14",
     "a stack, the top first")
   tap.is(work.labels.zone, "boot", "label: zone")
   tap.is(work.labels.vmstate, "Compiled", "label: VM state")
   tap.is(work.labels.type, "string", "label: type of object")
   local gc = find(r, function(s) return s.values[1] == 3 end)
-  tap.is(stack_text(gc), "work:10 < main chunk@app.lua:14",
+  tap.is(stack_text(gc), "work (app.lua:6):10 < main chunk:14",
     "another line of the function")
   tap.is(gc.labels.zone, nil, "no zone, no label")
   tap.is(gc.labels.type, nil, "no type, no label")
@@ -467,13 +471,14 @@ local function test_pprof_by_hand()
   tap.is(stack_text(find(r, function(s) return s.values[1] == 11 end)),
     "(no stack):0", "a stack without a frame")
   tap.is(stack_text(find(r, function(s) return s.values[1] == 6 end)),
-    "load:0 < main chunk@app.lua:14", "a line that is not known")
+    "load:0 < main chunk:14", "a line that is not known")
   for name, want in pairs({
-      work = DIR.."/app.lua:6", ["work@other.lua:6"] = DIR.."/lib/other.lua:6",
-      ["main chunk@app.lua"] = DIR.."/app.lua:0",
-      ["anonymous@app.lua:15"] = DIR.."/app.lua:15", chunk = "[string]:1",
+      ["work (app.lua:6)"] = DIR.."/app.lua:6",
+      ["work (lib/other.lua:6)"] = DIR.."/lib/other.lua:6",
+      ["main chunk"] = DIR.."/app.lua:0", ["app.lua:15"] = DIR.."/app.lua:15",
+      chunk = "[string]:1",
       ["cjson.so:decode"] = "cjson.so:0", ["(JIT compiler)"] = ":0",
-      a_builtin = ":0", ["a_builtin@other.lua:29"] = DIR.."/lib/other.lua:29",
+      ["a_builtin (./lib/other.lua:29)"] = DIR.."/lib/other.lua:29",
       ["odd\\255\"na;me\\\\n\\001\195\164"] = DIR.."/a #%\\128.lua:13" }) do
     tap.is(origin(r, name), want, "where "..name.." is")
   end
@@ -482,59 +487,6 @@ local function test_pprof_by_hand()
   tap.is(r.duration, 2.5e9, "how long it took")
   tap.is(table.concat(r.comments, "|"), "luajit-mp, options fl|"..
     "LuaJIT 2.1.0-test|capture exact|a note", "comments")
-end
-
--- A name means the same function whatever came first.
-local function test_pprof_names()
-  local function names(change)
-    local p = profiles.by_hand(DIR)
-    change(p)
-    local r = read_pprof(pprof(p, { pprof = "cpu" }))
-    return origin(r, "work"), origin(r, "work@other.lua:6")
-  end
-  local a, b = names(function() end)
-  local c, d = names(function(p)
-    -- Stack 10 is that of other.lua's work.
-    table.insert(p.rows, 1, table.remove(p.rows, 11))
-    p.frames[3], p.frames[10] = p.frames[10], p.frames[3]
-    p.frame[3], p.frame[10] = 10, 3
-  end)
-  tap.is(c, a, "names do not depend on the order")
-  tap.is(d, b, "nor do those of others")
-  local p = profiles.by_hand(DIR)
-  for _, i in ipairs({ 3, 4 }) do p.frames[i].source = "a/other.lua" end
-  p.frames[11].source, p.frames[11].linedefined = "b/app.lua", 0
-  local r = read_pprof(pprof(p, { pprof = "cpu" }))
-  tap.is(origin(r, "work@other.lua:6"), DIR.."/lib/other.lua:6",
-    "files of one name in two directories")
-  tap.is(origin(r, "main chunk@b/app.lua"), DIR.."/b/app.lua:0",
-    "functions without names in such files")
-  p.frames[12].source = "x/other.lua"
-  p.frames[12].name, p.frames[12].linedefined = "work", 6
-  p.function_list = nil  -- They are made anew.
-  r = read_pprof(pprof(p, { pprof = "cpu" }))
-  tap.is(origin(r, "work@x/other.lua:6"), DIR.."/x/other.lua:6",
-    "and in a third one")
-  p.info.cwd = nil
-  r = read_pprof(pprof(p, { pprof = "cpu" }))
-  tap.is(origin(r, "work"), "a/other.lua:6", "no directory is known")
-end
-
--- Bytes that are shown escaped, and others that look like them.
-local function test_pprof_escaped_names()
-  local p = profiles.by_hand(DIR)
-  for i, source in pairs({ [3] = "d/\n\n\\n", [4] = "d/\n\n\\n",
-      [10] = "d/\n\\n\\n", [11] = "d/\\n\n\\n", [12] = "d/\\n\\n\\n" }) do
-    local f = p.frames[i]
-    f.name, f.source, f.linedefined = "work", source, 6
-  end
-  p.frames[2].name, p.frames[6].name = "x\255", "x\\255"
-  p.frames[8].name, p.frames[6].kind = "x\255", "Lua"
-  local r = read_pprof(pprof(p, { pprof = "cpu" }))
-  test_pprof_structure(r, "escaped names")
-  tap.is(#r.functions, 12, "escaped names: no function is lost")
-  tap.is(origin(r, "work@d/\\n\\n\\n:6#2"), DIR.."/d/\\n\\n\\n:6",
-    "places that look the same")
 end
 
 local function test_pprof_kinds()
@@ -621,14 +573,34 @@ local function test_speedscope()
   local frames, lines = {}, 0
   for _, f in ipairs(file.shared.frames) do
     frames[f.name..":"..(f.file or "")..":"..(f.line or "")] = f
-    if f.name == "work" then lines = lines + 1 end
+    if f.name:find("^work ") then lines = lines + 1 end
   end
   tap.is(lines, 2, "lines of a function are one frame; another function is not")
-  for _, want in ipairs({ "work:"..DIR.."/app.lua:6", "main chunk:"..DIR..
-      "/app.lua:1", "work:"..DIR.."/lib/other.lua:6", "(JIT compiler)::",
+  for _, want in ipairs({ "work (app.lua:6):"..DIR.."/app.lua:6",
+      "main chunk:"..DIR.."/app.lua:1",
+      "work (lib/other.lua:6):"..DIR.."/lib/other.lua:6", "(JIT compiler)::",
       "chunk:[string]:1", "cjson.so:decode:cjson.so:", "a_builtin::" }) do
     tap.ok(frames[want], "a frame "..want)
   end
+  -- In the order of time, whatever order the rows are in.
+  local q = profiles.by_hand(DIR)
+  for _, row in ipairs(q.rows) do row.cpu, row.alloc_bytes = 0, 0 end
+  q.rows[1].cpu, q.rows[2].cpu, q.rows[1].alloc_bytes = 3, 2, 100
+  q.course = { {}, {}, {} }
+  q.timeline = {
+    { point = 3, row = 1, cpu = 2, alloc_objects = 0, alloc_bytes = 40 },
+    { point = 1, row = 1, cpu = 1, alloc_objects = 0, alloc_bytes = 70 },
+    { point = 2, row = 1, cpu = 0, alloc_objects = 0, alloc_bytes = -10 },
+    { point = 2, row = 2, cpu = 2, alloc_objects = 0, alloc_bytes = 0 } }
+  local timed = test_speedscope_sums(q, { views = { "cpu", "alloc" } }, "timed")
+  tap.is(#timed.profiles[1].samples, 3, "three spells, one after the other")
+  tap.is(table.concat(timed.profiles[1].samples[1], ","),
+    table.concat(timed.profiles[1].samples[3], ","), "the first comes again")
+  tap.ok(math.abs(timed.profiles[1].weights[3] -
+    2 * timed.profiles[1].weights[1]) < 0.01, "with its own weights",
+    table.concat(timed.profiles[1].weights, " "))
+  tap.is(timed.profiles[2].endValue, 100,
+    "bytes that were taken back do not count")
   local some = read_json(speedscope(p, { views = { "inuse" } }))
   tap.is(#some.profiles, 1, "one view")
   local text, msg = speedscope(profiles.by_lot(1, 0, 1), { views = { "cpu" } })
@@ -637,6 +609,86 @@ local function test_speedscope()
   some = read_json(speedscope(p, { views = { "cpu", "alloc" } }))
   tap.is(#some.profiles, 1, "an empty view is left out")
   tap.is(some.profiles[1].name, "allocated", "and the others are there")
+end
+
+-- -- DHAT -------------------------------------------------------------------
+
+local function test_dhat_sums(p, name)
+  local file = read_json(dhat(p, {}))
+  local sums = { tb = 0, tbk = 0, gb = 0, gbk = 0, eb = 0, ebk = 0 }
+  local fine, seen = true, {}
+  for _, place in ipairs(file.pps) do
+    for k in pairs(sums) do sums[k] = sums[k] + place[k] end
+    fine = fine and place.mb >= place.gb and place.mb >= place.eb and
+      place.tl == 0
+    local key = table.concat(place.fs, ",")
+    fine = fine and not seen[key] and #place.fs > 0
+    seen[key] = true
+    for _, f in ipairs(place.fs) do
+      fine = fine and f > 0 and file.ftbl[f+1] ~= nil
+    end
+  end
+  tap.ok(fine, name..": places are well formed")
+  for k, field in pairs({ tb = "alloc_bytes", tbk = "alloc_objects",
+      gb = "peak_bytes", gbk = "peak_objects", eb = "inuse_bytes",
+      ebk = "inuse_objects" }) do
+    tap.is(sums[k], round(total(p, field)), name..": "..k)
+  end
+  tap.is(file.ftbl[1], "[root]", name..": the root")
+  for i = 2, #file.ftbl do
+    fine = fine and file.ftbl[i]:find("^0x%x+: .+ %(.+%)$")
+  end
+  tap.ok(fine, name..": frames are spelled as valgrind does")
+  return file
+end
+
+local function test_dhat()
+  local file = test_dhat_sums(profiles.by_hand(DIR), "DHAT")
+  local frames = table.concat(file.ftbl, "\n")
+  tap.like(frames, "0x%x+: work %(app.lua:6%) %("..DIR..
+    "/app.lua:9%)\n", "DHAT: a line")
+  tap.like(frames, "0x%x+: cjson.so:decode %(cjson.so%)", "DHAT: a C function")
+  tap.is(file.dhatFileVersion, 2, "DHAT: version")
+  tap.is(file.pid, 1, "DHAT: process")
+  test_dhat_sums(profiles.by_lot(3, 500, 100), "DHAT, by lot")
+  local text, msg = dhat(profiles.by_lot(1, 0, 1), {})
+  tap.ok(text == nil and msg:find("^no allocation samples"),
+    "DHAT: nothing allocated: says so")
+end
+
+-- -- Metrics ----------------------------------------------------------------
+
+local function test_metrics()
+  local p = profiles.by_hand(DIR)
+  p.info.script = 'a"b\\c\n.lua'
+  local text = metrics(p)
+  tap.like(text, "\n# EOF\n$", "metrics: the end")
+  tap.like(text, "# TYPE luajit_allocated_bytes counter\n", "metrics: a type")
+  tap.ok(text:find("luajit_allocated_bytes_total{script="..
+    '"a\\"b\\\\c\\\\n.lua"} 12340000\n', 1, true), "metrics: a counter", text)
+  tap.like(text, "\nluajit_heap_inuse_bytes{[^\n]*} 4000000\n",
+    "metrics: a gauge")
+  tap.unlike(text, "gc_cycles", "metrics: what is not known is left out")
+  for line in text:gmatch("[^\n]+") do
+    tap.ok(line:find("^# ") or line:find("^luajit_[%l_]+{.*} [%d.]+$"),
+      "metrics: a line: "..line)
+  end
+end
+
+-- -- Lines for editors -------------------------------------------------------
+
+local function test_quickfix()
+  local p = profiles.by_hand(DIR)
+  local o = require("jit.mp.options").parse("qm0")
+  local text = require("jit.mp.render").render(p, o, {})
+  local most
+  for line in text:gmatch("[^\n]+") do
+    most = most or line
+    tap.like(line, "^/[^:]*:%d+: %d+%% %a", "q: "..line)
+  end
+  tap.like(text, "^"..DIR.."/", "q: paths are absolute")
+  tap.like(most, "CPU [%d.]+ m?s, %d+%% allocated [%d.]+ %a+, %d+%% in use ",
+    "q: the views")
 end
 
 -- -- .cpuprofile ------------------------------------------------------------
@@ -730,7 +782,7 @@ local function test_cpuprofile()
     local f = node.callFrame
     nodes[path[node.id].." "..f.url..":"..f.lineNumber] = node
   end
-  local work = nodes["main chunk;work file:///srv/app/app.lua:5"]
+  local work = nodes["main chunk;work (app.lua:6) file:///srv/app/app.lua:5"]
   local t = {}
   for _, tick in ipairs(work and work.positionTicks or {}) do
     t[#t+1] = tick.line..":"..tick.ticks
@@ -738,7 +790,8 @@ local function test_cpuprofile()
   tap.is(table.concat(t, " "), "9:70 10:43", "lines of a function, in order")
   local odd = "odd\\255\"na;me\\\\n\\001\195\164"
   for _, want in ipairs({ "(JIT compiler) :-1", "cjson.so:decode cjson.so:-1",
-      "work file:///srv/app/lib/other.lua:5", "chunk [string]:0",
+      "work (lib/other.lua:6) file:///srv/app/lib/other.lua:5",
+      "chunk [string]:0",
       odd.." file:///srv/app/a%20%23%25%80.lua:12" }) do
     local found
     for k in pairs(nodes) do found = found or k:sub(-#want - 1) == ";"..want end
@@ -756,7 +809,8 @@ end
 local function test_cpuprofile_timeline()
   local p = profiles.by_hand(DIR)
   local c, _, by_id = test_cpuprofile_sums(p, "without a timeline")
-  tap.like(course_of(c, by_id), "^main chunk load work a_builtin ",
+  tap.like(course_of(c, by_id),
+    "^main chunk load work %(app.lua:6%) a_builtin ",
     "without a timeline: the order of the rows")
   p.course = { { wall = 0.1, cpu = 0.1 }, { wall = 1, cpu = 0.2 },
     { wall = 2, cpu = 1.9 } }
@@ -770,7 +824,7 @@ local function test_cpuprofile_timeline()
   }
   c, _, by_id = test_cpuprofile_sums(p, "with a timeline")
   tap.like(course_of(c, by_id),
-    "^load a_builtin work load a_builtin main chunk ",
+    "^load a_builtin work %(lib/other.lua:6%) load a_builtin main chunk ",
     "with a timeline: its order, and then the rest")
   p.timeline, p.course = {}, {}
   test_cpuprofile_sums(p, "with an empty timeline")
@@ -841,10 +895,11 @@ test_json()
 test_rounder()
 test_both_gzips()
 test_pprof_by_hand()
-test_pprof_names()
-test_pprof_escaped_names()
 test_pprof_kinds()
 test_speedscope()
+test_dhat()
+test_metrics()
+test_quickfix()
 test_cpuprofile()
 test_cpuprofile_timeline()
 test_heapprofile()

@@ -18,10 +18,15 @@ local function read(name) return tap.read(dir.."/"..name) end
 
 local r = run("--version")
 tap.like(r.out, "^luajit%-mp %d+%.%d+%.%d+\n$", "--version")
+tap.is(run("-V").out, r.out, "-V")
+r = run("")
+tap.is(r.status, 2, "no arguments: a usage error")
+tap.like(r.err, "^usage: luajit%-mp run", "no arguments: the usage")
 r = run("--help")
+tap.is(run("-h").out, r.out, "-h")
 tap.like(r.out, "^usage: luajit%-mp run", "--help")
 local page = tap.read(tap.srcdir.."/man/luajit-mp.1")
-for name in r.out:gmatch("luajit%-mp (%a+)") do
+for name in r.out:gmatch("luajit%-mp (%l+)") do
   tap.like(page, "\n%.It Cm "..name.."\n", "the manual has "..name)
 end
 for name in r.out:gmatch("%-%-(%a[%a-]*)") do
@@ -61,7 +66,8 @@ tap.like(r.out, "allocated\n[^\n]*%(all%)\n[^\n]*%-[%d.]+ MB   join\n",
   "diff: the function that was repaired stands first")
 r = run("diff --share --threshold 5 -O lh old.mp new.mp")
 tap.is(r.status, 1, "diff: above the threshold")
-tap.like(r.err, "^luajit%-mp: diff: a share changed by [%d.]+ %%, more than 5 %%\n$",
+tap.like(r.err, "^luajit%-mp: diff: allocated: the share of "..
+  "waste.lua:4 changed by [%d.]+ points, more than 5\n$",
   "diff: says so")
 tap.is(run("diff --threshold 5 -O h old.mp new.mp").status, 0,
   "diff: less is not more")
@@ -74,7 +80,8 @@ tap.like(run("report both.mp").out, "^luajit%-mp  ", "merge")
 tap.is(run("merge old.mp new.mp").out, read("both.mp"), "merge to stdout")
 for _, suffix in ipairs({ ".html", ".speedscope.json", ".cpuprofile",
     ".heapprofile", ".folded", ".mp", ".txt", ".heap.pb.gz" }) do
-  tap.is(run("convert -O fh old.mp out"..suffix).status, 0, "convert to "..suffix)
+  tap.is(run("convert -O fh old.mp out"..suffix).status, 0,
+    "convert to "..suffix)
   tap.ok(#(read("out"..suffix) or "") > 20, "there is a file "..suffix)
 end
 tap.is(read("out.mp"), read("old.mp"), "convert to .mp changes nothing")
@@ -93,23 +100,138 @@ local function wrong(args, status, want)
   tap.like(w.err, "^luajit%-mp: [^\n]*"..want.."[^\n]*\n$", args..": message")
 end
 write("bad.mp", read("old.mp"):sub(1, 500))
-wrong("", 2, "which command")
 wrong("foo", 2, "unknown command foo")
 wrong("run", 2, "which script")
 wrong("run -x a.lua", 2, "unknown option %-x")
-wrong("run -O q a.lua", 2, "unknown option 'q'")
+wrong("run -O y a.lua", 2, "unknown option 'y'")
 wrong("run -o a,b.mp a.lua", 2, "comma")
 wrong("report", 2, "give a profile")
-wrong("report old.mp q", 2, "unknown option 'q'")
+wrong("report old.mp y", 2, "unknown option 'y'")
 wrong("report nowhere.mp", 1, "nowhere.mp: No such file")
 wrong("report bad.mp", 1, "bad.mp: is damaged: [^\n]*")
 wrong("report waste.lua", 1, "waste.lua: is not a profile")
 wrong("diff old.mp", 2, "two profiles")
-wrong("diff --threshold x old.mp new.mp", 2, "percentage")
+for _, n in ipairs({ "x", "nan", "inf", "-1" }) do
+  wrong("diff --threshold "..n.." old.mp new.mp", 2, "percentage")
+end
 wrong("merge", 2, "which profiles")
 wrong("convert old.mp", 2, "give a profile and a file")
 wrong("convert old.mp no/where.html", 1, "no/where.html")
 wrong("report -o", 2, "%-o needs a value")
+
+-- -- GNU's habits ------------------------------------------------------------
+
+local spec = require("jit.mp.cli.spec")
+for _, c in ipairs(spec.commands) do
+  r = run(c.name.." --help")
+  tap.is(r.status, 0, c.name.." --help")
+  tap.like(r.out, "^usage: luajit%-mp "..c.name.." ", c.name.." --help: usage")
+  tap.is(run(c.name.." -h").out, r.out, c.name.." -h")
+  for line in r.out:gmatch("[^\n]+") do
+    if #line > 80 then tap.ok(false, "too wide: "..line) end
+  end
+  for _, name in ipairs(c.options) do
+    local long = spec.options[name].long
+    tap.ok(r.out:find(long, 1, true), c.name.." --help: "..long)
+  end
+end
+local want = run("report old.mp -2sl").out
+tap.like(want, "^luajit%-mp  ", "-2s is an option string, not an option")
+for _, args in ipairs({ "report -O -2sl old.mp", "report -O-2sl old.mp",
+    "report --options=-2sl old.mp", "report --options -2sl -- old.mp",
+    "report - -2sl <old.mp", "report old.mp -O -2sl",
+    "report -o - old.mp -2sl" }) do
+  tap.is(run(args).out, want, args)
+end
+for _, args in ipairs({ "report -ogiven.txt old.mp -2sl",
+    "report --output=given.txt old.mp -2sl" }) do
+  run(args)
+  tap.is(read("given.txt"), want, args)
+  os.remove(dir.."/given.txt")
+end
+tap.is(run("diff --threshold=5 -Oh new.mp old.mp").status, 1, "--threshold=5")
+tap.like(run("diff --threshold=5 -Oh new.mp old.mp").err,
+  "^luajit%-mp: diff: allocated grew by [%d.]+%%, more than 5%%, most in "..
+  "join\n",
+  "--threshold names the view and the row")
+tap.is(run("run -Ob1 -ogiven.mp waste.lua --help -o x").out,
+  "sum\t100\t--help\t-o\tx\n", "run: what follows the script is the script's")
+wrong("report --share old.mp", 2, "report: unknown option %-%-share")
+wrong("report --no-such=1 old.mp", 2, "report: unknown option %-%-no%-such")
+wrong("diff --share=1 old.mp new.mp", 2, "%-%-share takes no value")
+wrong("report -O f old.mp f", 2, "options once")
+wrong("run -O f,x.txt waste.lua", 2, "with %-o, not after a comma")
+wrong("report - <bad.mp", 1, "standard input: is damaged")
+
+-- -- Suffixes ----------------------------------------------------------------
+
+for _, name in ipairs({ "app.json", "app.svg", "x.dot", "x.HTML", "x.pb" }) do
+  wrong("convert old.mp "..name, 2, "no format; these are: .pb.gz")
+  wrong("report -o "..name.." old.mp", 2, "no format")
+  wrong("run -o "..name.." waste.lua", 2, "no format")
+  tap.ok(not read(name), name..": nothing is written")
+  r = tap.luajit("-jm=f,"..name.." waste.lua", { dir = dir })
+  tap.is(r.status, 1, "-jm=f,"..name)
+  tap.like(r.err, name.."\" ends in %.%a+, which is no format; these are: ",
+    "-jm=f,"..name..": said")
+end
+for _, name in ipairs({ "plain", "x.txt", "x.log", "x.1234", "dir.d/x" }) do
+  tap.sh("mkdir -p dir.d", { dir = dir })
+  tap.is(run("report -o "..name.." old.mp").status, 0, name.." is text")
+end
+
+-- -- What a profile lacks ----------------------------------------------------
+
+wrong("report old.mp e", 1, "no events: [^\n]* option e")
+wrong("report old.mp L", 1, "no ages of objects: [^\n]* option L")
+wrong("report --leak-only old.mp", 1, "no events")
+wrong("report --leak-only old.mp fl", 2, "option e")
+run("run -o events.mp -Oe waste.lua")
+r = run("report --leak-only events.mp")
+tap.like(r.out, "^HEAP SUMMARY:\n@", "--leak-only: the summary alone")
+tap.unlike(r.out, "TOTALS", "--leak-only: no more")
+
+-- -- Outputs that fail -------------------------------------------------------
+
+for _, args in ipairs({ "report old.mp", "diff old.mp new.mp", "merge old.mp",
+    "--help", "report --help", "--version" }) do
+  r = run(args.." >/dev/full")
+  tap.is(r.status, 1, args.." >/dev/full: status")
+  tap.like(r.err, "^luajit%-mp: cannot write to? ?standard output: No space",
+    args.." >/dev/full: message")
+  r = run(args.." >&-")
+  tap.is(r.status, 1, args.." >&-: status")
+  tap.like(r.err, "^luajit%-mp: cannot write to? ?standard output: ",
+    args.." >&-: message")
+end
+write("victim.txt", "old")
+tap.sh("chmod 600 victim.txt; ln -s victim.txt link2.txt", { dir = dir })
+run("report -o link2.txt old.mp")
+tap.like(read("victim.txt"), "^luajit%-mp", "a link is followed")
+tap.like(tap.sh("ls -l "..dir.."/victim.txt").out, "^%-rw%-%-%-%-%-%-%-",
+  "the mode stays")
+r = tap.sh("mkfifo ff; cat ff >got & "..tap.mp.." report -o ff old.mp; wait",
+  { dir = dir })
+tap.is(read("got"), run("report old.mp").out, "a FIFO is written to")
+
+-- -- Modules -----------------------------------------------------------------
+
+-- Never those of the current directory.
+tap.sh([[mkdir -p hj/jit/mp
+for d in cli format model text page; do
+  for m in command args files stop spec formats file profile render names; do
+    mkdir -p hj/jit/mp/$d
+    echo 'io.stderr:write("HIJACKED\n") os.exit(66)' >hj/jit/mp/$d/$m.lua
+  done
+done
+cp hj/jit/mp/cli/args.lua hj/jit/mp.lua
+cp hj/jit/mp/cli/args.lua hj/jit/mp/options.lua
+cp old.mp hj]], { dir = dir })
+for _, path in ipairs({ "", "LUA_PATH='./?.lua;'\"$LUA_PATH\" " }) do
+  r = tap.sh(path..tap.mp.." report old.mp", { dir = dir.."/hj" })
+  tap.is(r.status, 0, path.."a directory's own jit/mp is not run")
+  tap.unlike(r.err, "HIJACKED", path.."nothing of it")
+end
 
 -- -- Outputs by name ---------------------------------------------------------
 

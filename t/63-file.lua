@@ -84,7 +84,8 @@ for _, opts in ipairs({ "f", "fb1", "e", "L", "fb4k" }) do
   tap.is(msg, nil, opts..": a profile is read back")
   tap.is(q and difference(p, q, "profile"), nil, opts..": nothing is lost")
   tap.ok(q and file.write(q) == text, opts..": and written the same again")
-  for _, view in ipairs({ "fl", "tf", "v", "a", "g", "x", "e", "L" }) do
+  for _, view in ipairs({ "fl", "tf", "v", "a", "g", "x",
+      p.events and "e" or "s", p.survivors and "L" or "F" }) do
     tap.is(q and text_of(q, view), text_of(p, view),
       opts..": the same report "..view)
   end

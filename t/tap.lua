@@ -4,7 +4,7 @@
 --
 --   local tap = require("tap")
 --   tap.is(1 + 1, 2, "addition")
---   local r = tap.luajit("-jm=q app.lua")
+--   local r = tap.luajit("-jm=y app.lua")
 --   tap.is(r.status, 1, "a wrong option fails")
 --   tap.done()
 --

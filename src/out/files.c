@@ -39,18 +39,6 @@ static int files_read(lua_State *L)
   return 1;
 }
 
-/* write(name, text) */
-static int files_write(lua_State *L)
-{
-  const char *name = luaL_checkstring(L, 1);
-  size_t len;
-  const char *text = luaL_checklstring(L, 2, &len);
-  int err = mp_output_put(name, text, len);
-  if (err != 0) return failed(L, mp_output_error(err));
-  lua_pushboolean(L, true);
-  return 1;
-}
-
 static int files_width(lua_State *L)
 {
   const mp_output out = { .path = NULL };
@@ -72,7 +60,6 @@ void mp_files_push(lua_State *L)
 {
   static const luaL_Reg functions[] = {
     { "read", files_read },
-    { "write", files_write },
     { "directory", files_directory },
     { "width", files_width },
     { NULL, NULL }

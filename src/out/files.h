@@ -1,6 +1,5 @@
 /*
-** Files for the modules in Lua: those that make reports read sources, and the
-** command luajit-mp writes.
+** Files for the modules in Lua that make reports.
 */
 #ifndef MP_FILES_H
 #define MP_FILES_H
@@ -11,8 +10,6 @@
 **
 **   read(path, max, below)	the text of a regular file of at most max bytes;
 **				below: a directory that it must lie in, or nil
-**	write(name, text)	true; to a file by the rules of out/output.h, or to
-**				standard output where the name is "-"
 **	directory()		the current directory
 **	width()			columns of the terminal that is standard output
 **

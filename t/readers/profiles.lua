@@ -246,41 +246,13 @@ local function expected(p)
     table.concat(out, ","))
 end
 
--- What pprof should call the functions: { [frame] = name }. Of several of one
--- name the first one has it, by their places, and the others a longer one.
-local function pprof_names(p)
-  local namer, groups, names = p:namer("f", false, 1), {}, {}
-  for stack, i in ipairs(p.frame) do
-    local f = p.frames[i]
-    local name = json.utf8(namer({ stack = stack })[1])
-    local line = f.linedefined and ":"..f.linedefined or ""
-    if f.kind == "Lua" and not f.name then name = "anonymous@"..name end
-    local t = groups[name] or {}
-    groups[name] = t
-    t[#t+1] = { frame = i, name = name, source = f.source or "",
-      line = f.linedefined or 0, long = name.."@"..
-	profile.module_name({ source = f.source or "" })..line }
-  end
-  for _, t in pairs(groups) do
-    table.sort(t, function(a, b)
-      if a.source ~= b.source then return a.source < b.source end
-      return a.line < b.line
-    end)
-    for _, e in ipairs(t) do
-      local first = e.source == t[1].source and e.line == t[1].line
-      names[e.frame] = first and e.name or e.long
-    end
-  end
-  return names
-end
-
 -- What pprof should show as the functions' own numbers: "number name" lines.
 -- The numbers of rows are made whole as pprof.lua does it.
 local function flats(p, field, factor)
-  local names, whole = pprof_names(p), export.rounder(factor)
+  local namer, whole = p:namer("f", false, 1), export.rounder(factor)
   local by, out = {}, {}
   for _, r in ipairs(p.rows) do
-    local name = names[p.frame[r.stack]] or "(no stack)"
+    local name = namer(r)[1]
     by[name] = (by[name] or 0) + whole(r[field])
   end
   for name, n in pairs(by) do
@@ -303,13 +275,16 @@ local function write_all(dir, name, p, views)
     write(base.."."..kind..".pb.gz",
       assert(require("jit.mp.format.pprof")(p, { pprof = kind })))
   end
-  for _, format in ipairs({ "speedscope", "cpuprofile", "heapprofile" }) do
-    local text = assert(require("jit.mp."..format)(p, { views = views }))
-    write(base.."."..format..(format == "speedscope" and ".json" or ""), text)
+  for format, suffix in pairs({ speedscope = ".speedscope.json",
+      cpuprofile = ".cpuprofile", heapprofile = ".heapprofile",
+      dhat = ".dhat.json" }) do
+    write(base..suffix,
+      assert(require("jit.mp.format."..format)(p, { views = views })))
   end
   write(base..".alloc.heapprofile",
     assert(require("jit.mp.format.heapprofile")(p, { views = { "alloc" } })))
-  write(base..".objects.speedscope.json", assert(require("jit.mp.format.speedscope")(p,
+  local speedscope = require("jit.mp.format.speedscope")
+  write(base..".objects.speedscope.json", assert(speedscope(p,
     { views = { "alloc", "inuse" }, objects = true })))
   write(base..".expected.json", expected(p))
   local _, _, samples = sums(p, "cpu")

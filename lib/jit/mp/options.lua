@@ -37,6 +37,7 @@ local list = {
   { "T", "live: shows the table in the terminal while the program runs" },
   { "N", "no source text in an HTML file" },
   { "P", "one pprof file for CPU and heap instead of two" },
+  { "q", "lines and their shares as file:line: text, for editors" },
   { "G", "folded stacks for a flame graph, of one view (default: c)" },
   { "m<n>", "hide what is below n percent in every view; default 3" },
   { "i<n>", "milliseconds between CPU samples; default 10" },
@@ -174,7 +175,7 @@ local function set_levels(o, m)
 end
 
 -- Letters of which each is a report of its own.
-local reports = { "a", "A", "g", "e", "L", "W", "G" }
+local reports = { "a", "A", "g", "e", "L", "W", "q", "G" }
 
 local function check(o, seen)
   local first
@@ -207,6 +208,7 @@ local function set_flags(o, seen)
   o.collapse = seen.R ~= nil
   o.annotate = seen.A and "A" or seen.a and "a"
   o.folded = seen.G ~= nil
+  o.quickfix = seen.q ~= nil
   o.kib = seen.k ~= nil
   o.callgraph = seen.g ~= nil
   o.events = seen.e ~= nil
@@ -223,7 +225,7 @@ end
 --   states ("t", "z", "v" or nil), scope ("f", "F", "l" or "": states only),
 --   scope_given, depth_given (whether they are not the default),
 --   split (nil, "stack", "lines", "state" before or "scope" before),
---   annotate ("a", "A" or nil), folded, callgraph, events, leaks,
+--   annotate ("a", "A" or nil), folded, quickfix, callgraph, events, leaks,
 --   walk (share of the heap that has a line of its own, or nil),
 --   leak_limit (bytes or nil), live, combined, nosource
 local function parse(text)

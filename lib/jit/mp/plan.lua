@@ -38,6 +38,10 @@ local function make(text, ...)
   if table.concat(names) == "" then
     names = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
   end
+  for _, name in ipairs(names) do
+    msg = formats.wrong_suffix(name)
+    if msg then return nil, msg end
+  end
   o.files, o.remarks = files(names, o)
   for _, name in ipairs(o.files) do
     local format = formats.of(name)

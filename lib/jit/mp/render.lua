@@ -5,6 +5,23 @@
 local formats = require("jit.mp.format.formats")
 local header = require("jit.mp.text.header")
 
+-- What a report needs that the profile has not, and the option by which the
+-- program would have had it recorded; or nil.
+local function absent(p, o)
+  if o.events and not p.events then return "events", "e" end
+  if o.leaks and not p.survivors then return "ages of objects", "L" end
+end
+
+-- The text of a report without that. Where the program did not run with the
+-- option: nil and a message.
+local function without(p, what, letter)
+  if (p.info.options or ""):find(letter, 1, true) then
+    return ("no %s: they could not be recorded\n"):format(what)
+  end
+  return nil, ("no %s: a profile has them where the program ran with option %s")
+    :format(what, letter)
+end
+
 -- Renders a profile (jit.mp.model.profile) by parsed options.
 --   env.name   the output's name, whose suffix says the format
 --   env.width  columns of the terminal that the report goes to, if any
@@ -17,9 +34,15 @@ local function render(p, o, env)
   end
   p.source_root = env.source_root  -- Names of functions come from there.
   local view, vo, is_text = formats.view(env.name or "-", o)
-  local body, msg, leaked = view(p, vo, env)
+  local what, letter = absent(p, o)
+  local body, msg, leaked
+  if is_text and what then
+    body, msg = without(p, what, letter)
+  else
+    body, msg, leaked = view(p, vo, env)
+  end
   if not body then return nil, msg end
-  if is_text and not o.folded then
+  if is_text and not (o.folded or o.leak_only or o.quickfix) then
     body = header(p, vo, env.width)..body
   end
   return body, nil, leaked

@@ -10,33 +10,13 @@
 local empty = require("jit.mp.model.empty")
 local export = require("jit.mp.format.export")
 
--- What was sampled, in order: { row, samples }. The timeline has the order;
--- what came after its last point, or all where there is none, is in the order
--- of the rows.
-local function runs(p)
-  local list, seen, line = {}, {}, {}
-  for i, e in ipairs(p.timeline or {}) do line[i] = e end
-  table.sort(line, function(a, b)
-    if a.point ~= b.point then return a.point < b.point end
-    return a.row < b.row
-  end)
-  local function add(i, n)
-    local row = p.rows[i]
-    n = math.min(n, row.cpu - (seen[i] or 0))
-    if n <= 0 then return end
-    seen[i] = (seen[i] or 0) + n
-    list[#list+1] = { row, n }
-  end
-  for _, e in ipairs(line) do add(e.row, e.cpu) end
-  for i, row in ipairs(p.rows) do add(i, row.cpu) end
-  return list
-end
+local MAX_SAMPLES = 2^22  -- Each of them is written.
 
 -- Counts the samples of each node, and of each line in it. Returns the nodes
 -- of all samples as text, and their number.
 local function count(p, tree, hits, ticks)
   local whole, total, out = export.rounder(1), 0, {}
-  for _, run in ipairs(runs(p)) do
+  for _, run in ipairs(export.in_order(p, "cpu")) do
     local row, n = run[1], whole(run[2])
     if n > 0 then
       local node = tree.at(row.stack)
@@ -96,6 +76,11 @@ local function deltas(microseconds, n)
 end
 
 return function(p)
+  local _, total = export.values(p, "cpu")
+  if total > MAX_SAMPLES then
+    return nil, ("%.0f CPU samples are more than a .cpuprofile holds (%d)")
+      :format(total, MAX_SAMPLES)
+  end
   local tree, hits, ticks = export.tree(p), {}, {}
   local samples, n = count(p, tree, hits, ticks)
   if n == 0 then return nil, empty(p, "cpu") end

@@ -29,29 +29,67 @@ local function values(p, view, objects)
   return function(row) return value(row) or 0 end, total
 end
 
+-- -- Order of time ----------------------------------------------------------
+
+-- What rows have of a field, in the order in which they got it: a list of
+-- { row, amount } with the amounts that add up to the rows'. The timeline has
+-- the order; what came after its last point, or all where there is none, is in
+-- the order of the rows.
+local function in_order(p, field)
+  local list, seen, line = {}, {}, {}
+  for i, e in ipairs(p.timeline or {}) do line[i] = e end
+  table.sort(line, function(a, b)
+    if a.point ~= b.point then return a.point < b.point end
+    return a.row < b.row
+  end)
+  local function add(i, n)
+    local row = p.rows[i]
+    n = math.min(n, row[field] - (seen[i] or 0))
+    if n <= 0 then return end
+    seen[i] = (seen[i] or 0) + n
+    list[#list+1] = { row, n }
+  end
+  for _, e in ipairs(line) do add(e.row, e[field]) end
+  for i, row in ipairs(p.rows) do add(i, row[field]) end
+  return list
+end
+
 -- -- Functions --------------------------------------------------------------
+
+-- A path without . and .. in it: readers match sources by their paths.
+local function normal(path)
+  local parts = {}
+  for part in path:gmatch("[^/]+") do
+    if part == ".." then
+      parts[#parts] = nil
+    elseif part ~= "." then
+      parts[#parts+1] = part
+    end
+  end
+  return "/"..table.concat(parts, "/")
+end
 
 -- Absolute path of a source as other tools spell it, or nil: it is not a file,
 -- or not known which.
 local function path_of(p, source)
-  local path, cwd = p:source_path(source), p.info.cwd
-  if not path or path == source then return path and path:match("^/.*") end
-  return cwd:gsub("/$", "").."/"..source:gsub("^%./", "")
+  local path = p:source_path(source)
+  return path and path:find("^/") and normal(path) or nil
 end
 
 -- The functions of all frames: a list of { index, name, frame, source, path,
--- line (where it begins), anonymous (its name is its place) }, and a table
--- from a frame's number to its function. 0 is the frame of a stack without any.
+-- line (where it begins) }, and a table from a frame's number to its function.
+-- 0 is the frame of a stack without any. Names are those of the views: no two
+-- functions have the same.
 local function functions(p)
   local list, of, by = {}, {}, {}
   local _, function_of = p:functions()
+  local label = p:labeler("f")
   for i, f in ipairs(p.frames) do
     local known = function_of[i]
     if not by[known] then
-      by[known] = { index = #list + 1, name = p:function_name(known),
+      by[known] = { index = #list + 1, name = label(i),
 	frame = f, source = f.source, line = known.line,
-	path = f.kind == "Lua" and path_of(p, f.source) or nil,
-	anonymous = not known.name }
+	path = f.kind == "Lua" and path_of(p, f.source) or nil }
       list[#list+1] = by[known]
     end
     of[i] = by[known]
@@ -133,6 +171,7 @@ local function call_framer()
 end
 
 return {
-  rounder = rounder, values = values, functions = functions, tree = tree,
+  rounder = rounder, values = values, in_order = in_order,
+  functions = functions, tree = tree,
   call_framer = call_framer
 }

@@ -2,14 +2,19 @@
 -- Formats of a report, by the suffix of the file name.
 ----------------------------------------------------------------------------
 
--- view: the module. set: what the suffix says besides.
+-- view: the module. set: what the suffix says besides. part: one of the files
+-- that another suffix stands for.
 local list = {
-  { ".cpu.pb.gz", view = "format.pprof", set = { pprof = "cpu" } },
-  { ".heap.pb.gz", view = "format.pprof", set = { pprof = "heap" } },
+  { ".cpu.pb.gz", view = "format.pprof", part = true,
+    set = { pprof = "cpu" } },
+  { ".heap.pb.gz", view = "format.pprof", part = true,
+    set = { pprof = "heap" } },
   { ".pb.gz", view = "format.pprof", pprof = true },
   { ".speedscope.json", view = "format.speedscope" },
   { ".cpuprofile", view = "format.cpuprofile" },
   { ".heapprofile", view = "format.heapprofile" },
+  { ".dhat.json", view = "format.dhat" },
+  { ".prom", view = "format.metrics" },
   { ".folded", view = "format.folded", set = { folded = true } },
   { ".heapsnapshot", view = "heap.snapshot", walk = true },
   { ".html", view = "page.html" },
@@ -34,6 +39,31 @@ local function pprof_kind(o)
   return (o.combined or cpu and heap) and "all" or cpu and "cpu" or "heap"
 end
 
+-- Suffixes of plain text. A name without a suffix is one too, and so is one
+-- that ends in digits, as rotated files do.
+local texts = { txt = true, text = true, log = true, out = true, md = true,
+  tmp = true, report = true, prof = true }
+
+-- The suffixes, as a sentence for a message.
+local function known()
+  local t = {}
+  for _, format in ipairs(list) do
+    if not format.part then t[#t+1] = format[1] end
+  end
+  return table.concat(t, " ")..",\nand for text .txt or none"
+end
+
+-- Why a name's suffix is not to be had, or nil: nothing is wrong.
+local function wrong_suffix(name)
+  local suffix = name:match("[^/]%.([^./]+)$")
+  if not suffix or of(name) or texts[suffix] or suffix:find("^[%d%%]") or
+      name:find("^/dev/") or name:find("^/proc/") then
+    return nil
+  end
+  return ("%q ends in .%s, which is no format; these are: %s"):format(name,
+    suffix, (known():gsub("\n", " ")))
+end
+
 -- The files that are written for a name: pprof's readers want CPU and heap
 -- apart, unless one of them is all that was asked for, or option P is given.
 local function files(name, o)
@@ -51,7 +81,8 @@ local function text_view(o)
   return o.folded and "format.folded" or o.callgraph and "text.callgraph" or
     o.events and "text.events" or o.leaks and "text.leaks" or
     o.walk and "heap.report" or
-    o.annotate and "text.annotate" or "text.table"
+    o.annotate and "text.annotate" or
+    o.quickfix and "text.quickfix" or "text.table"
 end
 
 -- The options with what a suffix says besides.
@@ -74,4 +105,7 @@ local function view(name, o)
   return require("jit.mp."..format.view), set and with(o, set) or o, false
 end
 
-return { of = of, files = files, view = view }
+return {
+  of = of, files = files, view = view, known = known,
+  wrong_suffix = wrong_suffix
+}

@@ -14,7 +14,6 @@ local empty = require("jit.mp.model.empty")
 local gzip = require("jit.mp.format.gzip")
 local export = require("jit.mp.format.export")
 local names = require("jit.mp.model.names")
-local profile = require("jit.mp.model.profile")
 
 local char, concat, floor = string.char, table.concat, math.floor
 
@@ -28,9 +27,25 @@ local heap_types = {
   { "inuse_objects", "count", view = "inuse", objects = true },
   { "inuse_space", "bytes", view = "inuse" },
 }
-local types_of = { cpu = cpu_types, heap = heap_types, all = {} }
-for _, t in ipairs(cpu_types) do table.insert(types_of.all, t) end
-for _, t in ipairs(heap_types) do table.insert(types_of.all, t) end
+local peak_types = {
+  { "peak_objects", "count", view = "peak", objects = true },
+  { "peak_space", "bytes", view = "peak" },
+}
+
+-- The numbers of a sample. kind: as o.pprof. Those of the peak are there where
+-- they were asked for.
+local function types_of(kind, views)
+  local list = {}
+  local function add(types)
+    for _, t in ipairs(types) do list[#list+1] = t end
+  end
+  if kind ~= "heap" then add(cpu_types) end
+  if kind ~= "cpu" then add(heap_types) end
+  for _, view in ipairs(kind ~= "cpu" and views or {}) do
+    if view == "peak" then add(peak_types) end
+  end
+  return list
+end
 
 -- -- Fields -----------------------------------------------------------------
 
@@ -72,60 +87,10 @@ end
 
 -- -- Functions --------------------------------------------------------------
 
-local function own_name(fn)
-  local name = fn.anonymous and "anonymous@"..fn.name or fn.name
-  if fn.line == 0 then name = name.."@"..profile.module_name(fn.frame) end
-  return names.printable(name)
-end
-
--- What tells a function from others of its name, in short and in full.
-local function places(fn)
-  local f = fn.frame
-  if not f.source then return f.kind, f.kind end
-  local line = fn.line and fn.line > 0 and ":"..fn.line or ""
-  return names.printable(profile.module_name(f)..line),
-    names.printable(profile.module_name(f, true)..line)
-end
-
--- Names that only one function has, for pprof takes functions of one name for
--- one. The order does not depend on what was sampled first, so that two
--- profiles of a program can be compared.
-local function unique_names(list)
-  local sorted, unique, taken = {}, {}, {}
-  for i, fn in ipairs(list) do
-    sorted[i] = { fn = fn, name = own_name(fn), source = fn.source or "",
-      line = fn.line or 0 }
-  end
-  table.sort(sorted, function(a, b)
-    if a.name ~= b.name then return a.name < b.name end
-    if a.source ~= b.source then return a.source < b.source end
-    if a.line ~= b.line then return a.line < b.line end
-    return a.fn.index < b.fn.index
-  end)
-  for _, e in ipairs(sorted) do
-    local name, n = e.name, 1
-    if taken[name] then
-      local short, long = places(e.fn)
-      local base = e.fn.anonymous and "anonymous" or
-	e.fn.line == 0 and e.fn.name or e.name
-      name = base.."@"..short
-      if taken[name] then name = base.."@"..long end
-      while taken[name] do
-	n = n + 1
-	name = base.."@"..long.."#"..n
-      end
-    end
-    taken[name] = true
-    unique[e.fn] = name
-  end
-  return unique
-end
-
 -- Numbers of locations: locate(frame) is that of a frame, as bytes. A
 -- location is a line of a function; both are written when first needed.
 local function locator(p, intern, out)
-  local list, of = export.functions(p)
-  local unique = unique_names(list)
+  local _, of = export.functions(p)
   local function_ids, location_ids, cache = {}, {}, {}
   local functions, locations = 0, 0
   local function function_id(fn)
@@ -133,7 +98,7 @@ local function locator(p, intern, out)
     if id then return id end
     functions = functions + 1
     function_ids[fn] = functions
-    out[#out+1] = bytes(5, num(1, functions)..num(2, intern(unique[fn]))..
+    out[#out+1] = bytes(5, num(1, functions)..num(2, intern(fn.name))..
       num(4, intern(fn.path or fn.source or ""))..num(5, fn.line or 0))
     return functions
   end
@@ -267,7 +232,7 @@ end
 
 return function(p, o)
   local kind = o.pprof
-  local types = types_of[kind]
+  local types = types_of(kind, o.views or {})
   local list, totals = columns(p, types)
   local any = false
   for _, total in pairs(totals) do any = any or total > 0 end

@@ -6,9 +6,7 @@ local empty = require("jit.mp.model.empty")
 local export = require("jit.mp.format.export")
 local json = require("jit.mp.format.json")
 local profile = require("jit.mp.model.profile")
-
-local titles = { cpu = "CPU", alloc = "allocated", inuse = "in use",
-  peak = "at the peak" }
+local views = require("jit.mp.model.views")
 
 -- Frames that the profiles share: number(fn) is that of a function.
 local function frame_table()
@@ -55,30 +53,61 @@ local function unit(p, view, objects, total)
   return objects and "none" or "bytes", 1, 1
 end
 
--- Lines of the same functions are one stack. Sorted, so that stacks with the
--- same callers are neighbours: there is no order of time in a sum.
-local function sampled(p, view, objects, list_of)
-  local value, total = export.values(p, view, objects)
-  if total <= 0 then return nil end
-  local name, factor, divisor = unit(p, view, objects, total)
-  local whole = export.rounder(factor)
-  local sums, lists, weights, sum = {}, {}, {}, 0
+-- Bytes in use have no order of time: stacks are sorted, so that those with
+-- the same callers are neighbours. Lines of the same functions are one stack.
+local function summed(p, value, whole, list_of)
+  local sums, lists = {}, {}
   for _, row in ipairs(p.rows) do
     local n = whole(value(row))
     if n ~= 0 then
       local list = list_of(row.stack)
       if not sums[list] then lists[#lists+1] = list end
       sums[list] = (sums[list] or 0) + n
-      sum = sum + n
     end
   end
   table.sort(lists)
-  for i, list in ipairs(lists) do
-    weights[i] = json.number(sums[list] / divisor)
+  local weights = {}
+  for i, list in ipairs(lists) do weights[i] = sums[list] end
+  return lists, weights
+end
+
+-- What was sampled or allocated, one after the other.
+local function timed(p, field, whole, list_of)
+  local lists, weights = {}, {}
+  for _, run in ipairs(export.in_order(p, field)) do
+    local n, list = whole(run[2]), list_of(run[1].stack)
+    if n ~= 0 and lists[#lists] == list then
+      weights[#lists] = weights[#lists] + n
+    elseif n ~= 0 then
+      lists[#lists+1] = list
+      weights[#lists] = n
+    end
+  end
+  return lists, weights
+end
+
+local fields = { cpu = "cpu", alloc = "alloc_bytes" }
+
+local function sampled(p, view, objects, list_of)
+  local value, total = export.values(p, view, objects)
+  if total <= 0 then return nil end
+  local name, factor, divisor = unit(p, view, objects, total)
+  local whole, lists, weights = export.rounder(factor), nil, nil
+  local field = fields[view]
+  if field then
+    if objects and view == "alloc" then field = "alloc_objects" end
+    lists, weights = timed(p, field, whole, list_of)
+  else
+    lists, weights = summed(p, value, whole, list_of)
+  end
+  local sum = 0
+  for i, n in ipairs(weights) do
+    sum = sum + n
+    weights[i] = json.number(n / divisor)
   end
   return ('{"type":"sampled","name":"%s","unit":"%s","startValue":0,'..
     '"endValue":%s,"samples":[\n'):format(
-      titles[view]..(name == "none" and ", objects" or ""), name,
+      views.by[view].title..(name == "none" and ", objects" or ""), name,
       json.number(sum / divisor))..table.concat(lists, ",\n")..
     '],\n"weights":['..table.concat(weights, ",").."]}"
 end

@@ -63,8 +63,18 @@ local function growth(before, after)
   return after > 0 and math.huge or 0
 end
 
+-- The name of the row that grew most, or nil.
+local function most_grown(list)
+  local most, name = 0, nil
+  for _, e in ipairs(list) do
+    local change = e.after - e.before
+    if change > most then most, name = change, e.name end
+  end
+  return name
+end
+
 -- Writes the rows of a view that change enough; returns how far the view
--- changes, and the row that changes most if that is what counts.
+-- changes, and the row that changes most.
 local function put_view(out, old, new, o, view, by_share)
   local list, before, after = compare(old, new, o, view, by_share)
   if before == 0 and after == 0 then return 0 end
@@ -92,7 +102,7 @@ local function put_view(out, old, new, o, view, by_share)
   end
   out[#out+1] = "\n"
   if by_share and list[1] then return list[1].size, list[1].name end
-  return by_share and 0 or growth(before, after)
+  return by_share and 0 or growth(before, after), most_grown(list)
 end
 
 local function head(p, title)

@@ -224,11 +224,12 @@ Maximum memory used     = %s
 end
 
 return function(p, o)
-  if not p.events then
-    return "no events: profile with option e to record them\n"
-  end
   local out = {}
   local alloc, realloc, free, place = collect(p)
+  if o.leak_only then
+    put_summary(out, o, by_place(p, place))
+    return table.concat(out)
+  end
   put_section(out, o, "ALLOCATIONS", alloc)
   put_section(out, o, "REALLOCATIONS", realloc)
   put_section(out, o, "DEALLOCATIONS", free)

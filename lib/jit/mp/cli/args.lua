@@ -1,0 +1,82 @@
+----------------------------------------------------------------------------
+-- The words of a command line, by GNU's habits: -oFILE and -o FILE, --opt=value
+-- and --opt value, - for standard input, and -- before what is no option.
+----------------------------------------------------------------------------
+
+local spec = require("jit.mp.cli.spec")
+local stop = require("jit.mp.cli.stop")
+
+-- The option that a word is, and the value that stands in the word, if any.
+local function find(command, word)
+  local name, value = word:match("^(%-%-[^=]+)=(.*)$")
+  for _, o in ipairs(spec.options) do
+    local known = o.name == "help"
+    for _, allowed in ipairs(command.options) do
+      known = known or allowed == o.name
+    end
+    if known then
+      if word == o.short or word == o.long then return o end
+      if name == o.long then return o, value end
+      if o.short and o.value and word:sub(1, 2) == o.short then
+	return o, word:sub(3)
+      end
+    end
+  end
+  stop.usage(("%s: unknown option %s"):format(command.name, word), command)
+end
+
+-- Takes an option with the word after it, if it needs that. Returns how many
+-- words were taken.
+local function take(command, given, word, after)
+  local o, value = find(command, word)
+  local taken = 1
+  if value and not o.value then
+    stop.usage(("%s: %s takes no value"):format(command.name, o.long), command)
+  elseif o.value and not value then
+    value, taken = after, 2
+  end
+  if o.value and not value then
+    stop.usage(("%s: %s needs a value"):format(command.name, word), command)
+  end
+  if o.many then
+    given[o.name] = given[o.name] or {}
+    table.insert(given[o.name], value)
+  else
+    given[o.name] = value or true
+  end
+  return taken
+end
+
+-- Whether a word is an operand: a number is one, for options of a report can
+-- begin with a depth such as -2.
+local function is_operand(word)
+  return word == "-" or word:sub(1, 1) ~= "-" or word:find("^%-%d")
+end
+
+-- Splits the words from the second one on: returns the options by their names,
+-- and the operands.
+local function parse(command, words)
+  local given, operands, i = {}, {}, 2
+  while i <= #words do
+    local word = words[i]
+    if word == "--" and not (command.first and operands[1]) then
+      for k = i + 1, #words do operands[#operands+1] = words[k] end
+      break
+    elseif command.first and operands[1] or is_operand(word) then
+      operands[#operands+1] = word
+      i = i + 1
+    else
+      i = i + take(command, given, word, words[i+1])
+    end
+  end
+  if given.help then return given end
+  local least, most = command.operands[1], command.operands[2]
+  if #operands < least or #operands > most then
+    stop.usage(("%s: %s"):format(command.name, command.missing), command)
+  elseif given.out and #given.out > 1 and not command.first then
+    stop.usage(("%s: one -o is enough"):format(command.name), command)
+  end
+  return given, operands
+end
+
+return { parse = parse }

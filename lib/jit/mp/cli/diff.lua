@@ -1,0 +1,48 @@
+----------------------------------------------------------------------------
+-- luajit-mp diff: two profiles beside each other.
+----------------------------------------------------------------------------
+
+local compare = require("jit.mp.text.diff")
+local files = require("jit.mp.cli.files")
+local formats = require("jit.mp.format.formats")
+local stop = require("jit.mp.cli.stop")
+
+-- A percentage; nil: none is given.
+local function threshold(text, command)
+  if not text then return nil end
+  local n = tonumber(text)
+  if n and n >= 0 and n < math.huge then return n end
+  stop.usage("diff: --threshold needs a percentage from 0 on, as in 10",
+    command)
+end
+
+-- Fails where the profiles differ by more.
+local function check(limit, by_share, amount, view, row)
+  if not limit or amount <= limit then return end
+  if by_share then
+    stop.data(("diff: %s: the share of %s changed by %.1f points, more than %g")
+      :format(view, row, amount, limit))
+  end
+  local change = amount == math.huge and "from nothing" or
+    ("by %.1f%%"):format(amount)
+  stop.data(("diff: %s grew %s, more than %g%%%s"):format(view, change,
+    limit, row and ", most in "..row or ""))
+end
+
+return function(given, operands, command)
+  local o = files.parse_options(given.opts or "f", given, command)
+  local limit = threshold(given.threshold, command)
+  local out = files.check_output(given.out and given.out[1], command)
+  local format = out and formats.of(out)
+  if format and format[1] ~= ".html" then
+    stop.usage("diff: writes text or .html", command)
+  end
+  local old, new = files.read(operands[1]), files.read(operands[2])
+  local text, amount, view, row = compare(old, new, o, given.share)
+  if format then
+    files.write(new, o, out, { before = old, source_root = given.source_root })
+  else
+    files.write_text(out, text)
+  end
+  check(limit, given.share, amount, view, row)
+end

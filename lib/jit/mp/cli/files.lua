@@ -1,0 +1,73 @@
+----------------------------------------------------------------------------
+-- The files of the command: profiles that are read, reports that are written.
+----------------------------------------------------------------------------
+
+local core = require("jit.mp.core")
+local file = require("jit.mp.format.file")
+local formats = require("jit.mp.format.formats")
+local options = require("jit.mp.options")
+local render = require("jit.mp.render")
+local stop = require("jit.mp.cli.stop")
+
+-- Parsed options of a report, with what options of the command add to them.
+local function parse_options(text, given, command)
+  if given.nosource then text = text.."N" end
+  local parsed, msg = options.parse(text)
+  if not parsed then stop.usage(command.name..": "..msg, command) end
+  return parsed
+end
+
+local function read_text(name)
+  local fp, msg = io.stdin
+  if name ~= "-" then fp, msg = io.open(name, "rb") end
+  if not fp then stop.data("cannot read "..msg) end
+  local text, err = fp:read("*a")
+  if name ~= "-" then fp:close() end
+  if not text then
+    stop.data(("cannot read %s: %s"):format(name, err or "nothing there"))
+  end
+  return text
+end
+
+-- The profile in a file, or on standard input where the name is "-".
+local function read(name)
+  local p, msg = file.read(read_text(name))
+  if p then return p end
+  stop.data(("%s: %s"):format(name == "-" and "standard input" or name, msg))
+end
+
+-- Writes a text to a file, or to standard output where there is no name.
+local function write_text(name, text)
+  local ok, msg = core.write(name or "-", text)
+  if ok then return end
+  stop.data((msg:gsub("^cannot write '%-'", "cannot write to standard output")))
+end
+
+-- The name of an output, or nothing; its suffix must be known.
+local function check_output(name, command)
+  local msg = name and formats.wrong_suffix(name)
+  if msg then stop.usage(command.name..": "..msg, command) end
+  return name
+end
+
+-- Renders a profile to an output: to several files for some formats, of which
+-- one may have nothing in it. Returns what render does after the text.
+local function write(p, o, out, env)
+  local failure
+  for _, name in ipairs(formats.files(out or "-", o)) do
+    env.name = name
+    env.width = name == "-" and core.files.width() or nil
+    local text, msg = render.render(p, o, env)
+    if text then
+      write_text(name, text)
+    else
+      failure = (name == "-" and "" or name..": ")..msg
+    end
+  end
+  if failure then stop.data(failure) end
+end
+
+return {
+  parse_options = parse_options, read = read, write_text = write_text,
+  write = write, check_output = check_output
+}

@@ -1,0 +1,23 @@
+----------------------------------------------------------------------------
+-- luajit-mp merge: several profiles as one.
+----------------------------------------------------------------------------
+
+local file = require("jit.mp.format.file")
+local files = require("jit.mp.cli.files")
+local formats = require("jit.mp.format.formats")
+local merge = require("jit.mp.model.merge")
+local stop = require("jit.mp.cli.stop")
+
+return function(given, operands, command)
+  local out = files.check_output(given.out and given.out[1], command)
+  local list = {}
+  for i, name in ipairs(operands) do list[i] = files.read(name) end
+  local p = merge(list)
+  if out and formats.of(out) then
+    files.write(p, files.parse_options("f", given, command), out, {})
+    return
+  end
+  local text, msg = file.write(p)
+  if not text then stop.data(msg) end
+  files.write_text(out, text)
+end

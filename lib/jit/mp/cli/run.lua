@@ -1,0 +1,51 @@
+----------------------------------------------------------------------------
+-- luajit-mp run: the program takes the place of the command.
+----------------------------------------------------------------------------
+
+local files = require("jit.mp.cli.files")
+local stop = require("jit.mp.cli.stop")
+
+-- Replaces this process, so that everything of the program's is kept.
+local function exec(argv, path)
+  local ffi = require("ffi")
+  ffi.cdef [[
+    int execvp(const char *, char *const *);
+    int setenv(const char *, const char *, int);
+    char *strerror(int);
+  ]]
+  if path then
+    ffi.C.setenv("LUA_PATH", path.lua, 1)
+    ffi.C.setenv("LUA_CPATH", path.c, 1)
+  end
+  local c = ffi.new("const char *[?]", #argv + 1)
+  for i, s in ipairs(argv) do c[i-1] = s end
+  ffi.C.execvp(argv[1], ffi.cast("char *const *", c))
+  stop.data(("cannot run %s: %s"):format(argv[1],
+    ffi.string(ffi.C.strerror(ffi.errno()))))
+end
+
+-- One word of -jm= has the options and the outputs, with commas between them.
+local function check_commas(text, outs, command)
+  if text:find(",", 1, true) then
+    stop.usage("run: give output files with -o, not after a comma", command)
+  end
+  for _, out in ipairs(outs) do
+    if out:find(",", 1, true) then
+      stop.usage(("run: no comma in the name of a file, as in %q"):format(out),
+	command)
+    end
+    files.check_output(out, command)
+  end
+end
+
+return function(given, operands, command, env)
+  local text, outs = given.opts or "f", given.out or {}
+  check_commas(text, outs, command)
+  files.parse_options(text, given, command)
+  local words = { text..(given.nosource and "N" or ""), unpack(outs) }
+  local argv = { env.luajit, "-jm="..table.concat(words, ",") }
+  -- A script whose name begins with - would be an option.
+  argv[3] = operands[1] == "-" and "-" or operands[1]:gsub("^%-", "./-")
+  for i = 2, #operands do argv[#argv+1] = operands[i] end
+  exec(argv, env.path)
+end

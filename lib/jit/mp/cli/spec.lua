@@ -1,0 +1,80 @@
+----------------------------------------------------------------------------
+-- The commands of luajit-mp and their options: the parser, the help, the
+-- completions and the manual's test go by this list.
+----------------------------------------------------------------------------
+
+-- value: what the option takes. many: it may be repeated.
+local options = {
+  { name = "out", short = "-o", long = "--output", value = "OUT", many = true,
+    about = "where to write; standard output without it" },
+  { name = "opts", short = "-O", long = "--options", value = "OPTIONS",
+    about = "what to show: options of luajit -jm" },
+  { name = "nosource", long = "--no-source",
+    about = "leaves sources out of a page" },
+  { name = "source_root", long = "--source-root", value = "DIR",
+    about = "the directory of the sources" },
+  { name = "leak_only", long = "--leak-only",
+    about = "what is still held, and nothing else" },
+  { name = "share", long = "--share",
+    about = "compares shares of the totals" },
+  { name = "threshold", long = "--threshold", value = "PERCENT",
+    about = "fails where a total grew by more" },
+  { name = "help", short = "-h", long = "--help", about = "prints this" },
+}
+for _, o in ipairs(options) do options[o.name] = o end
+
+-- operands: the least and the most. first: what follows the first operand is
+-- the program's.
+local commands = {
+  { name = "run", usage = "SCRIPT [ARG]...", operands = { 1, math.huge },
+    options = { "out", "opts", "nosource" }, first = true,
+    about = "profiles a program", missing = "which script?" },
+  { name = "report", usage = "FILE [OPTIONS]", operands = { 1, 2 },
+    options = { "out", "opts", "source_root", "leak_only" },
+    about = "shows a profile",
+    missing = "give a profile, and options if you like" },
+  { name = "diff", usage = "OLD NEW", operands = { 2, 2 },
+    options = { "out", "opts", "nosource", "source_root", "share",
+      "threshold" },
+    about = "compares two profiles", missing = "give two profiles" },
+  { name = "merge", usage = "FILE...", operands = { 1, math.huge },
+    options = { "out" }, about = "adds profiles up",
+    missing = "which profiles?" },
+  { name = "convert", usage = "FILE OUT", operands = { 2, 2 },
+    options = { "opts", "nosource", "source_root" },
+    about = "writes a profile in another format",
+    missing = "give a profile and a file" },
+  { name = "open", usage = "FILE", operands = { 1, 1 },
+    options = { "opts", "nosource", "source_root" },
+    about = "shows a profile in a browser", missing = "give a profile" },
+}
+for _, c in ipairs(commands) do commands[c.name] = c end
+
+local MARGIN = (" "):rep(#"usage: ")
+
+-- "-o OUT", "--share"
+local function spelled(o)
+  return (o.short or o.long)..(o.value and " "..o.value or "")
+end
+
+-- The line that says how a command is called, in lines of at most 80 columns.
+local function synopsis(c)
+  local line, lines = "luajit-mp "..c.name, {}
+  local indent = (" "):rep(#line)
+  local function add(word)
+    if #MARGIN + #line + 1 + #word > 79 then
+      lines[#lines+1] = line
+      line = indent
+    end
+    line = line.." "..word
+  end
+  for _, name in ipairs(c.options) do
+    local o = options[name]
+    add("["..spelled(o).."]"..(o.many and c.first and "..." or ""))
+  end
+  add(c.usage)
+  lines[#lines+1] = line
+  return table.concat(lines, "\n"..MARGIN)
+end
+
+return { options = options, commands = commands, synopsis = synopsis }

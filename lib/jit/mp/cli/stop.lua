@@ -1,0 +1,19 @@
+----------------------------------------------------------------------------
+-- Ends the command with a message: raises an error that main() knows.
+----------------------------------------------------------------------------
+
+local DATA, USAGE = 1, 2 -- Exit statuses.
+
+-- Something is wrong with a file, or what was asked for cannot be had.
+local function data(msg)
+  error({ status = DATA, msg = msg }, 0)
+end
+
+-- The words are wrong. command: as in cli.spec; nil: none of them is meant.
+local function usage(msg, command)
+  local name = command and command.name.." " or ""
+  error({ status = USAGE,
+    msg = ("%s; luajit-mp %s--help shows how"):format(msg, name) }, 0)
+end
+
+return { data = data, usage = usage, DATA = DATA }
