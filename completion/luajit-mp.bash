@@ -1,0 +1,30 @@
+# Completion of luajit-mp for bash.
+
+_luajit_mp() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    options='run report diff merge convert open -h --help -V --version'
+    COMPREPLY=($(compgen -W "$options" -- "$cur"))
+    return
+  fi
+  case $prev in
+    -O|--options|--threshold) return ;;
+    --source-root) COMPREPLY=($(compgen -d -- "$cur")); return ;;
+  esac
+  case ${COMP_WORDS[1]} in
+    run) options='-o --output -O --options --no-source' ;;
+    report) options='-o --output -O --options --source-root --leak-only' ;;
+    diff) options='-o --output -O --options --no-source --source-root --share
+      --threshold' ;;
+    merge) options='-o --output' ;;
+    convert) options='-O --options --no-source --source-root' ;;
+    open) options='-O --options --no-source --source-root' ;;
+  esac
+  case $cur in
+    -*) COMPREPLY=($(compgen -W "$options -h --help" -- "$cur")) ;;
+    *) COMPREPLY=($(compgen -f -- "$cur")) ;;
+  esac
+}
+
+complete -o filenames -F _luajit_mp luajit-mp
