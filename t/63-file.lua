@@ -275,6 +275,11 @@ tap.is(m.heap.period, math.max(a.heap.period, b.heap.period),
   "merged: the coarsest period")
 b.info.capture = "safepoint"
 tap.is(merge({ a, b }).info.capture, "mixed", "merged: captures differ")
+local most = profiled("f")
+most.heap.inuse_start, most.info.wall = 2^53, 1e9
+for _, row in ipairs(most.rows) do row.alloc_bytes = 2^53 end
+tap.ok(file.read(file.write(merge({ most, most, a }))),
+  "merged: sums stay in bounds")
 tap.is(difference(m, assert(file.read(file.write(m))), "profile"), nil,
   "a merged profile is a profile")
 

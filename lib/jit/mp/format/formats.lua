@@ -2,8 +2,8 @@
 -- Formats of a report, by the suffix of the file name.
 ----------------------------------------------------------------------------
 
--- view: the module. set: what the suffix says besides. part: one of the files
--- that another suffix stands for.
+-- view: the module. set: what the suffix says besides. part: another suffix
+-- stands for it.
 local list = {
   { ".cpu.pb.gz", view = "format.pprof", part = true,
     set = { pprof = "cpu" } },
@@ -19,6 +19,7 @@ local list = {
   { ".heapsnapshot", view = "heap.snapshot", walk = true },
   { ".html", view = "page.html" },
   { ".mp", view = "format.file_write" },
+  { ".bin", view = "format.file_write", part = true }, -- See misc.lua.
 }
 
 -- The format of a file name; nil: text.

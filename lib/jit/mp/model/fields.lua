@@ -20,6 +20,7 @@
 --
 ----------------------------------------------------------------------------
 
+local MAX = 2^53      -- Up to here whole numbers are exact.
 local SECONDS = 1e9   -- More than thirty years.
 local PERIOD = 2^40   -- The largest that option b takes.
 
@@ -156,9 +157,9 @@ for _, list in ipairs({ groups, tables }) do
     list[t.name] = t
     for _, field in ipairs(t.fields) do
       field.name, field.type = field[1], field[2]
-      field.min, field.max = field.min or 0, field.max or 2^53
+      field.min, field.max = field.min or 0, field.max or MAX
     end
   end
 end
 
-return { groups = groups, tables = tables, merged = merged }
+return { groups = groups, tables = tables, merged = merged, MAX = MAX }

@@ -44,9 +44,12 @@ local function tree(parents, items)
   end
 end
 
+-- No sum is larger than a profile may hold.
 local function add_fields(to, from, names)
   for _, name in ipairs(names) do
-    if from[name] then to[name] = (to[name] or 0) + from[name] end
+    if from[name] then
+      to[name] = math.min((to[name] or 0) + from[name], fields.MAX)
+    end
   end
 end
 
@@ -59,7 +62,7 @@ function together.sum(field, values)
   local sum
   for i = 1, values.n do
     local v = values[i] or field.default
-    if v then sum = (sum or 0) + v end
+    if v then sum = math.min((sum or 0) + v, field.max) end
   end
   return sum
 end
