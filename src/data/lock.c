@@ -4,16 +4,30 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 #include "data/lock.h"
 
 static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-void mp_lock(void) { pthread_mutex_lock(&mutex); }
+static volatile sig_atomic_t held;
 
-void mp_unlock(void) { pthread_mutex_unlock(&mutex); }
+void mp_lock(void)
+{
+  pthread_mutex_lock(&mutex);
+  held++;
+}
+
+void mp_unlock(void)
+{
+  held--;
+  pthread_mutex_unlock(&mutex);
+}
+
+bool mp_lock_is_free(void) { return held == 0; }
 
 void mp_lock_renew(void)
 {
+  held = 0;
   mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 }

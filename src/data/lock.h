@@ -13,8 +13,13 @@
 #ifndef MP_LOCK_H
 #define MP_LOCK_H
 
+#include <stdbool.h>
+
 void mp_lock(void);
 void mp_unlock(void);
+
+/* Whether nobody has it, just now. Async-signal-safe. */
+bool mp_lock_is_free(void);
 
 /* In the child of a fork, which has one thread: nobody has the lock. */
 void mp_lock_renew(void);

@@ -3,9 +3,8 @@
 */
 #include "config.h"
 
-#include <stdio.h>
-
 #include "lib/guard.h"
+#include "out/write.h"
 #include "profile/heapwalk.h"
 #include "run/final.h"
 #include "run/signal.h"
@@ -54,11 +53,12 @@ static int guard_gc(lua_State *L)
   mp_ctx **guard = lua_touserdata(L, 1), *c = *guard;
   char msg[512];
   *guard = NULL;
-  if (c != NULL)
-    mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
-			MP_CLOSING);
-  if (c != NULL && mp_guard_end(L, c, msg, sizeof(msg)) != 0)
-    fprintf(stderr, "luajit-mp: %s\n", msg);
+  if (c == NULL) return 0;
+  mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
+		      MP_CLOSING);
+  mp_signal_hold(true);
+  if (mp_guard_end(L, c, msg, sizeof(msg)) != 0) mp_say(msg);
+  mp_signal_release(true);
   return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "profile/leaks.h"
 #include "profile/snapshot.h"
 #include "run/ctx.h"
+#include "run/signal.h"
 
 #include "lauxlib.h"
 
@@ -39,7 +40,9 @@ static int core_stop(lua_State *L)
   mp_leaks_collect(&c->profile, L);  /* Finalizers may call us: still the guard's. */
   mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 		      MP_AT_END);
+  mp_signal_hold(false);
   err = mp_guard_end(L, c, msg, sizeof(msg));
+  mp_signal_release(false);
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, 1);
   return 1;
@@ -55,6 +58,7 @@ static int core_report(lua_State *L)
   int err;
   mp_check_arguments(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
+  mp_signal_hold(false);
   err = mp_plan_make(&c->report, L, &plan, msg, sizeof(msg));
   if (err == 0)
     mp_heapwalk_refresh(&c->profile, L, plan.walk, plan.walk_file,
@@ -64,6 +68,7 @@ static int core_report(lua_State *L)
   lua_pushboolean(L, !plan.help);
   mp_plan_free(&c->report, &plan);
   mp_heapwalk_drop(&c->profile);
+  mp_signal_release(false);
   return err != 0 ? mp_fail(L, msg, err) : 1;
 }
 

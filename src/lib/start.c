@@ -14,8 +14,8 @@
 #include "lib/guard.h"
 #include "lib/start.h"
 #include "profile/point.h"
+#include "run/end.h"
 #include "run/exit.h"
-#include "run/final.h"
 #include "run/fork.h"
 #include "run/safepoint.h"
 #include "run/signal.h"
@@ -150,7 +150,8 @@ static void install_once(void)
 {
   mp_fork_install();
   mp_exit_install();
-  mp_final_install();
+  mp_end_install();
+  mp_signal_install();
 }
 
 int mp_start(lua_State *L)

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/process.h"
 #include "out/output.h"
 #include "out/write.h"
 
@@ -64,7 +65,7 @@ static char *expand(const mp_output *o)
   time_t t = (time_t)o->started;
   struct tm tm;
   const char *p;
-  snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+  snprintf(pid, sizeof(pid), "%ld", (long)mp_process());
   localtime_r(&t, &tm);
   strftime(started, sizeof(started), "%Y%m%d-%H%M%S", &tm);
   out = malloc(strlen(o->path) * 12 + 1);  /* Two characters: 23 at most. */
@@ -94,7 +95,7 @@ static int find_target(mp_output *o)
   let_go(&o->dir);
   keep(&o->dir, target.dir);
   memcpy(o->name, target.name, sizeof(o->name));
-  o->pid = getpid();
+  o->pid = mp_process();
   return 0;
 }
 
@@ -122,9 +123,11 @@ static int create_temporary(int dir, const char *name, char *temp, size_t n)
 static int open_special(mp_output *o)
 {
   int fd;
+  mp_write_waits(true);  /* For somebody who reads. */
   do
     fd = openat(o->dir.fd, o->name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
   while (fd < 0 && errno == EINTR);
+  mp_write_waits(false);
   if (fd < 0) return errno;
   keep(&o->file, fd);
   return 0;
@@ -240,7 +243,7 @@ static int find_again(mp_output *o)
 /* The target as it was kept, if that is still right. */
 static int check_target(mp_output *o)
 {
-  if (o->pid == getpid() && is_kept(&o->dir)) return 0;
+  if (o->pid == mp_process() && is_kept(&o->dir)) return 0;
   return find_again(o);
 }
 

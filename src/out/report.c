@@ -358,7 +358,7 @@ static int write_report(lua_State *R)
   if (rq->err != 0)
     explain(rq, "write", "to standard output", mp_output_error(rq->err));
   else if (lua_isstring(R, -1))
-    fprintf(stderr, "luajit-mp: %s\n", lua_tostring(R, -1));
+    mp_say(lua_tostring(R, -1));
   return 0;
 }
 
@@ -396,12 +396,11 @@ int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
 		   false, 0 };
     int e = make(&rq, WRITE_REPORT);
     if (e == 0) continue;
-    if (err != 0) fprintf(stderr, "luajit-mp: %s\n", msg);
+    if (err != 0) mp_say(msg);
     else snprintf(buf, n, "%s", msg);
     if (err == 0) err = e;
   }
   give_back(r);
-  mp_write_settle();
   return err;
 }
 

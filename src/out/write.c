@@ -7,10 +7,22 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "out/write.h"
+
+#define SAYS	"luajit-mp: "
+
+static volatile int *watched;
+
+void mp_write_watch(volatile int *flag) { watched = flag; }
+
+void mp_write_waits(bool waits)
+{
+  if (watched != NULL) *watched = waits;
+}
 
 typedef struct guard {
   sigset_t old, before;		/* Mask, and what was pending already. */
@@ -64,9 +76,22 @@ int mp_write(int fd, const char *text, size_t len)
   guard g;
   int err;
   hold_signals(&g);
+  mp_write_waits(true);
   err = write_all(fd, text, len);
+  mp_write_waits(false);
   release_signals(&g, err);
   return err;
+}
+
+void mp_say(const char *text)
+{
+  char line[1024];
+  size_t n = strlen(SAYS), len = strlen(text);
+  if (len > sizeof(line) - n - 1) len = sizeof(line) - n - 1;
+  memcpy(line, SAYS, n);
+  memcpy(line + n, text, len);
+  line[n + len] = '\n';
+  mp_write(STDERR_FILENO, line, n + len + 1);
 }
 
 static int owed;		/* Signal that came of the program's output. */

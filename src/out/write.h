@@ -5,10 +5,18 @@
 #ifndef MP_WRITE_H
 #define MP_WRITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Writes all of the text, however long that takes. */
 int mp_write(int fd, const char *text, size_t len);
+
+/* Writes a line on standard error, after our name. Async-signal-safe. */
+void mp_say(const char *text);
+
+/* From now on the flag is raised while a write waits for its reader. */
+void mp_write_watch(volatile int *flag);
+void mp_write_waits(bool waits);
 
 /* Writes what the program has in the buffer of its standard output. Another
 ** thread may be stuck with the lock: then nothing is done. */

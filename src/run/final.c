@@ -3,10 +3,8 @@
 */
 #include "config.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
+#include "data/process.h"
+#include "out/write.h"
 #include "profile/heapwalk.h"
 #include "profile/leaks.h"
 #include "run/exit.h"
@@ -16,9 +14,10 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n)
 {
   double leaked;
   int err;
-  if (c->done || c->profile.span.pid != getpid()) return 0;
+  if (c->done || c->profile.span.pid != mp_process()) return 0;
   c->done = true;
-  mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
+  if (!c->profile.span.ended)
+    mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   mp_screen_close(&c->screen);
   err = mp_report_write(&c->report, &c->plan, &leaked, buf, n);
   if (c->plan.leak_limit > 0 && leaked >= c->plan.leak_limit) mp_exit_leaky();
@@ -40,14 +39,10 @@ void mp_final_report_all(bool safepoint)
   mp_ctx *c;
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
     /* The VM of another thread may be running. */
-    if (safepoint && !c->done && c->profile.span.pid == getpid() &&
+    if (safepoint && !c->done && c->profile.span.pid == mp_process() &&
 	pthread_equal(c->thread, pthread_self()))
       prepare(c);
     if (mp_final_report(c, msg, sizeof(msg)) != 0)
-      fprintf(stderr, "luajit-mp: %s\n", msg);
+      mp_say(msg);
   }
 }
-
-static void at_exit(void) { mp_final_report_all(true); }
-
-void mp_final_install(void) { atexit(at_exit); }

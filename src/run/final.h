@@ -16,8 +16,4 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n);
 ** safepoint: the thread that calls may work in its VM. */
 void mp_final_report_all(bool safepoint);
 
-/* Has that be done when the process exits. To be called once, after
-** mp_exit_install: what is registered last runs first. */
-void mp_final_install(void);
-
 #endif

@@ -38,6 +38,7 @@ static void in_child(void)
   mp_ctx *c;
   mp_lock_renew();
   mp_cpu_forked();
+  mp_signal_forked();
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
     mp_screen_init(&c->screen);  /* It is the parent's. */
     if (!goes_on(c)) {

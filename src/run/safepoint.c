@@ -18,8 +18,11 @@ void mp_safepoint(void *data, lua_State *L, int signals, int state)
   mp_cpu_count(&p->cpu, L, signals, state);
   mp_objects_settle(&p->heap, L, state);
   mp_point_take(p, false);
-  if (mp_screen_due(&c->screen, mp_span_wall(&p->span)))
+  if (mp_screen_due(&c->screen, mp_span_wall(&p->span))) {
+    mp_signal_hold(false);
     mp_report_draw(&c->report, &c->plan, &c->screen);
+    mp_signal_release(false);
+  }
   mp_signal_look();
-  mp_signal_take();
+  mp_signal_take_again();
 }

@@ -6,20 +6,38 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "data/lock.h"
+#include "data/process.h"
+#include "out/write.h"
 #include "run/ctx.h"
 #include "run/final.h"
 #include "run/signal.h"
+#include "run/standin.h"
 
-static const int fatal[] = { SIGINT, SIGTERM, SIGHUP };
+#define PATIENCE 1000		/* Milliseconds until a safepoint must come. */
+#define SOON	10		/* Where none can come. */
+#define GRACE	300		/* For a process that is about to exit. */
+#define BUSY_MAX 20		/* Times that a lock may be found held. */
+
+static const int fatal[] = {
+  SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM,
+  SIGVTALRM, SIGXCPU, SIGXFSZ
+};
 #define NFATAL ((int)(sizeof(fatal) / sizeof(fatal[0])))
 
 static bool ours[NFATAL];	/* Signals that our handler stands for. */
-static volatile sig_atomic_t pending;  /* The signal that came, or 0. */
+static volatile sig_atomic_t pending;  /* The signal to die of, or 0. */
+static volatile sig_atomic_t arrived;  /* Signals that came since. */
+static volatile sig_atomic_t writing;  /* Reports under way, */
+static volatile sig_atomic_t ending;   /* of these, at the end of a program. */
+static volatile sig_atomic_t told;	/* To end, before it came to its end. */
+static volatile sig_atomic_t standing_in;  /* A child writes. */
+static volatile sig_atomic_t busy;     /* Times that the lock was held. */
 
 static void die_of(int sig)
 {
@@ -32,71 +50,189 @@ static void die_of(int sig)
   for (;;) pause();
 }
 
-void mp_signal_look(void)
-{
-  if (pending == 0) return;
-  mp_final_report_all(true);
-  die_of(pending);
-}
-
-/* Sends the signal once more, in a while. */
-static void once_more(int sig, bool soon)
+/* Sends the signal after so many milliseconds. No library's timer_create: it
+** may take memory. */
+static void send_later(int sig, int ms)
 {
   struct sigevent ev;
   struct itimerspec when;
-  timer_t t;
+  int timer;			/* As the kernel has it. */
   memset(&ev, 0, sizeof(ev));
   ev.sigev_notify = SIGEV_SIGNAL;
   ev.sigev_signo = sig;
   memset(&when, 0, sizeof(when));
-  when.it_value.tv_sec = !soon;
-  when.it_value.tv_nsec = soon ? 10000000 : 0;
-  if (timer_create(CLOCK_MONOTONIC, &ev, &t) != 0 ||
-      timer_settime(t, 0, &when, NULL) != 0)
+  when.it_value.tv_sec = ms / 1000;
+  when.it_value.tv_nsec = ms % 1000 * 1000000;
+  if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &ev, &timer) != 0 ||
+      syscall(SYS_timer_settime, timer, 0, &when, NULL) != 0)
     die_of(sig);
 }
 
-static void on_fatal(int sig)
+/* -- Without a safepoint ------------------------------------------------- */
+
+static bool enough(void) { return arrived >= 3; }
+
+static void give_up(int sig)
 {
+  mp_say(sig == SIGQUIT ? "the report is given up: SIGQUIT" :
+	 "the report is given up: the third signal");
+  die_of(sig == SIGQUIT ? sig : pending ? pending : sig);
+}
+
+static void report_elsewhere(void)
+{
+  if (!mp_standin_report(enough) && !enough())
+    mp_say("the report is lost: C code was running that could not be "
+	   "interrupted");
+  if (enough()) give_up(pending);
+  die_of(pending);
+}
+
+/* No safepoint came in time. */
+static void on_patience_lost(int sig)
+{
+  if (standing_in) return;
+  standing_in = 1;
+  __sync_synchronize();  /* Against mp_signal_look. */
+  if (!writing && (mp_lock_is_free() || ++busy > BUSY_MAX)) report_elsewhere();
+  standing_in = 0;
+  send_later(sig, writing ? PATIENCE : SOON);
+}
+
+/* -- The handler --------------------------------------------------------- */
+
+/* Asks all VMs for a safepoint. False: there is nothing to report. */
+static bool ask(bool *answer)
+{
+  bool any = false;
   mp_ctx *c;
-  bool asked = false;
-  int saved = errno;
-  if (pending != 0) {  /* No safepoint came. */
-    mp_final_report_all(false);
-    die_of(pending);
+  *answer = false;
+  for (c = mp_ctx_list(); c != NULL; c = c->next) {
+    if (c->done || c->profile.span.pid != mp_process()) continue;
+    any = true;
+    if (!c->profile.cpu.has_timer) continue;
+    *answer = true;
+    mp_cpu_ask(&c->profile.cpu);
   }
+  return any;
+}
+
+static void begin(int sig)
+{
+  bool answer;
   pending = sig;
-  for (c = mp_ctx_list(); c != NULL; c = c->next)
-    if (c->profile.cpu.has_timer) {
-      asked = true;
-      mp_cpu_ask(&c->profile.cpu);
-    }
-  once_more(sig, !asked);
+  if (!ask(&answer)) die_of(sig);
+  if (sig == SIGPIPE || sig == SIGXFSZ) {
+    standing_in = 1;
+    report_elsewhere();
+  }
+  send_later(sig, answer ? PATIENCE : SOON);
+}
+
+static void on_fatal(int sig, siginfo_t *info, void *context)
+{
+  int saved = errno;
+  (void)context;
+  if (info->si_code == SI_TIMER && pending == sig) {
+    on_patience_lost(sig);
+  } else {
+    arrived++;
+    if (writing && (sig == SIGQUIT || enough())) give_up(sig);
+    if (standing_in && sig == SIGQUIT) arrived = 3;
+    if (pending == 0 && writing) pending = sig;  /* It has to wait. */
+    else if (pending == 0) begin(sig);
+  }
   errno = saved;
 }
 
 /* Without SA_RESTART: a blocking call returns, and the VM goes on to its
 ** safepoint. */
-void mp_signal_take(void)
+static void take(int i)
 {
   struct sigaction sa, old;
-  int i;
   memset(&sa, 0, sizeof(sa));
-  sa.sa_handler = on_fatal;
+  sa.sa_sigaction = on_fatal;
+  sa.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigemptyset(&sa.sa_mask);
-  for (i = 0; i < NFATAL; i++)
-    if (sigaction(fatal[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
-      ours[i] = sigaction(fatal[i], &sa, NULL) == 0;
+  if (sigaction(fatal[i], NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
+      old.sa_handler == SIG_DFL)
+    ours[i] = sigaction(fatal[i], &sa, NULL) == 0;
 }
 
-void mp_signal_leave(void)
+void mp_signal_install(void) { mp_standin_install(); }
+
+void mp_signal_take(void)
+{
+  int i;
+  if (getpid() == 1) return;
+  for (i = 0; i < NFATAL; i++) take(i);
+}
+
+void mp_signal_take_again(void)
+{
+  if (getpid() != 1) take(0);
+}
+
+static void give_back(void)
 {
   struct sigaction old;
   int i;
   for (i = 0; i < NFATAL; i++)
     if (ours[i]) {
       ours[i] = false;
-      if (sigaction(fatal[i], NULL, &old) == 0 && old.sa_handler == on_fatal)
+      if (sigaction(fatal[i], NULL, &old) == 0 &&
+	  (old.sa_flags & SA_SIGINFO) && old.sa_sigaction == on_fatal)
 	signal(fatal[i], SIG_DFL);
     }
+}
+
+void mp_signal_leave(void)
+{
+  int sig = pending;
+  give_back();
+  pending = arrived = busy = 0;
+  if (sig != 0 && (told || !ending)) die_of(sig);
+  if (sig != 0) send_later(sig, GRACE);
+}
+
+/* -- Reports ------------------------------------------------------------- */
+
+void mp_signal_look(void)
+{
+  const struct timespec step = { 0, 1000000 };
+  if (pending == 0) return;
+  mp_signal_hold(false);
+  __sync_synchronize();
+  while (standing_in) nanosleep(&step, NULL);
+  mp_final_report_all(true);
+  die_of(pending);
+}
+
+void mp_signal_hold(bool at_end)
+{
+  if (at_end) {
+    told = pending != 0;
+    ending++;
+    mp_signal_take();
+  }
+  writing++;
+}
+
+void mp_signal_release(bool at_end)
+{
+  int sig;
+  writing--;
+  if (at_end) ending--;
+  if (writing) return;
+  sig = pending;
+  if (sig != 0 && at_end && told) die_of(sig);
+  if (sig != 0 && at_end) send_later(sig, GRACE);
+  else if (sig != 0) begin(sig);
+  mp_write_settle();
+}
+
+void mp_signal_forked(void)
+{
+  pending = arrived = writing = ending = told = standing_in = busy = 0;
+  mp_standin_install();
 }

@@ -1,24 +1,45 @@
 /*
 ** Signals that end the process: the report is written first.
 **
-** The signals taken are those that have their default action. The handler
-** only sets a flag and asks the VM for a safepoint; where none comes within a
-** second, because the program is blocked in C code, the report is made right
-** there: it needs nothing from the program. Then the signal does what it
-** would have done.
+** The signals taken are those that have their default action. A signal asks
+** the VM for a safepoint, where the report is written; then the signal does
+** what it would have done. Where no safepoint comes within a second, because
+** the program is blocked in C code, a child writes the report (run/standin.h).
+** So it does at once for signals that come of what the program is just doing
+** (SIGPIPE, SIGXFSZ): it must not go on. In no case does the handler do what
+** is not async-signal-safe.
+**
+** A report that has begun is finished: further signals wait for it, however
+** long it takes. The third one, or SIGQUIT, gives it up, and says so. A
+** program that has come to its end by itself does not die of a signal that
+** comes while its reports are written: its exit status stays.
 */
 #ifndef MP_SIGNAL_H
 #define MP_SIGNAL_H
 
-/* Takes the signals that have their default action. To be called again now
-** and then: the luajit command gives SIGINT another one, and gives it the
-** default action back when it came. */
+#include <stdbool.h>
+
+/* To be called once, before the others; and in the child of a fork. */
+void mp_signal_install(void);
+void mp_signal_forked(void);
+
+/* Takes the signals that have their default action. A process with the number 1
+** is not ended by them: none is taken there. */
 void mp_signal_take(void);
 
-/* Gives them back. */
+/* The luajit command gives SIGINT another action, and gives it the default one
+** back when it came: to be called now and then. */
+void mp_signal_take_again(void);
+
+/* Gives them back. One that waits is delivered. */
 void mp_signal_leave(void);
 
 /* At a safepoint: if a signal has come, reports, and dies of it. */
 void mp_signal_look(void);
+
+/* Around the writing of reports. ending: the program, or its Lua state, has
+** come to its end by itself. */
+void mp_signal_hold(bool ending);
+void mp_signal_release(bool ending);
 
 #endif

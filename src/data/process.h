@@ -1,0 +1,15 @@
+/*
+** The process that is profiled: this one, or, in a child that stands in for it
+** to write its reports, the parent.
+*/
+#ifndef MP_PROCESS_H
+#define MP_PROCESS_H
+
+#include <sys/types.h>
+
+pid_t mp_process(void);
+
+/* From now on this process stands in for that one. */
+void mp_process_stand_in(pid_t pid);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+** See run/end.h.
+*/
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "run/end.h"
+#include "run/final.h"
+#include "run/signal.h"
+
+static void at_exit(void)
+{
+  if (mp_ctx_list() == NULL) return;
+  mp_signal_hold(true);
+  mp_final_report_all(true);
+  mp_signal_release(true);
+}
+
+void mp_end_install(void)
+{
+  atexit(at_exit);
+  at_quick_exit(at_exit);
+}

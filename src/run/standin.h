@@ -1,0 +1,24 @@
+/*
+** A child that writes the reports of a process which cannot: it has been
+** interrupted anywhere, in the middle of malloc perhaps, and will end.
+**
+** The child has a copy of all memory. Where the copy holds a lock that nobody
+** will give back, or is in disorder, the child gets stuck or crashes, and the
+** reports are lost; the parent notices that within a second, and goes on. A
+** child that writes may take as long as its readers do.
+**
+** Everything here may be called by a signal handler.
+*/
+#ifndef MP_STANDIN_H
+#define MP_STANDIN_H
+
+#include <stdbool.h>
+
+/* To be called before, in each process; not by a handler. */
+void mp_standin_install(void);
+
+/* Writes all reports. given_up: becomes true when nobody wants them any more.
+** False: they are lost, some of them at least. */
+bool mp_standin_report(bool (*given_up)(void));
+
+#endif
