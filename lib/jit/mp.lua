@@ -36,6 +36,8 @@
 --   mp.start(options, output...)   -- true; or nil, message, errno;
 --                                  -- false: the options were printed (H)
 --   mp.report(options, output...)  -- any view of the profile so far
+--   mp.write(output...)            -- the same, by the options of the start
+--   mp.snapshot()                  -- the profile so far as a table
 --   mp.stop()                      -- writes the report
 --   print(mp.heap())               -- what holds the memory now
 --   print(mp.why(value))           -- what holds that value
@@ -58,5 +60,7 @@ end
 return setmetatable({
   start = core.start,
   report = core.report,
+  snapshot = core.snapshot,
+  write = core.again,
   stop = core.stop
 }, { __index = heap_function })

@@ -28,7 +28,10 @@ void mp_check_arguments(lua_State *L)
     lua_replace(L, 1);
   }
   for (i = 1; i <= lua_gettop(L); i++)
-    if (lua_type(L, i) != LUA_TSTRING && !(i > 1 && lua_isnil(L, i)))
+    if (lua_type(L, i) != LUA_TSTRING &&
+	lua_type(L, i) != (i == 1 ? LUA_TTABLE : LUA_TNIL))
       luaL_error(L, "jit.mp: the %s, not a %s", i == 1 ? "options must be a "
-		 "string" : "output must be a file name", luaL_typename(L, i));
+		 "string or a table" : "output must be a file name",
+		 luaL_typename(L, i));
+  luaL_checkstack(L, 8, "too many outputs");
 }

@@ -59,17 +59,28 @@ static int core_report(lua_State *L)
   mp_check_arguments(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   mp_signal_hold(false);
-  err = mp_plan_make(&c->report, L, &plan, msg, sizeof(msg));
+  err = mp_plan_make(&plan, &c->report.state, L, c->profile.origin.cwd, msg,
+		     sizeof(msg));
   if (err == 0)
     mp_heapwalk_refresh(&c->profile, L, plan.walk, plan.walk_file,
 			MP_MEANWHILE);
   if (err == 0) err = mp_report_write(&c->report, &plan, &leaked, msg,
 				      sizeof(msg));
   lua_pushboolean(L, !plan.help);
-  mp_plan_free(&c->report, &plan);
+  mp_plan_free(&plan, &c->report.state);
   mp_heapwalk_drop(&c->profile);
   mp_signal_release(false);
   return err != 0 ? mp_fail(L, msg, err) : 1;
+}
+
+/* again([out...]): a report by the options of the start. */
+static int core_again(lua_State *L)
+{
+  mp_ctx *c = running(L);
+  if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
+  lua_pushstring(L, c->plan.text);
+  lua_insert(L, 1);
+  return core_report(L);
 }
 
 /* write(name, text) */
@@ -127,6 +138,7 @@ int luaopen_jit_mp_core(lua_State *L)
   static const luaL_Reg functions[] = {
     { "stop", core_stop },
     { "report", core_report },
+    { "again", core_again },
     { "write", core_write },
     { NULL, NULL }
   };

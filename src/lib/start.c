@@ -47,6 +47,7 @@ static void set_plan(mp_ctx *c)
   p->cpu.at_safepoint = mp_safepoint;
   p->cpu.data = c;
   p->cpu.interval = plan->interval;
+  c->due = plan->every;
 }
 
 /* Has the option string read, which is all that the rest needs to know. */
@@ -55,14 +56,16 @@ static bool make_plan(mp_ctx *c, lua_State *L, problem *p)
   mp_origin *o = &c->profile.origin;
   const char *path = lua_tostring(L, lua_upvalueindex(1));
   mp_origin_set(o, L);
-  o->options = strdup(lua_tostring(L, 1));
-  if (o->options == NULL || o->cwd == NULL)
+  if (o->cwd == NULL)
     return fails(p, ENOMEM, "not enough memory");
   p->err = mp_report_open(&c->report, &c->profile, path, p->msg,
 			  sizeof(p->msg));
   if (p->err == 0)
-    p->err = mp_plan_make(&c->report, L, &c->plan, p->msg, sizeof(p->msg));
+    p->err = mp_plan_make(&c->plan, &c->report.state, L, o->cwd, p->msg,
+			  sizeof(p->msg));
   if (p->err != 0) return false;
+  o->options = strdup(c->plan.text);
+  if (o->options == NULL) return fails(p, ENOMEM, "not enough memory");
   set_plan(c);
   return true;
 }

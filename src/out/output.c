@@ -24,6 +24,11 @@ bool mp_output_perpid(const mp_output *o)
   return o->path != NULL && strstr(o->path, "%p") != NULL;
 }
 
+bool mp_output_is_file(const mp_output *o)
+{
+  return o->path != NULL && !o->special;
+}
+
 const char *mp_output_error(int err)
 {
   if (err != MP_FOREIGN) return strerror(err);

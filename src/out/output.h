@@ -58,6 +58,9 @@ int mp_output_put(const char *name, const char *text, size_t len);
 /* Whether each process has a file of its own (%p). */
 bool mp_output_perpid(const mp_output *o);
 
+/* Whether it is a regular file, which a text replaces. */
+bool mp_output_is_file(const mp_output *o);
+
 /* In the child of a fork, whose report goes there, too. */
 void mp_output_forked(mp_output *o);
 

@@ -35,7 +35,7 @@ mp_ctx *mp_ctx_new(void)
 
 void mp_ctx_free(mp_ctx *c)
 {
-  mp_plan_free(&c->report, &c->plan);
+  mp_plan_free(&c->plan, &c->report.state);
   mp_report_close(&c->report);
   mp_screen_close(&c->screen);
   mp_heapwalk_drop(&c->profile);

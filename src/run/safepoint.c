@@ -9,20 +9,36 @@
 #include "run/signal.h"
 #include "sample/objects.h"
 
+static void draw(mp_ctx *c)
+{
+  mp_signal_hold(false);
+  mp_report_draw(&c->report, &c->plan, &c->screen);
+  mp_signal_release(false);
+}
+
+/* Writes the files anew. What fails is said at the end, if it still does. */
+static void rewrite(mp_ctx *c)
+{
+  char msg[512];
+  mp_signal_hold(false);
+  mp_report_rewrite(&c->report, &c->plan, msg, sizeof(msg));
+  c->due = mp_span_wall(&c->profile.span) + c->plan.every;
+  mp_signal_release(false);
+}
+
 void mp_safepoint(void *data, lua_State *L, int signals, int state)
 {
   mp_ctx *c = data;
   mp_profile *p = &c->profile;
+  double wall;
   if (c->done) return;
   c->thread = pthread_self();
   mp_cpu_count(&p->cpu, L, signals, state);
   mp_objects_settle(&p->heap, L, state);
   mp_point_take(p, false);
-  if (mp_screen_due(&c->screen, mp_span_wall(&p->span))) {
-    mp_signal_hold(false);
-    mp_report_draw(&c->report, &c->plan, &c->screen);
-    mp_signal_release(false);
-  }
+  wall = mp_span_wall(&p->span);
+  if (mp_screen_due(&c->screen, wall)) draw(c);
+  if (c->plan.every > 0 && wall >= c->due) rewrite(c);
   mp_signal_look();
   mp_signal_take_again();
 }

@@ -41,6 +41,7 @@ local list = {
   { "G", "folded stacks for a flame graph, of one view (default: c)" },
   { "m<n>", "hide what is below n percent in every view; default 3" },
   { "i<n>", "milliseconds between CPU samples; default 10" },
+  { "w<n>", "write the files anew every n seconds, not at the end only" },
   { "b<n>[k|m]", "mean bytes between allocation samples, fixed; b1: every "..
     "allocation, exact; default: adapts from 16k to 2m" },
   { "H", "print this list and stop" },
@@ -90,6 +91,15 @@ local number = {
 	" needs milliseconds from 1 to 1000000, as in i4"
     end
     o.interval = tonumber(n)
+    return e
+  end,
+  w = function(o, text, pos)
+    local n, e = text:match("^(%d+)()", pos + 1)
+    if not n or tonumber(n) < 1 or tonumber(n) > 1e6 then
+      return nil, "option 'w'"..place(text, pos)..
+	" needs seconds from 1 to 1000000, as in w60"
+    end
+    o.every = tonumber(n)
     return e
   end,
   b = function(o, text, pos)
@@ -221,6 +231,7 @@ end
 
 -- Parses an option string. Returns a table, or nil and a message:
 --   text, help, min (percent), depth, interval (ms), period (bytes),
+--   every (seconds or nil),
 --   views ("cpu", "alloc", "inuse", "peak"), objects, raw, path, kib,
 --   states ("t", "z", "v" or nil), scope ("f", "F", "l" or "": states only),
 --   scope_given, depth_given (whether they are not the default),

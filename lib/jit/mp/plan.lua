@@ -10,13 +10,14 @@ local formats = require("jit.mp.format.formats")
 local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
+local settings = require("jit.mp.settings")
 
 -- The files that are written for these names, and by the last file of a name
 -- that stands for several, words on that.
 local function files(names, o)
   local list, remarks = {}, {}
   for _, name in ipairs(names) do
-    local parts = name ~= "" and formats.files(name, o) or {}
+    local parts = formats.files(name, o)
     for _, file in ipairs(parts) do list[#list+1] = file end
     if #parts > 1 then
       remarks[parts[#parts]] = ("%s stands for %s; option P writes one file")
@@ -26,16 +27,25 @@ local function files(names, o)
   return list, remarks
 end
 
--- Returns the parsed options (jit.mp.options) with these fields besides, or
--- nil and a message:
+-- Takes an option string, or a table of options (jit.mp.settings), and names of
+-- outputs; false or "" stands for none. Returns the parsed options
+-- (jit.mp.options) with these fields besides, or nil and a message:
 --   files       names of the outputs: one at least
 --   remarks     what is to be said once a file is written, by its name
 --   contents    what is written to them in place of a report: the help
 local function make(text, ...)
+  local names = {}
+  if type(text) == "table" then
+    text, names = settings.read(text)
+    if not text then return nil, names end
+  end
   local o, msg = options.parse(text)
   if not o then return nil, msg end
-  local names = { ... }
-  if table.concat(names) == "" then
+  for i = 1, select("#", ...) do
+    local name = select(i, ...)
+    if name and name ~= "" then names[#names+1] = name end
+  end
+  if #names == 0 then
     names = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
   end
   for _, name in ipairs(names) do

@@ -1,0 +1,50 @@
+/*
+** A plan: what an option string and the names of outputs ask for.
+*/
+#ifndef MP_PLAN_H
+#define MP_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "out/output.h"
+#include "out/state.h"
+
+#define MP_FAILED (-1)		/* The report could not be made. */
+#define MP_WRONG (-2)		/* Wrong arguments. */
+
+/* What an option string and the names of outputs ask for. The parsed options
+** themselves stay in the state that makes the reports. */
+typedef struct mp_plan {
+  char *text;			/* The option string. */
+  mp_output *outs;		/* Where the report goes: `nouts` places. */
+  int nouts;
+  uint64_t period;		/* Mean bytes between samples; 0: adapts. */
+  int interval;			/* Milliseconds between CPU samples. */
+  int every;			/* Seconds between two writes; 0: once. */
+  double leak_limit;		/* Bytes; 0: none. */
+  double walk;			/* Share of a line in a heap walk; 0: none. */
+  bool walk_file;		/* A .heapsnapshot is written. */
+  bool events, leaks, live;	/* Whether these are wanted. */
+  bool help;			/* The report is the list of the options. */
+} mp_plan;
+
+#define MP_NAME_WIDTH 300	/* Characters of a file name in a message. */
+
+/* Makes a plan of what L has on its stack: an option string, or a table of
+** options, and the names of outputs, relative to cwd, which are opened. Returns 0, what the functions of
+** out/output.h do, or one of the numbers above; if not 0, with a message in
+** buf. To be freed in any case, at the same address. */
+int mp_plan_make(mp_plan *plan, mp_state *s, lua_State *L, const char *cwd,
+		 char *buf, size_t n);
+void mp_plan_free(mp_plan *plan, mp_state *s);
+
+/* Pushes the plan as jit.mp.plan made it, in a function of the state. */
+void mp_plan_push(lua_State *R, const mp_plan *plan);
+
+/* The functions of the state that do this. */
+int mp_plan_in_make(lua_State *R);
+int mp_plan_in_drop(lua_State *R);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+** See out/state.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "out/files.h"
+#include "out/state.h"
+
+#include "lauxlib.h"
+#include "luajit.h"
+#include "lualib.h"
+
+/* Registry key of the module. The address of a function is its own key. */
+static char module_key;
+
+typedef struct opening {
+  const char *path;
+  const lua_CFunction *functions;
+} opening;
+
+static int collect(lua_State *R)
+{
+  lua_gc(R, LUA_GCCOLLECT, 0);
+  return 0;
+}
+
+static void set_package(lua_State *R, const char *field, const char *value)
+{
+  lua_getglobal(R, "package");
+  lua_pushstring(R, value);
+  lua_setfield(R, -2, field);
+  lua_pop(R, 1);
+}
+
+/* What require() gives for a module that is made by push. */
+static void set_loaded(lua_State *R, const char *module,
+		       void (*push)(lua_State *))
+{
+  lua_getglobal(R, "package");
+  lua_getfield(R, -1, "loaded");
+  push(R);
+  lua_setfield(R, -2, module);
+  lua_pop(R, 2);
+}
+
+static void make_function(lua_State *R, lua_CFunction f)
+{
+  lua_pushlightuserdata(R, (void *)f);
+  lua_pushcfunction(R, f);
+  lua_rawset(R, LUA_REGISTRYINDEX);
+}
+
+static int open_state(lua_State *R)
+{
+  opening *o = lua_touserdata(R, 1);
+  luaL_openlibs(R);
+  luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  set_package(R, "path", o->path);
+  set_package(R, "cpath", "");
+  set_loaded(R, "jit.mp.files", mp_files_push);
+  lua_pushlightuserdata(R, &module_key);
+  lua_getglobal(R, "require");
+  lua_pushliteral(R, "jit.mp.plan");
+  lua_call(R, 1, 1);
+  lua_rawset(R, LUA_REGISTRYINDEX);
+  make_function(R, collect);
+  for (; *o->functions != NULL; o->functions++) make_function(R, *o->functions);
+  return 0;
+}
+
+/* The message of an error that left the state. */
+static const char *error_message(lua_State *R)
+{
+  return lua_type(R, -1) == LUA_TSTRING ? lua_tostring(R, -1) :
+	 "not enough memory";
+}
+
+int mp_state_open(mp_state *s, const char *path,
+		  const lua_CFunction *functions, char *buf, size_t n)
+{
+  opening o = { path, functions };
+  s->taken = false;
+  s->R = luaL_newstate();
+  if (s->R == NULL) {
+    snprintf(buf, n, "not enough memory");
+    return ENOMEM;
+  }
+  if (lua_cpcall(s->R, open_state, &o) == 0) return 0;
+  snprintf(buf, n, "cannot load the reports: %s", error_message(s->R));
+  return EIO;
+}
+
+void mp_state_close(mp_state *s)
+{
+  if (s->R != NULL) lua_close(s->R);
+  s->R = NULL;
+}
+
+bool mp_state_take(mp_state *s, char *buf, size_t n)
+{
+  if (s->taken) {
+    snprintf(buf, n, "another report is being made");
+    return false;
+  }
+  return s->taken = true;
+}
+
+void mp_state_give_back(mp_state *s)
+{
+  mp_state_call(s, collect, NULL, NULL, 0);
+  s->taken = false;
+}
+
+bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
+		   size_t n)
+{
+  bool ok;
+  lua_settop(s->R, 0);
+  lua_pushlightuserdata(s->R, (void *)f);
+  lua_rawget(s->R, LUA_REGISTRYINDEX);
+  lua_pushlightuserdata(s->R, argument);
+  ok = lua_pcall(s->R, 1, 0, 0) == 0;
+  if (!ok && buf != NULL) snprintf(buf, n, "%s", error_message(s->R));
+  lua_settop(s->R, 0);
+  return ok;
+}
+
+void mp_state_push(lua_State *R, const char *function)
+{
+  lua_pushlightuserdata(R, &module_key);
+  lua_rawget(R, LUA_REGISTRYINDEX);
+  lua_getfield(R, -1, function);
+  lua_remove(R, -2);
+}

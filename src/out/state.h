@@ -1,0 +1,48 @@
+/*
+** A private Lua state, in which option strings are read and reports are made.
+**
+** It is opened when the profile starts and has loaded all the views by then,
+** so nothing that the program does can stop the report: another directory or
+** root, changed libraries, a full heap, a trace or a C call that is still
+** running when the process is told to end. And the profiled heap, whose size
+** and collections are measured, holds next to nothing of ours.
+**
+** Nothing is done with the state but inside a protected call. The functions
+** that are called so are made when it is opened: a call itself needs no memory.
+*/
+#ifndef MP_STATE_H
+#define MP_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lua.h"
+
+typedef struct mp_state {
+  lua_State *R;			/* Or NULL. */
+  bool taken;			/* It is in use. */
+} mp_state;
+
+/* Opens the state, with that package.path, loads the module jit.mp.plan, and
+** makes the functions, a list that ends with NULL. Returns 0, or an errno value
+** and a message in buf. To be closed even if it fails. */
+int mp_state_open(mp_state *s, const char *path,
+		  const lua_CFunction *functions, char *buf, size_t n);
+void mp_state_close(mp_state *s);
+
+/* Takes the state for some calls: a finalizer, or another thread, may want it
+** too. False, with a message: it is in use. */
+bool mp_state_take(mp_state *s, char *buf, size_t n);
+
+/* Gives it back, without the memory that is not needed any more. */
+void mp_state_give_back(mp_state *s);
+
+/* Calls one of the functions with that argument, a light userdata. False: it
+** raised an error, whose message is in buf, if not NULL. */
+bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
+		   size_t n);
+
+/* Pushes a function of the module, in one of these functions. */
+void mp_state_push(lua_State *R, const char *function);
+
+#endif

@@ -1,0 +1,89 @@
+-- What a program can have of its profile while it goes on: files written anew
+-- every so often, reports in any format, the profile as a table; and options
+-- given as a table.
+
+local tap = require("tap")
+local mp = require("jit.mp")
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+local function read(name) return tap.read(dir.."/"..name) end
+
+local function busy(n)
+  local keep = {}
+  for i = 1, n do keep[i % 100 + 1] = { i } end
+  return keep
+end
+
+-- -- Option w ------------------------------------------------------------------
+
+tap.write(dir.."/p.lua", [[
+local keep = {}
+local function busy(n)
+  for i = 1, n do keep[i % 100 + 1] = { i } end
+end
+while true do busy(1000) end
+]])
+local r = tap.sh(([[
+  %s -jm=fw1,a.txt,a.mp,- p.lua >out & pid=$!
+  ( sleep 60; kill -9 $pid ) 2>/dev/null & guard=$!
+  n=0
+  while [ ! -s a.mp ] && [ $n -lt 500 ]; do sleep 0.1; n=$((n+1)); done
+  kill -9 $pid; wait $pid; status=$?
+  kill $guard 2>/dev/null
+  exit $status]]):format(tap.command), { dir = dir })
+tap.is(r.status, 137, "option w, SIGKILL: status")
+tap.like(read("a.txt") or "", "^luajit%-mp .*busy", "the last report is there")
+tap.is(tap.sh(tap.mp.." report a.mp", { dir = dir }).status, 0, "also the profile")
+tap.is(read("out"), "", "standard output gets none meanwhile")
+
+-- -- From Lua ------------------------------------------------------------------
+
+for _, f in ipairs({ "write", "snapshot" }) do
+  local ok, msg, errno = mp[f]()
+  tap.is(ok, nil, f..": there is no profile")
+  tap.like(msg, "not running", f..": said")
+  tap.is(type(errno), "number", f..": with an errno")
+end
+
+tap.is(mp.start({ options = "hl", period = 1, outputs = dir.."/end.txt",
+  min = 0 }), true, "options as a table")
+local keep = busy(2000)
+tap.is(mp.write(dir.."/b.txt", dir.."/b.html", dir.."/b.folded"), true, "write")
+tap.like(read("b.txt"), "43%-while%-running%.lua:%d", "by the options of the start")
+tap.unlike(read("b.txt"), "in use +cum", "and no others")
+tap.like(read("b.html"), "^<!DOCTYPE html>", "a page")
+tap.like(read("b.folded"), "43%-while%-running%.lua:[^\n]* %d+\n", "folded stacks")
+tap.is(read("end.txt"), nil, "the output of the start is for the end")
+local s = mp.snapshot()
+tap.is(s.heap.period, 1, "the period was in the table")
+tap.is(s.info.options, "hlm0b1", "the snapshot has the options as a string")
+local again = busy(2000)
+tap.ok(mp.snapshot().heap.alloc_objects >= s.heap.alloc_objects + 2000,
+  "profiling goes on", #keep + #again)
+tap.is(mp.stop(), true, "stop")
+tap.like(read("end.txt"), "43%-while%-running%.lua:%d", "and the last report")
+
+tap.is(mp.start({}, dir.."/plain.txt"), true, "an empty table is the default")
+tap.is(mp.report({ options = "f", depth = 2 }, dir.."/deep.txt"), true,
+  "a report by a table")
+mp.stop()
+tap.ok(read("plain.txt"), "an output besides the table")
+
+local function raises(t, want)
+  local ok, msg = pcall(mp.start, t)
+  tap.ok(not ok and msg:find(want, 1, true), "raises: "..want, msg)
+end
+raises({ option = "f" }, "unknown field 'option'; the fields are options, ")
+raises({ "f" }, "unknown field '1'")
+raises({ options = 7 }, "the field 'options' must be a string")
+raises({ options = print }, "the field 'options' must be a string")
+raises({ interval = "fast" }, "the field 'interval' must be a whole number")
+raises({ min = 2.5 }, "the field 'min' must be a whole number")
+raises({ outputs = { {} } }, "the field 'outputs' must be a file name or a list")
+raises({ every = 0 }, "option 'w'")
+raises({ options = "q" }, "unknown option 'q'")
+
+os.execute("rm -r "..dir)
+tap.done()
