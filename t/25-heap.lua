@@ -256,29 +256,6 @@ r = tap.luajit("-e 'local mp = require(\"jit.mp\") mp.start(\"f\", "..
 tap.like(r.out, "nil\t[^\n]*no events: [^\n]* option e", "events need option e")
 tap.like(r.out, "nil\t[^\n]*no ages of objects: [^\n]*option L", "leaks need option L")
 
--- -- The live view -----------------------------------------------------------
-
-r = tap.sh("setsid "..tap.command.." -jm=T -e 'local t = {}'")
-tap.ok(r.status ~= 0, "T without a terminal: refused")
-tap.like(r.err, "needs a terminal", "T without a terminal: said")
--- Where there are no pseudo-terminals script fails by itself.
-if tap.sh("script -qec true /dev/null").status == 0 and not slow then
-  local busy = tap.program([[
-local t0, keep = os.clock(), {}
-while os.clock() - t0 < 1.7 do
-  for i = 1, 1000 do keep[i] = { i } end
-end
-print("the program's last words")
-]])
-  r = tap.sh("script -qec 'stty rows 30 cols 90; "..tap.command.." -jm=fT "..
-    busy.."' /dev/null")
-  tap.is(r.status, 0, "T: the exit status stays")
-  tap.like(r.out, "\27%[21;30r", "T: the lower part scrolls")
-  tap.like(r.out, "\27%[1;1H\27%[2Kluajit%-mp", "T: the report is drawn")
-  tap.like(r.out, "words\r?\n.*\27%[r\27%[30;1H.*luajit%-mp",
-    "T: the terminal is put back before the report")
-end
-
 -- -- Golden ------------------------------------------------------------------
 
 local file = tap.srcdir.."/t/golden/heap.txt"

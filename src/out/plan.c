@@ -72,7 +72,7 @@ static void open_outputs(lua_State *R, planning *p)
     const char *name;
     lua_rawgeti(R, -1, i);
     name = lua_tostring(R, -1);
-    p->err = mp_output_open(&plan->outs[plan->nouts++], name, 
+    p->err = mp_output_open(&plan->outs[plan->nouts++], name,
 			    p->cwd);
     if (p->err != 0)
       snprintf(p->buf, p->n, "cannot open '%.*s' for the report: %s",

@@ -49,13 +49,15 @@ static bool is_terminal(const mp_screen *s)
   return s->fd >= 0 && isatty(s->fd);
 }
 
-static bool get_size(mp_screen *s)
+static void get_size(mp_screen *s)
 {
   struct winsize ws;
-  if (ioctl(s->fd, TIOCGWINSZ, &ws) != 0 || ws.ws_row < ROWS_MIN) return false;
+  const char *term = getenv("TERM");
+  if (ioctl(s->fd, TIOCGWINSZ, &ws) != 0) ws.ws_row = ws.ws_col = 0;
   s->rows = ws.ws_row;
   s->columns = ws.ws_col;
-  return true;
+  s->plain = ws.ws_row < ROWS_MIN || ws.ws_col == 0 || term == NULL ||
+	     *term == '\0' || strcmp(term, "dumb") == 0;
 }
 
 void mp_screen_init(mp_screen *s)
@@ -66,43 +68,72 @@ void mp_screen_init(mp_screen *s)
 
 int mp_screen_open(mp_screen *s)
 {
+  const char *no_color = getenv("NO_COLOR");
   s->fd = open("/dev/tty", O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (s->fd < 0) return errno;
-  if (!get_size(s)) {
-    close(s->fd);
-    s->fd = -1;
-    return ENOTTY;
-  }
+  get_size(s);
+  s->dim = no_color == NULL || *no_color == '\0';
   s->due = PERIOD;
   return 0;
 }
 
 /* Makes the lower part of the screen the one that scrolls. What is there moves
-** up first, so that nothing is written over. */
+** up first, so that nothing is written over; after a change of the size all of
+** it, what was drawn for the old size too. */
 static void divide(mp_screen *s)
 {
-  int i;
-  for (i = 0; i < view_rows(s); i++) put(s, "\n", 1);
+  int lines = s->divided ? s->rows : view_rows(s), i;
+  if (s->divided) putf(s, "\033[r\033[%d;%dH", s->rows, 1);
+  for (i = 0; i < lines; i++) put(s, "\n", 1);
   putf(s, "\0337\033[%d;%dr\0338", view_rows(s) + 1, s->rows);
   putf(s, "\033[%d;%dH", s->rows, 1);
   s->divided = s->rows;
+  s->divided_columns = s->columns;
+}
+
+/* Where so many characters of UTF-8 end, or the line does. */
+static const char *cut(const char *text, const char *end, int columns)
+{
+  while (text < end && columns-- > 0) {
+    text++;
+    while (text < end && (*text & 0xc0) == 0x80) text++;
+  }
+  return text;
+}
+
+static void draw_row(mp_screen *s, int row, const char *text, const char *end)
+{
+  putf(s, "\033[%d;%dH\033[2K", row, 1);
+  if (row < view_rows(s))
+    put(s, text, (size_t)(cut(text, end, s->columns) - text));
+  else if (s->dim)
+    put(s, "\033[2m--\033[0m", 10);
+  else
+    put(s, "--", 2);
+}
+
+/* No longer divided, if the terminal has shrunk. */
+static void undivide(mp_screen *s)
+{
+  if (s->divided) putf(s, "\033[r\033[%d;%dH\n", s->rows, 1);
+  s->divided = 0;
 }
 
 void mp_screen_draw(mp_screen *s, const char *text, size_t len)
 {
   const char *end = text + len;
   int row;
-  if (s->divided != s->rows) divide(s);
+  if (s->plain) {
+    undivide(s);
+    put(s, text, len);
+    put(s, "\n", 1);
+    return;
+  }
+  if (s->divided != s->rows || s->divided_columns != s->columns) divide(s);
   put(s, "\0337", 2);
   for (row = 1; row <= view_rows(s); row++) {
     const char *nl = memchr(text, '\n', (size_t)(end - text));
-    const char *stop = nl ? nl : end;
-    if (stop - text > s->columns) stop = text + s->columns;
-    putf(s, "\033[%d;%dH\033[2K", row, 1);
-    if (row == view_rows(s))
-      put(s, "\033[2m--\033[0m", 10);
-    else
-      put(s, text, (size_t)(stop - text));
+    draw_row(s, row, text, nl ? nl : end);
     text = nl ? nl + 1 : end;
   }
   put(s, "\0338", 2);
@@ -111,7 +142,7 @@ void mp_screen_draw(mp_screen *s, const char *text, size_t len)
 void mp_screen_close(mp_screen *s)
 {
   if (is_terminal(s)) {
-    if (s->divided) putf(s, "\033[r\033[%d;%dH\n", s->rows, 1);
+    undivide(s);
     close(s->fd);
   }
   s->fd = -1;
@@ -120,8 +151,8 @@ void mp_screen_close(mp_screen *s)
 
 bool mp_screen_due(mp_screen *s, double wall)
 {
-  if (s->fd < 0 || wall < s->due || !is_terminal(s) || !get_size(s))
-    return false;
+  if (s->fd < 0 || wall < s->due || !is_terminal(s)) return false;
+  get_size(s);
   s->due = wall + PERIOD;
   return true;
 }

@@ -1,6 +1,10 @@
 /*
 ** The terminal of the live view: its upper part is drawn anew every second
 ** while the program goes on below it.
+**
+** A terminal that cannot do that (TERM is dumb or not set, or its size is not
+** known or too small) gets the whole report every second instead, in between
+** the program's output.
 */
 #ifndef MP_SCREEN_H
 #define MP_SCREEN_H
@@ -11,21 +15,25 @@
 typedef struct mp_screen {
   int fd;			/* Or -1. */
   int rows, columns;
-  int divided;			/* Rows it had when it was divided, or 0. */
+  int divided;			/* Rows it had when it was divided, or 0, */
+  int divided_columns;		/* and columns. */
+  bool plain;			/* Reports one after the other. */
+  bool dim;			/* The line below the view is dimmed. */
   double due;			/* When it is to be drawn: seconds. */
 } mp_screen;
 
 /* A screen that is not open. */
 void mp_screen_init(mp_screen *s);
 
-/* 0, or an errno value: there is no terminal. */
+/* Reads TERM and NO_COLOR. 0, or an errno value: there is no terminal. */
 int mp_screen_open(mp_screen *s);
 
 /* Whether it is to be drawn: `wall` seconds after the start. Looks at the size
 ** of the terminal. */
 bool mp_screen_due(mp_screen *s, double wall);
 
-/* Draws as many lines of the text as there is room for. */
+/* Draws as many lines of the text as there is room for, and of each as many
+** characters. */
 void mp_screen_draw(mp_screen *s, const char *text, size_t len);
 
 /* Puts everything back. */
