@@ -83,7 +83,7 @@ raises({ interval = "fast" }, "the field 'interval' must be a whole number")
 raises({ min = 2.5 }, "the field 'min' must be a whole number")
 raises({ outputs = { {} } }, "the field 'outputs' must be a file name or a list")
 raises({ every = 0 }, "option 'w'")
-raises({ options = "q" }, "unknown option 'q'")
+raises({ options = "?" }, "unknown option '?'")
 
 os.execute("rm -r "..dir)
 tap.done()
