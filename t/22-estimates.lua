@@ -65,6 +65,16 @@ tap.like(report(sampled(), "vum0"), "11%% +60.0 kB   %(before the profile%)\n",
 tap.like(report(sampled(function(t) t.heap.alloc_bytes = 0 end), "h"),
   "load", "a total that is not known")
 
+-- Large blocks are all sampled: what is missing belongs to small ones.
+local large = snapshots.of({ { "a", alloc_objects = 3, alloc_bytes = 3e6 },
+  { "b", alloc_objects = 1000, alloc_bytes = 1e5 } })
+large.heap.period, large.heap.samples = 10e3, 13
+large.heap.alloc_bytes, large.heap.alloc_objects = 312e4, 1203
+profile.new(large)
+tap.is(("%.0f %.0f %.0f"):format(large.rows[1].alloc_bytes,
+  large.rows[1].alloc_objects, large.rows[2].alloc_bytes), "3000000 3 120000",
+  "small blocks are scaled, large ones are not")
+
 -- -- Doubt -------------------------------------------------------------------
 
 -- The variance against samples drawn many times.

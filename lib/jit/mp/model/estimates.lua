@@ -3,15 +3,18 @@
 -- far each may be off.
 ----------------------------------------------------------------------------
 --
--- The bytes and blocks allocated, what is in use and what was in use at the
--- peak are counted, while their parts by stack are estimated. What all rows
--- have together is therefore known: their estimates are scaled to it (a ratio
--- estimator), so that a quantity has one number everywhere.
+-- The bytes and blocks allocated, those in use and those in use at the peak are
+-- counted, while their parts by stack are estimated. The sum of all rows is
+-- therefore known: the estimates are brought into line with it, so that a
+-- quantity has one number everywhere. The difference is shared out in
+-- proportion to the variances of the rows, which is the best use of a known
+-- sum (bench/estimates.lua has the numbers).
 --
--- What was there before the profile belongs to no stack. It gets a row of its
--- own, terms.before, so that the rows add up to all that is in use. How much of
--- it is still there is not known: at most what there was, and the rest is the
--- rows'. Between these bounds the estimates stay as they are.
+-- Memory that was there before the profile belongs to no stack. It gets a row
+-- of its own, terms.before, so that the rows add up to all that is in use. How
+-- much of it is still there is not known: at most as much as there was, and
+-- the remainder belongs to the rows. Between these bounds the estimates stay as
+-- they are.
 --
 -- A sample of a block of s bytes, with samples every N bytes on average, stands
 -- for 1/p blocks where p = 1-exp(-s/N). A sum over n such samples has the
@@ -21,79 +24,6 @@
 ----------------------------------------------------------------------------
 
 local terms = require("jit.mp.model.terms")
-
--- -- One number for one quantity ---------------------------------------------
-
-local function sum(rows, field)
-  local n = 0
-  for _, row in ipairs(rows) do n = n + (row[field] or 0) end
-  return n
-end
-
-local function scale(rows, field, factor)
-  if math.abs(factor - 1) < 1e-9 then return end
-  for _, row in ipairs(rows) do
-    if row[field] then row[field] = row[field] * factor end
-  end
-end
-
--- Scales what was allocated.
-local function scale_allocated(s)
-  for _, field in ipairs({ "alloc_bytes", "alloc_objects" }) do
-    local counted, all = s.heap[field] or 0, sum(s.rows, field)
-    if counted > 0 and all > 0 then
-      scale(s.rows, field, counted / all)
-      scale(s.timeline or {}, field, counted / all)
-    end
-  end
-end
-
--- Scales what is in use in a view, of which so much was counted. Returns how
--- much was there before the profile.
-local function scale_held(s, view, counted)
-  local all = sum(s.rows, view.."_bytes")
-  if all <= 0 then return counted end
-  local least = math.max(counted - (s.heap.inuse_start or 0), 0)
-  local held = math.max(math.min(all, counted), least)
-  if s.heap.period > 1 then
-    scale(s.rows, view.."_bytes", held / all)
-    scale(s.rows, view.."_objects", held / all)
-  end
-  return counted - held
-end
-
--- The row of what was there before, made if need be.
-local function before_row(s)
-  for _, row in ipairs(s.rows) do
-    local f = s.frames[s.stacks.frame[row.stack]]
-    if f and f.kind == "pseudo" and f.name == terms.before then return row end
-  end
-  local stacks, n = s.stacks, #s.stacks.parent + 1
-  s.frames[#s.frames+1] = { kind = "pseudo", name = terms.before }
-  stacks.parent[n], stacks.frame[n] = 0, #s.frames
-  local row = { stack = n, zone = 0, state = "I", cpu = 0, alloc_bytes = 0,
-    alloc_objects = 0, inuse_objects = 0, inuse_bytes = 0, peak_objects = 0,
-    peak_bytes = 0 }
-  s.rows[#s.rows+1] = row
-  return row
-end
-
--- Brings the rows of a snapshot into line with its totals. Doing so again
--- changes nothing.
-local function calibrate(s)
-  local heap = s.heap
-  if s.calibrated or not heap or not heap.inuse_start then return end
-  if heap.period > 1 then scale_allocated(s) end
-  local inuse = scale_held(s, "inuse", heap.inuse)
-  local peak = s.rows[1] and s.rows[1].peak_bytes and
-    scale_held(s, "peak", heap.peak) or 0
-  if inuse >= 1 or peak >= 1 then
-    local row = before_row(s)
-    row.inuse_bytes = row.inuse_bytes + inuse
-    row.peak_bytes = row.peak_bytes + peak
-  end
-  s.calibrated = true
-end
 
 -- -- Doubt -------------------------------------------------------------------
 
@@ -139,6 +69,99 @@ local function variance(p, view, objects)
     local q, size = chance(row, view, period), bytes / n
     return n * (1 - q) / q * (objects and 1 or size * size)
   end
+end
+
+-- -- One number for one quantity ---------------------------------------------
+
+local function sum(rows, field)
+  local n = 0
+  for _, row in ipairs(rows) do n = n + (row[field] or 0) end
+  return n
+end
+
+-- Brings the sum of a field to the counted number. The difference is shared out
+-- in proportion to the variances: large blocks, which are all sampled, keep
+-- their bytes. follow: a field that changes by the same factors.
+local function scale(s, view, field, counted, follow)
+  local all, doubt, factors = sum(s.rows, field), 0, {}
+  if math.abs(counted / all - 1) < 1e-9 then return factors end
+  local var = variance(s, view, field == view.."_objects")
+  for _, row in ipairs(s.rows) do doubt = doubt + var(row) end
+  for i, row in ipairs(s.rows) do
+    local v = row[field] or 0
+    local share = v > 0 and doubt > 0 and var(row) / v / doubt or 0
+    factors[i] = math.max(0.5, math.min(2, 1 + (counted - all) * share))
+    if row[field] then row[field] = v * factors[i] end
+  end
+  local rest = counted / sum(s.rows, field) -- Of what was cut off, if any.
+  for i, row in ipairs(s.rows) do
+    factors[i] = factors[i] * rest
+    if row[field] then row[field] = row[field] * rest end
+    if follow and row[follow] then row[follow] = row[follow] * factors[i] end
+  end
+  return factors
+end
+
+-- Scales what was allocated, and its changes over time.
+local function scale_allocated(s)
+  for _, field in ipairs({ "alloc_objects", "alloc_bytes" }) do
+    local counted = s.heap[field] or 0
+    if counted > 0 and sum(s.rows, field) > 0 then
+      local factors = scale(s, "alloc", field, counted)
+      for _, change in ipairs(s.timeline or {}) do
+	local factor = factors[change.row]
+	if factor and change[field] then
+	  change[field] = change[field] * factor
+	end
+      end
+    end
+  end
+end
+
+-- Scales what is in use in a view, of which so much was counted. Returns how
+-- much was there before the profile.
+local function scale_held(s, view, counted)
+  local all = sum(s.rows, view.."_bytes")
+  if all <= 0 then return counted end
+  local least = math.max(counted - (s.heap.inuse_start or 0), 0)
+  local held = math.max(math.min(all, counted), least)
+  if s.heap.period > 1 then
+    scale(s, view, view.."_bytes", held, view.."_objects")
+  end
+  return counted - held
+end
+
+-- The row of what was there before, made if need be.
+local function before_row(s)
+  for _, row in ipairs(s.rows) do
+    local f = s.frames[s.stacks.frame[row.stack]]
+    if f and f.kind == "pseudo" and f.name == terms.before then return row end
+  end
+  local stacks, n = s.stacks, #s.stacks.parent + 1
+  s.frames[#s.frames+1] = { kind = "pseudo", name = terms.before }
+  stacks.parent[n], stacks.frame[n] = 0, #s.frames
+  local row = { stack = n, zone = 0, state = "I", cpu = 0, alloc_bytes = 0,
+    alloc_objects = 0, inuse_objects = 0, inuse_bytes = 0, peak_objects = 0,
+    peak_bytes = 0 }
+  s.rows[#s.rows+1] = row
+  return row
+end
+
+-- Brings the rows of a snapshot into line with its totals. Doing so again
+-- changes nothing.
+local function calibrate(s)
+  local heap = s.heap
+  if s.calibrated or not heap or not heap.inuse_start then return end
+  if heap.period > 1 then scale_allocated(s) end
+  local inuse = scale_held(s, "inuse", heap.inuse)
+  local peak = s.rows[1] and s.rows[1].peak_bytes and
+    scale_held(s, "peak", heap.peak) or 0
+  if inuse >= 1 or peak >= 1 then
+    local row = before_row(s)
+    row.inuse_bytes = row.inuse_bytes + inuse
+    row.peak_bytes = row.peak_bytes + peak
+  end
+  s.calibrated = true
 end
 
 -- How many samples of the same weight would give a number with so much doubt.

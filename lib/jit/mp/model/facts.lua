@@ -1,5 +1,5 @@
 ----------------------------------------------------------------------------
--- What a profile measured in all, and how far to trust it: the phrases that
+-- A profile as a whole, and how far to trust it: the phrases that
 -- the text header and the page's have in common.
 ----------------------------------------------------------------------------
 
@@ -21,13 +21,13 @@ function facts.cpu_samples(p)
   return ("%s (%.0f/s)"):format(numbers.samples(p.cpu.samples), rate)
 end
 
--- What allocated bytes rest on.
+-- The samples that allocated bytes rest on.
 function facts.alloc_samples(p)
   return p.heap.period <= 1 and "every allocation" or
     numbers.samples(p.heap.samples)
 end
 
--- What bytes in use rest on; nil where they are counted, or it is not known.
+-- The samples that bytes in use rest on; nil where they are counted, or it is not known.
 function facts.inuse_samples(p)
   return p.heap.period > 1 and p.heap.inuse_samples and
     numbers.samples(p.heap.inuse_samples) or nil
@@ -53,7 +53,7 @@ function facts.rss(p)
   return last and last.rss and last.rss > 0 and last.rss or nil
 end
 
--- What share of each view has a line: "with a line CPU 98%, allocated 99.9%".
+-- The share of each view that has a line: "with a line CPU 98%, allocated 99.9%".
 function facts.lines(p, list)
   local t = {}
   for _, name in ipairs(list or { "cpu", "alloc", "inuse" }) do

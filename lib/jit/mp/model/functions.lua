@@ -23,7 +23,7 @@ local printable = names.printable
 
 -- -- Which function ----------------------------------------------------------
 
--- What tells the function of a frame from all others.
+-- The key of a frame's function: no other function has it.
 local function identity(f)
   if f.kind ~= "Lua" or not f.linedefined then
     return table.concat({ f.kind, f.source or "", f.name or "" }, "\0")

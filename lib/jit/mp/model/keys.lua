@@ -1,5 +1,5 @@
 ----------------------------------------------------------------------------
--- What a row of a profile counts for on each level of a table, by the options:
+-- The names that a row of a profile counts for on each level of a table:
 -- two functions from a row to a name. The second is nil where there is one
 -- level only.
 ----------------------------------------------------------------------------

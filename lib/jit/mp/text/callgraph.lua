@@ -26,9 +26,9 @@
 --                outside of it.
 --   (root)       is the caller of what begins a stack.
 --
--- What is below o.min percent has no entry and no index.
+-- Functions below o.min percent have no entry and no index.
 --
--- What a function is, and what it is called, is said in model/functions.lua.
+-- model/functions.lua says what a function is, and what it is called.
 --
 ----------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ end
 local Report = {}
 Report.__index = Report
 
--- What is summed: each view's amount, and the count that stands beside it.
+-- The numbers that are summed: each view's amount, and the count that stands beside it.
 -- Returns a list of { name, amount, count, counted }, where amount and count
 -- are indices of the second, a list of functions from a row to a number.
 local function columns(p, o)

@@ -7,7 +7,7 @@ local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
 local terms = require("jit.mp.model.terms")
 
--- What the VM allocates for itself, at whatever line: by its own name.
+-- The VM allocates for itself at any line: such memory has names of its own.
 local own = {
   trace = "(traces)", ["JIT recorder"] = "(JIT recorder)",
   ["string table"] = "(string table)", ["thread stack"] = "(thread stacks)"
@@ -194,7 +194,7 @@ local function put_types(out, o, p)
   end
 end
 
--- What was given back, to the byte, and how far the collector's own count is
+-- The bytes that were given back, and how far the collector's own count is
 -- from what follows from that.
 local function put_totals(out, o, p)
   local h, freed, frees = p.heap, 0, 0

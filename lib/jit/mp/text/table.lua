@@ -155,8 +155,8 @@ end
 
 -- -- Names -------------------------------------------------------------------
 
--- What stands before a name of the second level, as in jit.p: callers, what is
--- called, or parts. Raw reports are for programs.
+-- The arrow before a name of the second level, as in jit.p: callers, functions
+-- that are called, or parts. Raw reports are for programs.
 local function arrow(o)
   if o.raw then return "  " end
   return o.split ~= "stack" and "-- " or o.depth < 0 and "-> " or "<- "
@@ -188,7 +188,7 @@ end
 
 -- -- Lines -------------------------------------------------------------------
 
--- What the rows that are not shown have.
+-- The line for the rows that are not shown.
 function Report:rest()
   local h, o, t = self.hidden, self.options, {}
   for _, i in ipairs(self.full) do
