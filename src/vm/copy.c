@@ -55,6 +55,8 @@ void mp_copy_thread(mp_view *v, lua_State *L, const char *cf, uint64_t pc)
   memcpy(v->cframe, cf, CF_SIZE);
   v->L = (lua_State *)v->thread;
   AT(void *, v->thread, L_CFRAME) = v->cframe;
+  if (AT(slot *, v->thread, L_MAXSTACK) < v->base)
+    AT(slot *, v->thread, L_MAXSTACK) = v->base;
   if (pc != 0) {
     AT(uint64_t, v->cframe, CF_PC) = pc;
   } else {  /* What the VM itself writes where there is no PC. */
@@ -75,14 +77,16 @@ static slot *copy_stack(mp_view *v, const slot *low, const slot *base)
 
 void mp_copy_look(mp_view *v, bool copied)
 {
-  uintptr_t moved;
+  uintptr_t moved, end;
+  slot *base = copied ? v->vtop : v->base;
   if (v->vbase == NULL) return;
   moved = copied ? (uintptr_t)v->vbase - (uintptr_t)v->base : 0;
+  end = AT(uintptr_t, v->real, L_MAXSTACK) + moved;
+  if (end < (uintptr_t)base) end = (uintptr_t)base;
   AT(uintptr_t, v->thread, L_STACK) = AT(uintptr_t, v->real, L_STACK) + moved;
-  AT(uintptr_t, v->thread, L_MAXSTACK) =
-    AT(uintptr_t, v->real, L_MAXSTACK) + moved;
-  AT(slot *, v->thread, L_BASE) = copied ? v->vtop : v->base;
-  AT(slot *, v->thread, L_TOP) = copied ? v->vtop : v->base;
+  AT(uintptr_t, v->thread, L_MAXSTACK) = end;
+  AT(slot *, v->thread, L_BASE) = base;
+  AT(slot *, v->thread, L_TOP) = base;
 }
 
 /* Lays the snapshot's frames over the view. `frame`: slot 0 of the trace. */

@@ -19,16 +19,17 @@ static bool view_make(mp_view *v, mp_vm *vm, mp_where *w)
 {
   const char *pt;
   slot fn = w->base[-FRAME_SLOTS];
+  bool error = TAG(fn) == TAGTHREAD;  /* The VM makes an error's message. */
+  bool above = w->base > AT(slot *, w->L, L_MAXSTACK);  /* The stack grows. */
   v->L = v->real = w->L;
   v->base = w->base;
   v->vbase = NULL;
-  if (TAG(fn) == TAGTHREAD) return true;  /* The VM makes an error's message. */
-  if (!mp_frame_isfunc(fn)) return false;
-  if (w->trace != NULL || w->lost) return mp_copy_trace(v, vm, w);
-  pt = func_proto(PTR(fn));
+  if (!error && !mp_frame_isfunc(fn)) return false;
+  if (!error && (w->trace != NULL || w->lost)) return mp_copy_trace(v, vm, w);
+  pt = error ? NULL : func_proto(PTR(fn));
   if (pt != NULL && !mp_proto_has(pt, w->pc) && !mp_trace_tookover(vm, w->pc))
     mp_copy_thread(v, w->L, mp_where_cframe(w), 0);
-  else if (w->compiling)
+  else if (w->compiling || above)
     mp_copy_thread(v, w->L, mp_where_cframe(w), w->pc);
   return true;
 }
