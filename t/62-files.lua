@@ -214,6 +214,31 @@ r = tap.sh("mkfifo ff; cat ff >got & "..tap.mp.." report -o ff old.mp; wait",
   { dir = dir })
 tap.is(read("got"), run("report old.mp").out, "a FIFO is written to")
 
+-- -- The page in a browser ---------------------------------------------------
+
+write("xdg-open", '#!/bin/sh\necho "$1" >"$OPENED"\n')
+r = tap.sh("chmod +x xdg-open; OPENED=$PWD/opened DISPLAY=:0 TMPDIR=$PWD "..
+  "PATH=$PWD:$PATH "..tap.mp.." open old.mp", { dir = dir })
+tap.is(r.status, 0, "open: xdg-open is asked")
+local opened = (read("opened") or ""):gsub("\n$", "")
+tap.like(tap.read(opened), "^<!DOCTYPE html>", "open: the page is there")
+
+-- Serves the page to who knows its name, and to nobody else.
+if tap.sh("bash --version").status == 0 then
+  write("get", [[
+exec 3<>/dev/tcp/127.0.0.1/$1 && printf 'GET %s HTTP/1.0\r\n\r\n' "$2" >&3 &&
+cat <&3
+]])
+  r = tap.sh("unset DISPLAY WAYLAND_DISPLAY; "..tap.mp.." open old.mp >url & "..
+    "pid=$!; while [ ! -s url ]; do sleep 0.1; done; "..
+    "url=$(sed -n 's|^http://127.0.0.1:||p' url); port=${url%%/*}; "..
+    "bash get $port /${url#*/} >page; bash get $port / >other; kill $pid",
+    { dir = dir })
+  tap.like(read("page"), "^HTTP/1.0 200 OK\r\n.*\r\n\r\n<!DOCTYPE html>",
+    "open: the page is served")
+  tap.like(read("other"), "^HTTP/1.0 404", "open: under its name alone")
+end
+
 -- -- Modules -----------------------------------------------------------------
 
 -- Never those of the current directory.
