@@ -140,7 +140,8 @@ local at = good:find("\nheap\tpeak", 1, true)
 tap.like(refused(changed("\nheap\tpeak\t[^\n]*", ""), "a line less"),
   "heap peak is missing", "which one")
 tap.like(refused(changed("\nheap\tpeak\t", "\nhoop\tpeak\t"),
-  "an unknown line"), "damaged at byte "..at..": an unknown line", "where the unknown line is")
+  "an unknown line"), "damaged at byte "..at..": an unknown line",
+  "where the unknown line is")
 for _, bad in ipairs({ "n-1", "n1e308", "nnan", "ninf", "n", "s1", "btrue" }) do
   tap.like(refused(changed("\nheap\tpeak\t[^\n]*", "\nheap\tpeak\t"..bad), bad),
     "heap peak is not valid", bad..": what is not valid")

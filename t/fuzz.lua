@@ -9,7 +9,8 @@ local options = require("jit.mp.options")
 local render = require("jit.mp.render")
 local compare = require("jit.mp.text.diff")
 
-local name, count, seed = arg[1], tonumber(arg[2] or 1000), tonumber(arg[3] or 1)
+local name = arg[1]
+local count, seed = tonumber(arg[2] or 1000), tonumber(arg[3] or 1)
 local fp = assert(io.open(name, "rb"))
 local packed = fp:read("*a")
 fp:close()

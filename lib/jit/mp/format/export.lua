@@ -1,6 +1,6 @@
 ----------------------------------------------------------------------------
--- What the writers of other tools' formats have in common: functions, whole
--- numbers, call trees.
+-- Functions, whole numbers and call trees: shared by the writers of the formats
+-- of other tools.
 ----------------------------------------------------------------------------
 
 local json = require("jit.mp.format.json")
@@ -31,8 +31,8 @@ end
 
 -- -- Order of time ----------------------------------------------------------
 
--- What rows have of a field, in the order in which they got it: a list of
--- { row, amount } with the amounts that add up to the rows'. The timeline has
+-- The amounts of a field in the order in which the rows got them: a list of
+-- { row, amount } with amounts that add up to the rows'. The timeline has
 -- the order; what came after its last point, or all where there is none, is in
 -- the order of the rows.
 local function in_order(p, field)

@@ -128,7 +128,7 @@ local function put_strings(out, list)
   out[#out+1] = "\n"
 end
 
--- What a profile has of a table; nil: nothing, and it says so.
+-- The records of a table; nil: the profile did not record any.
 local function content_of(p, t)
   if t.name == "stack" then return { parent = p.parent, frame = p.frame } end
   return p[t.key] or not t.recorded and {} or nil

@@ -31,7 +31,7 @@ local function of(name)
   end
 end
 
--- What a pprof file holds: "cpu", "heap", or "all" of it.
+-- The contents of a pprof file: "cpu", "heap", or "all" of it.
 local function pprof_kind(o)
   local cpu, heap = false, false
   for _, view in ipairs(o.views) do

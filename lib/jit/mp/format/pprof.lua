@@ -200,7 +200,7 @@ local function value_type(field, name, unit, intern)
   return bytes(field, num(1, intern(name))..num(2, intern(unit)))
 end
 
--- What is shown at first, and what a sample was taken of.
+-- The type that a reader shows at first, and the unit of the sampling period.
 local function defaults(p, kind, totals)
   local heap = totals.inuse == 0 and "alloc_space" or "inuse_space"
   if kind == "heap" or not (totals.cpu > 0) then

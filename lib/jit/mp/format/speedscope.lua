@@ -71,7 +71,7 @@ local function summed(p, value, whole, list_of)
   return lists, weights
 end
 
--- What was sampled or allocated, one after the other.
+-- CPU samples or allocations, one after the other.
 local function timed(p, field, whole, list_of)
   local lists, weights = {}, {}
   for _, run in ipairs(export.in_order(p, field)) do

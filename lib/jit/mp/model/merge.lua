@@ -55,7 +55,7 @@ end
 
 -- -- Single values -----------------------------------------------------------
 
--- What the values of a field are together, by how it is merged.
+-- The merged value of a field, by how the field is merged.
 local together = {}
 
 function together.sum(field, values)
