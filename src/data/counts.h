@@ -2,14 +2,14 @@
 ** The counts: one row for each (stack, VM state, zone, type of object).
 **
 ** CPU is in samples. Objects and bytes are estimates of the true numbers,
-** summed sample by sample, each with the weight of its own draw (data/period.h);
-** where every allocation is sampled they are exact (doubles hold integers to
-** 2^53). "In use" is what was allocated and has not been freed yet.
+** summed sample by sample, each with the weight of its own draw
+** (data/period.h); if every allocation is sampled they are exact (doubles hold
+** integers to 2^53). "In use" is what was allocated and has not been freed yet.
 **
-** The peak of a row is what it had in use when the whole heap was highest.
-** Moments like that come by the thousand while a heap grows, so none of them
-** is copied: it only begins a new epoch, and a row that changes for the first
-** time in an epoch notes what it had before.
+** The peak of a row is the amount that it had in use when the whole heap was
+** largest. A growing heap reaches a new maximum thousands of times, so rows are
+** not copied then: each maximum only begins a new epoch, and the first change
+** of a row in an epoch saves the amounts from before the change.
 */
 #ifndef MP_COUNTS_H
 #define MP_COUNTS_H
@@ -51,7 +51,7 @@ void mp_counts_init(mp_counts *c);
 uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
 		       uint8_t state, uint8_t type);
 
-/* So many objects of that size were allocated, or freed. */
+/* The row, about to be changed: saves its peak if this is a new epoch. */
 static inline mp_row *mp_counts_touch(mp_counts *c, uint32_t row)
 {
   mp_row *r = &c->rows[row];
@@ -63,14 +63,15 @@ static inline mp_row *mp_counts_touch(mp_counts *c, uint32_t row)
   return r;
 }
 
-/* What a sampled object that stands for `objects` of them adds to the variance
-** of a sum of bytes. It was sampled with probability p = 1/objects, and
-** (1-p)/p^2 is an unbiased estimate of what that adds. */
+/* The variance that a sampled object adds to a sum of bytes, if it stands for
+** `objects` of them. It was sampled with probability p = 1/objects, and
+** (1-p)/p^2 is an unbiased estimate of its contribution. */
 static inline double mp_counts_variance(double objects, double bytes)
 {
   return objects * (objects - 1) * bytes * bytes;
 }
 
+/* Counts the given number of objects of that size as allocated, or freed. */
 static inline void mp_counts_alloc(mp_counts *c, uint32_t row, double objects,
 				   size_t size)
 {
@@ -93,18 +94,18 @@ static inline void mp_counts_freed(mp_counts *c, uint32_t row, double objects,
   r->inuse_variance -= mp_counts_variance(objects, bytes);
 }
 
-/* What was counted as allocated in one row belongs into another one. */
+/* Moves an allocation that was counted in one row to another one. */
 void mp_counts_move(mp_counts *c, uint32_t from, uint32_t to, double objects,
 		    size_t size);
 
-/* The heap is as high as it never was: the peaks of all rows are now. */
+/* The heap has reached a new maximum: every row's peak is its current value. */
 static inline void mp_counts_peak(mp_counts *c) { c->epoch++; }
 
 double mp_counts_peak_objects(const mp_counts *c, uint32_t row);
 double mp_counts_peak_bytes(const mp_counts *c, uint32_t row);
 
-/* Forgets CPU and what was freed: what is in use counts as just allocated.
-** For the child of a fork, whose profile begins there. */
+/* Forgets CPU and frees: memory in use counts as just allocated. For the child
+** of a fork, whose profile begins there. */
 void mp_counts_restart(mp_counts *c);
 
 /* Gives all memory back. */

@@ -24,8 +24,8 @@ void mp_course_free(mp_course *c)
 
 /* -- Thinning ------------------------------------------------------------ */
 
-/* Joins each two points: what was counted up to either counts for the later.
-** A row's two changes become one. */
+/* Merges points in pairs; the later point of a pair takes the counts of both,
+** and the two changes of a row become one. */
 static void join_changes(mp_course *c)
 {
   uint32_t i, n = 0;
@@ -51,7 +51,7 @@ static void join_changes(mp_course *c)
 static void thin(mp_course *c)
 {
   uint32_t i;
-  if (c->npoints & 1) {  /* The last one has nothing to be joined with. */
+  if (c->npoints & 1) {  /* The last one has no partner. */
     c->npoints--;
     for (i = 0; i < c->nchanges; i++)
       if (c->changes[i].point == c->npoints) c->changes[i].point--;

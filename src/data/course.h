@@ -1,11 +1,12 @@
 /*
-** The course of a run: how the heap went, and when each row counted what.
+** The timeline of a run: the size of the heap, and the amounts that each row
+** counted, over time.
 **
 ** A point is taken every few milliseconds. When there are MP_COURSE_MAX of
-** them, every second one goes and the spacing doubles: a course never grows,
-** and a long one has from half as many points to all. Each point tells what
-** the rows counted since the point before, as a list of changes that is
-** thinned with the points.
+** them, every second one is dropped and the spacing doubles, so that a long run
+** has between half that number and all of it. Each point has a list of changes,
+** the amounts that rows counted since the point before; the list is thinned
+** together with the points.
 */
 #ifndef MP_COURSE_H
 #define MP_COURSE_H
@@ -30,14 +31,14 @@ typedef struct mp_point {
   char phase;			/* Of the collector: one of "pmsf" or '?'. */
 } mp_point;
 
-/* What one row counted from one point to the next. */
+/* The amounts that a row counted between two points. */
 typedef struct mp_change {
   uint32_t point, row;
   double cpu, alloc_objects, alloc_bytes;
   double inuse_bytes;		/* At the point. */
 } mp_change;
 
-/* What a row had counted at the last point. */
+/* The amounts of a row at the last point. */
 typedef struct mp_before {
   double cpu, alloc_objects, alloc_bytes, inuse_bytes;
   uint32_t last;		/* Its latest change while thinning, plus one. */
@@ -62,8 +63,8 @@ static inline bool mp_course_due(const mp_course *c, double wall)
   return wall >= c->due;
 }
 
-/* Adds a point, and what the rows counted since the last one. Without memory
-** nothing happens: the next point tells it. */
+/* Adds a point, and the amounts that rows counted since the last one. Without
+** memory nothing happens, and the next point includes these amounts. */
 void mp_course_add(mp_course *c, const mp_point *p, const mp_counts *counts);
 
 /* Gives all memory back; the course is empty and usable again. */

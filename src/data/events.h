@@ -1,9 +1,9 @@
 /*
-** Reallocations and frees, one by one: where they happened, and where the
-** memory that they gave back had been allocated.
+** Reallocations and frees: the place where they happened, and the place that
+** had allocated the memory that they gave back.
 **
-** Where is a row of the counts (data/counts.h); row 0 as the origin stands for
-** memory that the profile did not see allocated.
+** A place is a row of the counts (data/counts.h). Row 0 as the origin stands
+** for memory that was allocated before the profile began.
 */
 #ifndef MP_EVENTS_H
 #define MP_EVENTS_H
@@ -17,11 +17,11 @@
 typedef enum mp_eventkind { MP_REALLOC, MP_FREE } mp_eventkind;
 
 typedef struct mp_event {
-  uint64_t count;		/* How often. */
-  uint64_t alloc_bytes;		/* Bytes that were asked for. */
-  uint64_t free_bytes;		/* Bytes that were given back. */
+  uint64_t count;		/* Number of events. */
+  uint64_t alloc_bytes;		/* Bytes requested. */
+  uint64_t free_bytes;		/* Bytes given back. */
   uint32_t at;			/* Row where it happened. */
-  uint32_t origin;		/* Row that had allocated what was given back. */
+  uint32_t origin;		/* Row that had allocated these bytes. */
   mp_eventkind kind;
 } mp_event;
 
@@ -38,7 +38,7 @@ void mp_events_init(mp_events *e);
 bool mp_events_add(mp_events *e, mp_eventkind kind, uint32_t at,
 		   uint32_t origin, size_t alloc, size_t freed);
 
-/* A reallocation that was counted in one row belongs into another one. */
+/* Moves a reallocation that was counted in one row to another one. */
 bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
 		    size_t alloc, size_t freed);
 

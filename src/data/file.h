@@ -18,7 +18,7 @@
 ** followed; or NULL. */
 int mp_file_size(const char *path, const char *below, size_t *size);
 
-/* Reads at most size bytes, and says how many there were. */
+/* Reads at most size bytes, and stores in n how many there were. */
 int mp_file_read(const char *path, char *buf, size_t size, size_t *n);
 
 /* The message of an error. */

@@ -33,7 +33,7 @@ static uint32_t *take_numbers(mp_graph *g, uint64_t n)
   return p;
 }
 
-/* p may be NULL: it was not to be had. */
+/* p may be NULL: there was no memory. */
 static void give(mp_graph *g, void *p, uint64_t n, size_t size)
 {
   if (p != NULL) g->memory -= n * size;
@@ -179,7 +179,7 @@ static bool search_all(mp_graph *g, search *s)
   return ok;
 }
 
-/* Turns the edges round. */
+/* Reverses the edges. */
 static bool search_reverse(mp_graph *g, search *s)
 {
   uint32_t v, i, sum = 0;
@@ -241,8 +241,8 @@ static uint32_t eval(mp_graph *g, search *s, uint32_t v, uint32_t linked)
   return label[v];
 }
 
-/* What waits for the node p gets its dominator, or the node that has the
-** same. */
+/* Gives each node that waits for p its dominator, or the node that has the same
+** one. */
 static void empty_bucket(mp_graph *g, search *s, uint32_t p, uint32_t linked)
 {
   uint32_t v, next;

@@ -5,16 +5,17 @@
 ** Nodes are numbered from 0, which is the root. A node dominates another one
 ** if every path from the root to that one leads through it: if it goes, the
 ** other one goes too. The nearest of them is the immediate dominator, here
-** called the holder. The retained size of a node is the sum of all that it
-** dominates, itself included. What is shared by several counts for the nearest
-** node that dominates them all.
+** called the holder. The retained size of a node is the size of all nodes that
+** it dominates, itself included. A node shared by several others counts for the
+** nearest node that dominates all of these.
 **
-** The user tells the edges when asked for those of a node, and may be asked
-** several times. A leaf has none and is never asked: half of a heap is strings,
-** and they take no part in the computation but the last step.
+** The user's callback lists the edges of a node, and may be called several
+** times for a node. It is never called for a leaf, which has no edges: half of
+** a heap is strings, and they only take part in the last step of the
+** computation.
 **
 ** The computation is that of Lengauer and Tarjan with path compression, in
-** O(edges * log nodes) whatever the graph looks like, without recursion.
+** O(edges * log nodes) for every graph, without recursion.
 ** Memory comes from malloc. One thread at a time.
 */
 #ifndef MP_GRAPH_H
@@ -38,7 +39,7 @@ struct mp_graph {
   uint64_t *leaves;		/* A bit for each node. */
   uint64_t *retained;		/* By node: first its own size. */
 
-  /* -- What is found -- */
+  /* -- Results -- */
   uint32_t *holder;		/* By node; MP_GRAPH_NONE: the root, and what */
 				/* cannot be reached from it. */
   uint32_t *order;		/* Reached nodes without leaves; a holder */
@@ -47,8 +48,8 @@ struct mp_graph {
   uint64_t nedges;		/* Between nodes that are no leaves. */
   uint64_t memory, peak;	/* Bytes of memory: now, and at most. */
 
-  /* -- At work -- */
-  uint32_t *out;		/* The edges told last. */
+  /* -- Private -- */
+  uint32_t *out;		/* The edges reported last. */
   uint32_t nout, capout;
   bool failed;			/* There was no memory. */
 };
@@ -66,10 +67,10 @@ static inline bool mp_graph_isleaf(const mp_graph *g, uint32_t node)
   return g->leaves[node >> 6] >> (node & 63) & 1;
 }
 
-/* For mp_graph_edge, where `out` is full. */
+/* For mp_graph_edge when `out` is full. */
 void mp_graph_grow(mp_graph *g);
 
-/* There is an edge to that node. */
+/* For the callback: reports an edge to that node. */
 static inline void mp_graph_edge(mp_graph *g, uint32_t to)
 {
   if (g->nout == g->capout) mp_graph_grow(g);
@@ -79,8 +80,8 @@ static inline void mp_graph_edge(mp_graph *g, uint32_t to)
 /* Finds `holder`, `order` and `retained`. False: no memory. */
 bool mp_graph_dominate(mp_graph *g);
 
-/* Finds `up`, where it was not found yet. Among paths of one length it is that
-** whose edges were told first. False: no memory. */
+/* Finds `up`, unless it is known already. Among paths of equal length, the one
+** whose edges were reported first is chosen. False: no memory. */
 bool mp_graph_paths(mp_graph *g);
 
 /* Whether there is a path from the root to it; after mp_graph_dominate. */

@@ -57,7 +57,7 @@ static void begin(mp_held *h, const mp_held_record *now,
   h->due = now->wall + h->spacing;
 }
 
-/* Less than that is what is left of a sum by rounding. */
+/* Smaller sums are rounding errors. */
 static bool is_held(const mp_held_entry *e) { return e->objects > 0.5; }
 
 /* Makes room for n entries of one more record. False: no memory. */

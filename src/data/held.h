@@ -1,16 +1,16 @@
 /*
 ** The memory that survived collections, by row: the evidence of a leak.
 **
-** A record says how much of each row a collection left alive. It begins when
-** the collector has marked all that is alive and turns to its sweep, with all
-** that is in use; from that is taken what the sweep then frees. Garbage made
-** since is in neither, so that records can be compared with each other, and a
-** block that the program itself frees meanwhile, because it grew into another
-** one, was alive all the same.
+** A record states how much of each row a collection left alive. It begins when
+** the collector has marked the live objects and turns to its sweep: it starts
+** with everything in use, and each object that the sweep frees is subtracted.
+** Garbage made since then is not part of it, so that records can be compared.
+** A block that the program itself frees meanwhile, because it grew into another
+** one, was alive and stays in the record.
 **
-** There are MP_HELD_RECORDS of them at most. When there is no room for one
-** more, every second one goes and the distance between two of them doubles:
-** the records are spread over the whole run.
+** There are at most MP_HELD_RECORDS records. When the room is used up, every
+** second record is dropped and the spacing doubles, so that the records are
+** spread over the whole run.
 **
 ** All memory comes from malloc. Without memory a record is left out.
 */
@@ -77,7 +77,7 @@ static inline void mp_held_swept(mp_held *h, uint32_t row, double objects,
 /* The sweep of the record under way is over: keeps it. */
 void mp_held_end(mp_held *h);
 
-/* Drops the record under way: its sweep will not be seen to its end. */
+/* Drops the record under way: the end of its sweep will not be seen. */
 static inline void mp_held_drop(mp_held *h) { h->begun.cycle = 0; }
 
 /* Gives all memory back; the history is empty and usable again. */

@@ -184,7 +184,7 @@ static void leaf_drop(mp_live *l, uint64_t page, mp_leaf *leaf)
 
 /* -- The filter ---------------------------------------------------------- */
 
-/* In a dense table it always says "maybe", and is left alone. */
+/* In a dense table the filter always answers "maybe", and is not maintained. */
 static bool filters(const mp_live *l) { return l->bits != PAGE_DENSE; }
 
 static void filter_add(mp_live *l, const void *addr)

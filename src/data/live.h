@@ -1,19 +1,19 @@
 /*
 ** Address -> number of a sampled object that is still alive.
 **
-** Every free of the profiled program asks mp_live_take, so the answer "not
-** sampled" must cost next to nothing: a filter gives it in nearly every case,
-** which counts the sampled objects by some bits of their address. What lies
-** close together in the heap lies close together there.
+** Every free of the profiled program calls mp_live_take, so the answer "not
+** sampled" must cost next to nothing. In nearly every case it comes from a
+** filter, which counts sampled objects by some bits of their address. Objects
+** that are close together in the heap are close together in the filter.
 **
 ** When every object is sampled the cells must lie as close together as the
 ** objects do. So the table is grouped by page: a hash table from page number
-** to a leaf of cells, a cell for every 16 bytes of the page. Samples few and
-** far between have nothing from that: then a page is small, so that a leaf,
-** which is mostly empty, is small too. Objects that begin within the same 16
-** aligned bytes do not occur in any allocator met so far (a block of 8 bytes
-** has an 8-byte header): the newer replaces the older, and mp_live_put tells.
-** A leaf is given back when its last cell empties.
+** to a leaf of cells, a cell for every 16 bytes of the page. Sparse samples
+** gain nothing from this; for them a page is small, so that a leaf, which is
+** mostly empty, is small too. No known allocator places two objects within the
+** same 16 aligned bytes (a block of 8 bytes has an 8-byte header); if it
+** happens, the newer object replaces the older, and mp_live_put returns the
+** older one's id. A leaf is freed when its last cell becomes empty.
 */
 #ifndef MP_LIVE_H
 #define MP_LIVE_H
@@ -61,7 +61,7 @@ static inline bool mp_live_may(const mp_live *l, const void *addr)
   return l->hashes[mp_live_hash(addr)] != 0;
 }
 
-/* mp_live_take where the filter does not say "not sampled" at once. */
+/* mp_live_take for objects that pass the filter. */
 uint32_t mp_live_find(mp_live *l, const void *addr);
 
 /* Makes an empty table; takes little memory. dense: every object will be in

@@ -1,14 +1,15 @@
 /*
 ** The one lock of the process.
 **
-** Whatever several profiles or several threads share is looked at and changed
-** under it: the list of profiles, who has LuaJIT's profiler, LuaJIT's dump
-** buffer, and the arrays of a profile while they move, since the thread that
-** ends the process reads the profiles of the others.
+** It protects everything that profiles or threads share: the list of profiles,
+** the owner of LuaJIT's profiler, LuaJIT's dump buffer, and the arrays of a
+** profile while they move, because the thread that ends the process reads the
+** profiles of the others.
 **
 ** The lock is recursive: starting or stopping LuaJIT's profiler flushes all
 ** traces, and the program may have attached a handler to that event which
-** calls the profiler. Never taken by a signal handler that returns.
+** calls the profiler. A signal handler that returns never takes
+** it.
 */
 #ifndef MP_LOCK_H
 #define MP_LOCK_H

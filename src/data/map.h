@@ -2,8 +2,8 @@
 ** A hash map from 64-bit keys to 32-bit values, open addressing.
 **
 ** Keys are expected to be well mixed already (see mp_mix); the value 0 means
-** "absent" and cannot be stored. Memory comes from malloc; nothing here
-** aborts: an operation that finds no memory says so and changes nothing.
+** "absent" and cannot be stored. Memory comes from malloc. An operation that
+** finds no memory returns false and changes nothing.
 */
 #ifndef MP_MAP_H
 #define MP_MAP_H
@@ -29,16 +29,16 @@ static inline uint64_t mp_mix(uint64_t h, uint64_t w)
   return h ^ (h >> 32);
 }
 
-/* The value stored under key, or 0. */
+/* Returns the value stored under key, or 0. */
 uint32_t mp_map_get(const mp_map *m, uint64_t key);
 
 /* Stores val (not 0) under key, replacing what was there. False: no memory. */
 bool mp_map_put(mp_map *m, uint64_t key, uint32_t val);
 
-/* Sees to it that the next mp_map_put succeeds. False: no memory. */
+/* Makes room, so that the next mp_map_put succeeds. False: no memory. */
 bool mp_map_reserve(mp_map *m);
 
-/* Forgets all keys, keeps the memory. */
+/* Forgets all keys but keeps the memory. */
 void mp_map_clear(mp_map *m);
 
 /* Gives the memory back; the map is empty and usable again. */

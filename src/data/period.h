@@ -15,7 +15,7 @@
 ** of sizes. N may change from draw to draw, as long as the draw does not look
 ** ahead; each sample keeps the weight of the N it was drawn with.
 **
-** N = 1 is not sampling: every allocation counts, with weight 1.
+** With N = 1 there is no sampling: every allocation counts, with weight 1.
 **
 ** The adaptive period keeps the number of samples in bounds without knowing
 ** how long the program will run: N follows a 1/1024 of the bytes allocated
@@ -33,7 +33,7 @@
 
 typedef struct mp_period {
   double mean;			/* N of the draw under way, in bytes. */
-  uint64_t rng[2];		/* Random state (an own small generator). */
+  uint64_t rng[2];		/* State of a small private generator. */
   bool adaptive;		/* N grows with the program. */
 } mp_period;
 
