@@ -39,7 +39,7 @@ static void draw_all(uint64_t seed)
   mp_period p;
   int i;
   mp_period_init(&p, 1u << 30, seed);
-  for (i = 0; i < DRAWS; i++) draws[i] = (double)mp_period_next(&p, 0);
+  for (i = 0; i < DRAWS; i++) draws[i] = (double)mp_period_next(&p);
 }
 
 START_TEST(distances_are_exponential)
@@ -90,9 +90,9 @@ START_TEST(seeds_make_the_draws)
   mp_period_init(&b, 1u << 30, 1);
   mp_period_init(&c, 1u << 30, 2);
   for (i = 0; i < 100; i++) {
-    int64_t d = mp_period_next(&a, 0);
-    ck_assert_int_eq(d, mp_period_next(&b, 0));
-    same += d == mp_period_next(&c, 0);
+    int64_t d = mp_period_next(&a);
+    ck_assert_int_eq(d, mp_period_next(&b));
+    same += d == mp_period_next(&c);
   }
   ck_assert_int_lt(same, 2);
 }
@@ -104,11 +104,11 @@ START_TEST(distances_have_bounds)
   int i;
   mp_period_init(&p, UINT64_MAX, 1);
   for (i = 0; i < 1000; i++) {
-    int64_t d = mp_period_next(&p, 0);
+    int64_t d = mp_period_next(&p);
     ck_assert(d >= 1 && d <= INT64_C(1) << 62);
   }
   mp_period_init(&p, 2, 1);
-  for (i = 0; i < 1000; i++) ck_assert_int_ge(mp_period_next(&p, 0), 1);
+  for (i = 0; i < 1000; i++) ck_assert_int_ge(mp_period_next(&p), 1);
 }
 END_TEST
 
@@ -152,7 +152,14 @@ static double weight(const mp_period *p, size_t size, rule how)
 ** of its allocation. */
 static int64_t next(mp_period *p, uint64_t allocated, int64_t over, rule how)
 {
-  int64_t left = mp_period_next(p, allocated);
+  int64_t left;
+  if (mp_period_due(p)) {
+    /* A program of 400 MB in a second, then of 40; the heap grows. */
+    double cpu = allocated < 100e6 ? (double)allocated / 400e6 :
+		 0.25 + ((double)allocated - 100e6) / 40e6;
+    mp_period_adapt(p, allocated, (size_t)allocated / 4, cpu);
+  }
+  left = mp_period_next(p);
   if (how == STRIDE) left = (int64_t)p->mean;
   if (how == CARRY || how == STRIDE) left = left > over ? left - over : 1;
   return left;
@@ -261,7 +268,7 @@ END_TEST
 START_TEST(unbiased_while_the_period_adapts)
 {
   static const size_t sizes[] = { 64, 4096, 300000, 100, 20000 };
-  program pr = { sizes, 5, 5000 };  /* 324 MB: from 16 to 317 KiB. */
+  program pr = { sizes, 5, 5000 };  /* 324 MB. */
   ck_assert_double_lt(off(&pr, 0, RIGHT), 3);
 }
 END_TEST
@@ -313,37 +320,85 @@ START_TEST(a_period_of_one_counts_everything)
   int i;
   mp_period_init(&p, 1, 1);
   for (i = 0; i < 1000; i++) {
-    ck_assert_int_eq(mp_period_next(&p, (uint64_t)i << 30), 1);
+    ck_assert_int_eq(mp_period_next(&p), 1);
     ck_assert(mp_period_weight(&p, (size_t)i) == 1);
   }
 }
 END_TEST
 
-/* Samples of a program that allocates n times 64 bytes. */
-static int samples(uint64_t n, mp_period *p)
+/* Runs a program of so many bytes, at so many in a second of CPU time, with
+** so many in use, whose captures take so long. Returns the samples' number. */
+static int samples(mp_period *p, double bytes, double rate, size_t inuse,
+		   double took)
 {
   uint64_t allocated = 0;
   int count = 0;
   mp_period_init(p, 0, 7);
-  while (allocated < n * 64) {
-    allocated += (uint64_t)mp_period_next(p, allocated);
-    count++;
+  for (; (double)allocated < bytes; count++) {
+    if (mp_period_timed(p)) mp_period_took(p, took);
+    if (mp_period_due(p))
+      mp_period_adapt(p, allocated, inuse, (double)allocated / rate);
+    allocated += (uint64_t)mp_period_next(p);
   }
   return count;
 }
 
-START_TEST(the_adaptive_period_bounds_the_samples)
+/* Quick programs: sampling takes its part of the time, whatever it costs. */
+START_TEST(the_adaptive_period_keeps_to_its_budget)
+{
+  static const double took[] = { 50e-9, 200e-9, 1e-6, 4e-6 };
+  mp_period p;
+  size_t i;
+  for (i = 0; i < sizeof(took) / sizeof(took[0]); i++) {
+    double bytes = 4e9, rate = 1e9, seconds = bytes / rate;
+    int n = samples(&p, bytes, rate, 1 << 20, took[i]);
+    double part = n * took[i] / seconds;
+    ck_assert_double_gt(part, MP_PERIOD_BUDGET * 0.4);
+    ck_assert_double_lt(part, MP_PERIOD_BUDGET * 1.2);
+  }
+}
+END_TEST
+
+/* Slow ones: what is in use has about MP_PERIOD_LIVE samples. */
+START_TEST(the_adaptive_period_goes_by_the_heap)
 {
   mp_period p;
-  int n = samples(20000000 / 64, &p);  /* 20 MB */
-  ck_assert_int_ge(n, 1000);
-  ck_assert_int_le(n, 1600);
-  n = samples(1000000000ull / 64, &p);  /* 1 GB */
-  ck_assert_int_le(n, 8000);
-  n = samples(100000000000ull / 64, &p);  /* 100 GB */
+  size_t inuse;
+  for (inuse = 4u << 20; inuse <= (4u << 20) * 1024u; inuse *= 4) {
+    samples(&p, 1e9, 1e6, inuse, 100e-9);
+    ck_assert_double_eq_tol((double)inuse / p.mean, MP_PERIOD_LIVE,
+			    MP_PERIOD_LIVE * 0.05);
+  }
+  samples(&p, 1e7, 1e5, 1 << 10, 100e-9);
+  ck_assert(p.mean == MP_PERIOD_MIN);
+  samples(&p, 1e11, 1e6, (size_t)1 << 40, 100e-9);
   ck_assert(p.mean == MP_PERIOD_MAX);
-  ck_assert_int_ge(n, 40000);
-  ck_assert_int_le(n, 60000);
+}
+END_TEST
+
+/* One capture that was interrupted for a while changes little. */
+START_TEST(an_interruption_changes_little)
+{
+  mp_period p;
+  int i;
+  mp_period_init(&p, 0, 7);
+  for (i = 0; i < 1000; i++) mp_period_took(&p, 100e-9);
+  double before = p.cost;
+  mp_period_took(&p, 4e-3);
+  ck_assert_double_lt(p.cost, before * 1.2);
+}
+END_TEST
+
+START_TEST(a_given_period_does_not_adapt)
+{
+  mp_period p;
+  int i;
+  mp_period_init(&p, 12345, 7);
+  for (i = 0; i < 1000; i++) {
+    ck_assert(!mp_period_due(&p) && !mp_period_timed(&p));
+    mp_period_next(&p);
+  }
+  ck_assert(p.mean == 12345);
 }
 END_TEST
 
@@ -355,4 +410,6 @@ CHECK_MAIN("period", distances_are_exponential,
 	   unbiased_while_the_period_adapts,
 	   wrong_samplers_are_rejected, weight_times_probability_is_one,
 	   a_period_of_one_counts_everything,
-	   the_adaptive_period_bounds_the_samples)
+	   the_adaptive_period_keeps_to_its_budget,
+	   the_adaptive_period_goes_by_the_heap,
+	   an_interruption_changes_little, a_given_period_does_not_adapt)

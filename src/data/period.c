@@ -7,7 +7,10 @@
 
 #include "data/period.h"
 
-#define DISTANCE_MAX 0x1p62
+#define DISTANCE_MAX	0x1p62
+#define TOOK_FIRST	400e-9	/* Seconds that samples take, until known. */
+#define TOOK_MORE	4	/* One that took so many times more was interrupted. */
+#define OTHER_COST	50e-9	/* All but the capture; the free, too. */
 
 /* Spreads a seed over the generator's state (splitmix64's constants). */
 static uint64_t spread(uint64_t *x)
@@ -33,22 +36,41 @@ static double uniform(mp_period *p)
 void mp_period_init(mp_period *p, uint64_t mean, uint64_t seed)
 {
   p->adaptive = mean == 0;
-  p->mean = mean == 0 ? MP_PERIOD_MIN : (double)mean;
+  p->mean = mean == 0 ? MP_PERIOD_FIRST : (double)mean;
+  p->draws = 0;
+  p->cost = TOOK_FIRST;
+  p->allocated = p->cpu = 0;
   p->rng[0] = spread(&seed);
   p->rng[1] = spread(&seed);
 }
 
-static double adapted(uint64_t allocated)
+void mp_period_took(mp_period *p, double seconds)
 {
-  double mean = (double)allocated / 1024;
-  return mean < MP_PERIOD_MIN ? MP_PERIOD_MIN :
-	 mean > MP_PERIOD_MAX ? MP_PERIOD_MAX : mean;
+  double took = seconds + OTHER_COST, most = p->cost * TOOK_MORE;
+  p->cost += ((took < most ? took : most) - p->cost) / 32;
 }
 
-int64_t mp_period_next(mp_period *p, uint64_t allocated)
+void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
+		     double cpu)
+{
+  double bytes = (double)allocated - p->allocated, passed = cpu - p->cpu;
+  double mean = (double)inuse / MP_PERIOD_LIVE, least;
+  p->allocated = (double)allocated;
+  p->cpu = cpu;
+  if (passed > 0) {
+    least = bytes / passed * p->cost / MP_PERIOD_BUDGET;
+    if (mean < least) mean = least;
+  }
+  /* One short burst, or one pause, does not make a program. */
+  mean = sqrt(p->mean * mean);
+  p->mean = mean < MP_PERIOD_MIN ? MP_PERIOD_MIN :
+	    mean > MP_PERIOD_MAX ? MP_PERIOD_MAX : mean;
+}
+
+int64_t mp_period_next(mp_period *p)
 {
   double d;
-  if (p->adaptive) p->mean = adapted(allocated);
+  p->draws++;
   if (p->mean <= 1) return 1;
   d = ceil(-log(uniform(p)) * p->mean);
   return d < 1 ? 1 : d > DISTANCE_MAX ? (int64_t)DISTANCE_MAX : (int64_t)d;

@@ -17,9 +17,11 @@
 **
 ** With N = 1 there is no sampling: every allocation counts, with weight 1.
 **
-** The adaptive period keeps the number of samples in bounds without knowing
-** how long the program will run: N follows a 1/1024 of the bytes allocated
-** so far, from 16 KiB at first to 2 MiB at most.
+** The adaptive period goes by what samples cost and by how large the heap is.
+** It is as short as leaves about MP_PERIOD_LIVE samples of what is in use,
+** but no shorter than lets sampling take MP_PERIOD_BUDGET of the CPU time: the
+** caller times some of the samples and tells every MP_PERIOD_STEP samples how
+** far the program has come. None of this looks at the draws to come.
 */
 #ifndef MP_PERIOD_H
 #define MP_PERIOD_H
@@ -28,22 +30,50 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MP_PERIOD_MIN	(16u << 10)	/* Adaptive period, at first: bytes. */
-#define MP_PERIOD_MAX	(2u << 20)	/* Adaptive period, at most: bytes. */
+#define MP_PERIOD_FIRST	(16u << 10)	/* Adaptive period, at first: bytes. */
+#define MP_PERIOD_MIN	512u		/* Adaptive period, at least: bytes. */
+#define MP_PERIOD_MAX	(4u << 20)	/* Adaptive period, at most: bytes. */
+#define MP_PERIOD_LIVE	2048		/* Samples of what is in use. */
+#define MP_PERIOD_BUDGET 0.005		/* Part of the CPU time. */
+#define MP_PERIOD_STEP	64		/* Draws between two adaptations. */
+#define MP_PERIOD_TIMED	16		/* One draw in so many is timed. */
 
 typedef struct mp_period {
   double mean;			/* N of the draw under way, in bytes. */
   uint64_t rng[2];		/* State of a small private generator. */
-  bool adaptive;		/* N grows with the program. */
+  bool adaptive;		/* N goes by the program. */
+  uint32_t draws;		/* Made so far. */
+  double cost;			/* CPU seconds a sample, moving average. */
+  double allocated, cpu;	/* At the last adaptation: bytes, seconds. */
 } mp_period;
 
 /* mean: N in bytes; 0: adaptive. Equal seeds give equal draws. */
 void mp_period_init(mp_period *p, uint64_t mean, uint64_t seed);
 
+/* Whether the sample under way is to be timed, */
+static inline bool mp_period_timed(const mp_period *p)
+{
+  return p->adaptive && p->draws % MP_PERIOD_TIMED == 0;
+}
+
+/* and how many seconds its capture took. */
+void mp_period_took(mp_period *p, double seconds);
+
+/* Whether it is time to adapt, */
+static inline bool mp_period_due(const mp_period *p)
+{
+  return p->adaptive && p->draws % MP_PERIOD_STEP == 0;
+}
+
+/* and where the program is: bytes that it has allocated and has in use, and
+** its CPU time in seconds. To be told before a draw. */
+void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
+		     double cpu);
+
 /* Draws the distance in bytes (at least 1) from here to the next sample:
 ** the sampled allocation is the one during which the sum of the sizes
-** reaches it. `allocated`: bytes that the program allocated so far. */
-int64_t mp_period_next(mp_period *p, uint64_t allocated);
+** reaches it. */
+int64_t mp_period_next(mp_period *p);
 
 /* How many objects a sample of that size stands for under the draw that
 ** found it: at least 1. Ask before the next draw. */

@@ -3,6 +3,7 @@
 */
 #include "config.h"
 
+#include "data/clock.h"
 #include "data/seed.h"
 #include "sample/alloc.h"
 
@@ -11,7 +12,9 @@
 void mp_alloc_draw_distance(mp_alloc *h)
 {
   uint64_t here = mp_alloc_bytes(h);
-  h->now.countdown = mp_period_next(&h->period, here);
+  if (mp_period_due(&h->period))
+    mp_period_adapt(&h->period, here, mp_alloc_inuse(h), mp_clock_cpu());
+  h->now.countdown = mp_period_next(&h->period);
   h->held = 0;
   h->drawn = here + (uint64_t)h->now.countdown;
 }

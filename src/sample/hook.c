@@ -22,6 +22,7 @@
 */
 #include "config.h"
 
+#include "data/clock.h"
 #include "sample/hook.h"
 #include "sample/objects.h"
 
@@ -164,15 +165,31 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
   return id;
 }
 
+/* Seconds that a safepoint takes which a sample has to wait for. */
+#define SAFEPOINT_COST	20e-6
+
+/* The row of the allocation under way; 0: not known yet. Some captures are
+** timed. */
+static uint32_t timed_capture(mp_alloc *h, const mp_site *site)
+{
+  bool timed = mp_period_timed(&h->period);
+  double begun = timed ? mp_clock_wall() : 0;
+  uint32_t row = 0;
+  if (h->vm.proved)
+    row = mp_capture_running(h->capture, site ? site->type : 0);
+  else
+    mp_period_took(&h->period, SAFEPOINT_COST);
+  if (timed && h->vm.proved) mp_period_took(&h->period, mp_clock_wall() - begun);
+  return row;
+}
+
 /* The countdown is at zero: the next sample is here. */
 static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
 			   mp_site *site)
 {
   double objects = mp_period_weight(&h->period, nsize);
-  uint32_t row = 0, id;
+  uint32_t row = timed_capture(h, site), id;
   void *p;
-  if (h->vm.proved)
-    row = mp_capture_running(h->capture, site ? site->type : 0);
   p = allocate_any(h, ptr, osize, nsize, row);
   if (p == NULL) return NULL;
   mp_alloc_draw_distance(h);
