@@ -27,7 +27,8 @@ function facts.alloc_samples(p)
     numbers.samples(p.heap.samples)
 end
 
--- The samples that bytes in use rest on; nil where they are counted, or it is not known.
+-- The samples that bytes in use rest on; nil where they are counted, or nobody
+-- knows.
 function facts.inuse_samples(p)
   return p.heap.period > 1 and p.heap.inuse_samples and
     numbers.samples(p.heap.inuse_samples) or nil
@@ -53,7 +54,8 @@ function facts.rss(p)
   return last and last.rss and last.rss > 0 and last.rss or nil
 end
 
--- The share of each view that has a line: "with a line CPU 98%, allocated 99.9%".
+-- The share of each view that has a line:
+-- "with a line CPU 98%, allocated 99.9%".
 function facts.lines(p, list)
   local t = {}
   for _, name in ipairs(list or { "cpu", "alloc", "inuse" }) do
@@ -76,8 +78,8 @@ end
 function facts.cut(p)
   local cut = p.info.cut or 0
   if cut == 0 then return nil end
-  return ("%s with more frames than were kept: their stacks end in (more frames)")
-    :format(numbers.samples(cut))
+  return ("%s with more frames than were kept: their stacks end in "..
+    "(more frames)"):format(numbers.samples(cut))
 end
 
 return facts

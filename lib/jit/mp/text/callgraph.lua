@@ -76,7 +76,8 @@ end
 local Report = {}
 Report.__index = Report
 
--- The numbers that are summed: each view's amount, and the count that stands beside it.
+-- The numbers that are summed: each view's amount, and the count that stands
+-- beside it.
 -- Returns a list of { name, amount, count, counted }, where amount and count
 -- are indices of the second, a list of functions from a row to a number.
 local function columns(p, o)

@@ -17,7 +17,8 @@ local function sums(p, o, view)
   return by, totals[1]
 end
 
--- The factor by which a number is compared: its share of the total, or itself; CPU
+-- The factor by which a number is compared: its share of the total, or itself;
+-- CPU
 -- samples in seconds.
 local function scale(p, o, view, total, by_share)
   if by_share then return total > 0 and 100 / total or 0 end
