@@ -61,7 +61,7 @@ local samples = {
   kib = { "-joff -jm=uxkb1 peak.lua", body },
   graph = { "-joff -jm=ghb1 shop.lua", first_of_graph },
   events = { "-joff -jm=e shop.lua", shortened },
-  leaks = { "-joff -jm=Lm5 server.lua", by_stack },
+  leaks = { "-joff -jm=Lm5b1 server.lua", by_stack },
   report = { "-jm=f json.lua 0.3", top(6), timed = true },
   lines = { "-jm=fl json.lua", top(24), timed = true },
 }
