@@ -33,6 +33,7 @@ tap.like(tap.read(early), "50%-api%.lua:9", "it has the line")
 local s = core.snapshot()
 tap.is(type(s), "table", "snapshot while running")
 tap.is(s.heap.period, 1, "b1 in the snapshot")
+tap.like(s.cpu.clock, "^%l+, %l+ %l+$", "what the CPU samples go by")
 local sampled = s.heap.inuse_samples
 local objects, inuse = 0, 0
 for _, row in ipairs(s.rows) do

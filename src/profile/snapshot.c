@@ -79,6 +79,7 @@ static void push_cpu(lua_State *L, const mp_cpu *c)
   set_bool(L, "enabled", c->had_timer);
   mp_field(L, "samples", (double)c->samples);
   mp_field(L, "interval", c->interval);
+  set_string(L, "clock", c->clock);
 }
 
 /* Samples that are lost unless a safepoint comes. */

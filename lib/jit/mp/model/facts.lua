@@ -18,7 +18,11 @@ end
 function facts.cpu_samples(p)
   if not p.cpu.enabled then return nil end
   local rate = p.info.cpu > 0 and p.cpu.samples / p.info.cpu or 0
-  return ("%s (%.0f/s)"):format(numbers.samples(p.cpu.samples), rate)
+  local wanted = 1000 / p.cpu.interval
+  local bound = p.cpu.clock and p.cpu.clock:find("tick", 1, true) and
+    p.cpu.samples > 0 and rate < wanted * 0.9
+  return ("%s (%.0f/s%s)"):format(numbers.samples(p.cpu.samples), rate,
+    bound and ", as the kernel ticks" or "")
 end
 
 -- The samples that allocated bytes rest on.

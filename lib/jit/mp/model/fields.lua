@@ -65,6 +65,7 @@ local groups = {
     { "enabled", "flag", merge = "any" },
     sum("samples"),
     { "interval", "number", merge = "max", max = 1e9 },
+    text("clock"),
   } },
   { name = "heap", key = "heap", fields = {
     { "enabled", "flag", merge = "any" },
