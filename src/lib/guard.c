@@ -3,6 +3,7 @@
 */
 #include "config.h"
 
+#include "data/lock.h"
 #include "lib/guard.h"
 #include "out/write.h"
 #include "profile/heapwalk.h"
@@ -39,8 +40,10 @@ int mp_guard_end(lua_State *L, mp_ctx *c, char *buf, size_t n)
   mp_cpu_stop(&c->profile.cpu, L);
   removed = mp_hook_remove(&c->profile.heap, L);
   err = mp_final_report(c, buf, n);
+  mp_lock();
   mp_ctx_delist(c);
   if (mp_ctx_list() == NULL) mp_signal_leave();
+  mp_unlock();
   lua_pushlightuserdata(L, &anchor_key);
   lua_pushnil(L);
   lua_rawset(L, LUA_REGISTRYINDEX);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data/lock.h"
 #include "data/seed.h"
 #include "lib/arguments.h"
 #include "lib/guard.h"
@@ -113,8 +114,10 @@ static void begin(mp_ctx *c, lua_State *L)
 {
   c->thread = pthread_self();
   mp_span_begin(&c->profile.span);
+  mp_lock();
   if (mp_ctx_list() == NULL) mp_signal_take();
   mp_ctx_enlist(c);
+  mp_unlock();
   mp_hook_install(&c->profile.heap, L);
   mp_point_take(&c->profile, true);
 }

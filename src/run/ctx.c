@@ -3,6 +3,7 @@
 */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +34,16 @@ mp_ctx *mp_ctx_new(void)
   return c;
 }
 
+static atomic_bool kept;
+
+void mp_ctx_keep_all(void)
+{
+  kept = true;
+}
+
 void mp_ctx_free(mp_ctx *c)
 {
+  if (kept) return;
   mp_plan_free(&c->plan, &c->report.state);
   mp_report_close(&c->report);
   mp_screen_close(&c->screen);

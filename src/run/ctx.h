@@ -33,10 +33,14 @@ mp_ctx *mp_ctx_new(void);
 ** in no list. */
 void mp_ctx_free(mp_ctx *c);
 
+/* From now on none is freed: the process ends, and this thread walks the list
+** while others may still close their VMs. */
+void mp_ctx_keep_all(void);
+
 void mp_ctx_enlist(mp_ctx *c);
 void mp_ctx_delist(mp_ctx *c);
 
-/* The first one of the process, or NULL. */
+/* The first one of the process, or NULL. Under the lock. */
 mp_ctx *mp_ctx_list(void);
 
 #endif

@@ -37,6 +37,7 @@ void mp_final_report_all(bool safepoint)
 {
   char msg[512];
   mp_ctx *c;
+  mp_ctx_keep_all();
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
     /* The VM of another thread may be running. */
     if (safepoint && !c->done && c->profile.span.pid == mp_process() &&

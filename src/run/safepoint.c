@@ -3,6 +3,7 @@
 */
 #include "config.h"
 
+#include "data/lock.h"
 #include "profile/point.h"
 #include "run/ctx.h"
 #include "run/safepoint.h"
@@ -40,5 +41,7 @@ void mp_safepoint(void *data, lua_State *L, int signals, int state)
   if (mp_screen_due(&c->screen, wall)) draw(c);
   if (c->plan.every > 0 && wall >= c->due) rewrite(c);
   mp_signal_look();
+  mp_lock();
   mp_signal_take_again();
+  mp_unlock();
 }

@@ -34,8 +34,12 @@ static double clock_now(const mp_cpu *c)
 
 double mp_cpu_time(const mp_cpu *c)
 {
-  double now = clock_now(c);
-  return now >= 0 ? c->before + now - c->begun : c->seen;
+  double now;
+  mp_lock();
+  now = clock_now(c);
+  now = now >= 0 ? c->before + now - c->begun : c->seen;
+  mp_unlock();
+  return now;
 }
 
 /* From now on another clock may count. */
@@ -51,7 +55,7 @@ static void begin_clock(mp_cpu *c, pid_t tid, bool by_process)
 
 #define SIGNAL	SIGURG
 
-/* What the handler needs to know. It is written while the timer is stopped. */
+/* What the handler needs to know. The rest is written while tid is 0. */
 static struct {
   void (*trigger)(int);		/* LuaJIT's handler. */
   _Atomic pid_t tid;		/* The thread that is sent the signal, or 0. */
@@ -137,11 +141,11 @@ static bool start_own_timer(mp_cpu *c)
     return false;
   target.trigger = sa.sa_handler;
   target.data = c->vm;
-  target.tid = c->tid;
   if (mp_timer_start(&target.timer, MP_TIMER_TASK, c->tid, SIGNAL,
-		     (uint64_t)c->interval * 1000000))
+		     (uint64_t)c->interval * 1000000)) {
+    target.tid = c->tid;  /* The handler may come from now on. */
     return true;
-  target.tid = 0;
+  }
   leave_signal();
   return false;
 }
@@ -328,7 +332,7 @@ void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
 void mp_cpu_here(mp_cpu *c)
 {
   pid_t tid = this_thread();
-  if (tid == c->tid) return;
+  if (tid == c->tid) return;  /* Only this thread changes it. */
   mp_lock();
   begin_clock(c, tid, c->by_process);
   if (owner == c && target.timer.kind != MP_TIMER_NONE) {

@@ -20,6 +20,7 @@
 #ifndef MP_CPU_H
 #define MP_CPU_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,18 +33,20 @@
 /* Called where L may be used: after `samples` ticks, in that VM state. */
 typedef void mp_cpu_callback(void *data, lua_State *L, int samples, int state);
 
+/* The thread that hands the profiler over writes to a cpu, too: what the two
+** threads share is atomic, or written and read under the lock. */
 typedef struct mp_cpu {
   mp_capture *capture;		/* The profile's. */
   mp_cpu_callback *at_safepoint;
   void *data;			/* For that. */
   int interval;			/* Milliseconds asked of the timer. */
   const void *vm;		/* Tells the VM: its registry. */
-  pid_t tid;			/* Thread where the VM runs. */
-  bool has_timer;		/* The profiler is ours, */
-  bool had_timer;		/* or was. */
+  _Atomic pid_t tid;		/* Thread where the VM runs. */
+  atomic_bool has_timer;	/* The profiler is ours, */
+  atomic_bool had_timer;	/* or was. */
   bool waited;			/* Another VM that we profile had it. */
   bool by_process;		/* LuaJIT's timer had to stay. */
-  const char *clock;		/* What ticks: static string, NULL: nothing. */
+  const char *_Atomic clock;	/* What ticks: static string, or NULL. */
   uint64_t samples;		/* Ticks counted. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
   double before;		/* CPU time used in threads it ran in before, */
