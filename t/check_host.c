@@ -2,6 +2,7 @@
 ** once, and in several threads. */
 #include "config.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <signal.h>
@@ -175,6 +176,56 @@ START_TEST(a_host_that_drops_its_coroutine)
 }
 END_TEST
 
+/* A C library keeps the allocator that it was told of. */
+START_TEST(an_allocator_that_is_kept)
+{
+  static const char *const opts[] = { "f", "fb1", "e", "L" };
+  size_t i, k;
+  for (i = 0; i < 4; i++) {
+    lua_State *L = open_state();
+    for (k = 0; k < 3; k++) {
+      lua_Alloc f;
+      void *ud;
+      char *p;
+      start(L, opts[(i + k) % 4], "/dev/null");
+      f = lua_getallocf(L, &ud);
+      run(L, work);
+      p = f(ud, NULL, 0, 100);
+      run(L, "assert(mp.stop())");
+      run(L, work);
+      p = f(ud, p, 100, 2000);
+      ck_assert_ptr_nonnull(p);
+      memset(p, 6, 2000);  /* As a thread would look. */
+      f(ud, p, 2000, 0);
+      p = f(ud, NULL, 0, 50);
+      start(L, opts[k], "/dev/null");
+      run(L, work);
+      f(ud, p, 50, 0);
+      run(L, "assert(mp.stop())");
+    }
+    lua_close(L);
+  }
+}
+END_TEST
+
+/* What is kept of a profile that has ended does not add up. */
+START_TEST(memory_stays_flat)
+{
+  size_t before = 0;
+  int i;
+  for (i = 0; i < 150; i++) {
+    lua_State *L = open_state();
+    start(L, i % 2 ? "f" : "fb1", "/dev/null");
+    run(L, work);
+    run(L, "assert(mp.stop())");
+    start(L, "L", "/dev/null");
+    lua_close(L);
+    if (i == 50) before = mallinfo2().uordblks;
+  }
+  ck_assert_uint_le(mallinfo2().uordblks, before + (1u << 20));
+}
+END_TEST
+
 static ucontext_t main_context, small_context;
 
 static void on_small_stack(void)
@@ -247,5 +298,6 @@ CHECK_MAIN("host", states_one_after_another,
 	   a_state_that_stops_before_it_is_closed,
 	   the_second_state_gets_its_heap_views_and_later_the_timer,
 	   states_in_several_threads, an_allocator_over_ours,
+	   an_allocator_that_is_kept, memory_stays_flat,
 	   a_host_that_drops_its_coroutine, a_small_c_stack,
 	   an_exit_while_threads_run)

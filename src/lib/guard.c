@@ -14,28 +14,42 @@
 /* Registry keys. */
 static char guard_key, anchor_key;
 
-static mp_ctx **get_guard(lua_State *L)
+static mp_guard *get_guard(lua_State *L)
 {
-  mp_ctx **guard;
+  mp_guard *g;
   lua_pushlightuserdata(L, &guard_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
-  guard = lua_touserdata(L, -1);
+  g = lua_touserdata(L, -1);
   lua_pop(L, 1);
-  return guard;
+  return g;
 }
 
 mp_ctx *mp_guard_get(lua_State *L)
 {
-  mp_ctx **guard = get_guard(L);
-  return guard ? *guard : NULL;
+  mp_guard *g = get_guard(L);
+  return g ? g->run : NULL;
 }
 
-int mp_guard_end(lua_State *L, mp_ctx *c, char *buf, size_t n)
+mp_ctx *mp_guard_new(mp_guard *g)
 {
-  mp_ctx **guard = get_guard(L);
+  mp_ctx *c = mp_ctx_new(g->spare);
+  g->spare = NULL;
+  return c;
+}
+
+void mp_guard_drop(mp_guard *g, mp_ctx *c)
+{
+  mp_ctx_end(c);
+  if (g->spare != NULL) mp_ctx_bury(g->spare);
+  g->spare = c;
+}
+
+static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
+{
+  mp_ctx *c = g->run;
   bool removed;
   int err;
-  if (guard != NULL) *guard = NULL;
+  g->run = NULL;
   /* The report is made after the samplers were stopped. */
   mp_cpu_stop(&c->profile.cpu, L);
   removed = mp_hook_remove(&c->profile.heap, L);
@@ -47,37 +61,55 @@ int mp_guard_end(lua_State *L, mp_ctx *c, char *buf, size_t n)
   lua_pushlightuserdata(L, &anchor_key);
   lua_pushnil(L);
   lua_rawset(L, LUA_REGISTRYINDEX);
-  if (removed) mp_ctx_free(c);
+  if (removed) {
+    mp_guard_drop(g, c);
+  } else {
+    mp_ctx_end(c);
+    c->next = g->stuck;
+    g->stuck = c;
+  }
   return err;
+}
+
+int mp_guard_end(lua_State *L, char *buf, size_t n)
+{
+  return end_run(get_guard(L), L, buf, n);
 }
 
 static int guard_gc(lua_State *L)
 {
-  mp_ctx **guard = lua_touserdata(L, 1), *c = *guard;
+  mp_guard *g = lua_touserdata(L, 1);
+  mp_ctx *c = g->run, *next;
   char msg[512];
-  *guard = NULL;
-  if (c == NULL) return 0;
-  mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
-		      MP_CLOSING);
-  mp_signal_hold(true);
-  if (mp_guard_end(L, c, msg, sizeof(msg)) != 0) mp_say(msg);
-  mp_signal_release(true);
+  if (c != NULL) {
+    mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
+			MP_CLOSING);
+    mp_signal_hold(true);
+    if (end_run(g, L, msg, sizeof(msg)) != 0) mp_say(msg);
+    mp_signal_release(true);
+  }
+  mp_ctx_bury(g->spare);
+  for (c = g->stuck; c != NULL; c = next) {
+    next = c->next;
+    mp_ctx_bury(c);
+  }
+  *g = (mp_guard){ NULL, NULL, NULL };
   return 0;
 }
 
-mp_ctx **mp_guard_make(lua_State *L)
+mp_guard *mp_guard_make(lua_State *L)
 {
-  mp_ctx **guard = get_guard(L);
-  if (guard != NULL) return guard;
+  mp_guard *g = get_guard(L);
+  if (g != NULL) return g;
   lua_pushlightuserdata(L, &guard_key);
-  guard = lua_newuserdata(L, sizeof(*guard));
-  *guard = NULL;
+  g = lua_newuserdata(L, sizeof(*g));
+  *g = (mp_guard){ NULL, NULL, NULL };
   lua_newtable(L);
   lua_pushcfunction(L, guard_gc);
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
-  return guard;
+  return g;
 }
 
 /* What is done through the anchor touches no stack of the program. */

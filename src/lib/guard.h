@@ -12,19 +12,32 @@
 
 #include "lua.h"
 
+typedef struct mp_guard {
+  mp_ctx *run;			/* The run, or NULL. */
+  mp_ctx *spare;		/* One that has ended, to be used again. */
+  mp_ctx *stuck;		/* Others, whose hooks are below allocators */
+				/* that were put over them; by next. */
+} mp_guard;
+
 /* The run of the VM, which may have ended or be another process's; NULL: there
 ** is none. */
 mp_ctx *mp_guard_get(lua_State *L);
 
-/* The guard, which is made if there is none yet. Raises Lua errors: out of memory. The
-** pointer is valid until the VM is closed. */
-mp_ctx **mp_guard_make(lua_State *L);
+/* The guard, which is made if there is none yet. Raises Lua errors: out of
+** memory. The pointer is valid until the VM is closed. */
+mp_guard *mp_guard_make(lua_State *L);
+
+/* A context for a new run, which is not in the guard yet. NULL: no memory. */
+mp_ctx *mp_guard_new(mp_guard *g);
+
+/* It did not come to a run. */
+void mp_guard_drop(mp_guard *g, mp_ctx *c);
 
 /* Makes the anchor of the run, with jit.zone's table. Raises Lua errors. */
 void mp_guard_anchor(lua_State *L, mp_ctx *c);
 
-/* Takes the run out of the guard, ends it and frees it. 0, or what the final report returns, with a
-** message in buf. */
-int mp_guard_end(lua_State *L, mp_ctx *c, char *buf, size_t n);
+/* Takes the run out of the guard and ends it. Returns what the final report
+** does, with a message in buf. */
+int mp_guard_end(lua_State *L, char *buf, size_t n);
 
 #endif

@@ -41,7 +41,7 @@ static int core_stop(lua_State *L)
   mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 		      MP_AT_END);
   mp_signal_hold(false);
-  err = mp_guard_end(L, c, msg, sizeof(msg));
+  err = mp_guard_end(L, msg, sizeof(msg));
   mp_signal_release(false);
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, 1);

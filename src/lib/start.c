@@ -128,28 +128,28 @@ static bool show_help(mp_ctx *c, problem *p)
   double leaked;
   p->err = mp_report_write(&c->report, &c->plan, &leaked, p->msg,
 			   sizeof(p->msg));
-  mp_ctx_free(c);
   return p->err == 0;
 }
 
 /* Makes the run of that guard and starts it, or shows the help. */
-static bool start(lua_State *L, mp_ctx **guard, problem *p)
+static bool start(lua_State *L, mp_guard *g, problem *p)
 {
-  mp_ctx *c = mp_ctx_new();
+  mp_ctx *c = mp_guard_new(g);
+  bool ok;
   if (c == NULL) return fails(p, ENOMEM, "not enough memory");
   mp_vm_prove(&c->profile.heap.vm, L, mp_start);
-  if (!make_plan(c, L, p)) {
-    mp_ctx_free(c);
-    return false;
+  ok = make_plan(c, L, p);
+  if (ok && c->plan.help) {
+    ok = show_help(c, p);
+  } else if (ok && prepare(c, L, p)) {
+    g->run = c;
+    begin(c, L);
+    return true;
+  } else {
+    ok = false;
   }
-  if (c->plan.help) return show_help(c, p);
-  if (!prepare(c, L, p)) {
-    mp_ctx_free(c);
-    return false;
-  }
-  *guard = c;
-  begin(c, L);
-  return true;
+  mp_guard_drop(g, c);
+  return ok;
 }
 
 static void install_once(void)
@@ -163,17 +163,18 @@ static void install_once(void)
 int mp_start(lua_State *L)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  mp_ctx *c, **guard;
+  mp_guard *g;
+  mp_ctx *c;
   problem p;
   pthread_once(&once, install_once);
   mp_check_arguments(L);
   if ((c = mp_guard_get(L)) != NULL) {
     if (c->profile.span.pid == getpid())
       return mp_fail(L, "the profiler is already running", EALREADY);
-    mp_guard_end(L, c, p.msg, sizeof(p.msg));  /* It is the parent's. */
+    mp_guard_end(L, p.msg, sizeof(p.msg));  /* It is the parent's. */
   }
-  guard = mp_guard_make(L);
-  if (!start(L, guard, &p)) return mp_fail(L, p.msg, p.err);
-  lua_pushboolean(L, *guard != NULL);
+  g = mp_guard_make(L);
+  if (!start(L, g, &p)) return mp_fail(L, p.msg, p.err);
+  lua_pushboolean(L, g->run != NULL);
   return 1;
 }

@@ -9,11 +9,12 @@
 
 void mp_profile_init(mp_profile *p)
 {
+  lua_Alloc f = p->heap.allocf;
+  void *ud = p->heap.allocd;
   memset(p, 0, sizeof(*p));
   mp_counts_init(&p->counts);
   mp_course_init(&p->course);
-  mp_events_init(&p->heap.events);
-  mp_held_init(&p->heap.kept);
+  mp_alloc_init(&p->heap, f, ud);
   p->heap.capture = &p->capture;
   p->heap.cpu = &p->cpu;
   p->cpu.capture = &p->capture;

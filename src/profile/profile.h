@@ -34,15 +34,17 @@ typedef struct mp_profile {
   bool busy;			/* Works in the VM: finalizers may call us. */
 } mp_profile;
 
-/* Makes an empty profile; takes no memory yet. p is MP_ALLOC_ALIGNed, and its
-** fields that say what is wanted may be set from then on. */
+/* Makes an empty profile of zeros, or of one that was closed, whose hook may
+** still be called; takes no memory yet. p is MP_ALLOC_ALIGNed, and its fields
+** that say what is wanted may be set from then on. */
 void mp_profile_init(mp_profile *p);
 
 /* Takes the memory that both samplers need before they start; the VM has been
 ** proved. False: there is none. */
 bool mp_profile_open(mp_profile *p);
 
-/* Gives all memory back. Both samplers have stopped. */
+/* Gives all memory back. Both samplers have stopped, but the heap's hook may
+** still be called, for as long as the VM lives. */
 void mp_profile_close(mp_profile *p);
 
 /* In the child of a fork: what was counted before it is the parent's. */

@@ -21,13 +21,23 @@ static void tick(void *data)
   mp_point_take(&c->profile, false);
 }
 
-mp_ctx *mp_ctx_new(void)
+/* Of a context that is used again the hook may be called at any time. */
+static void clear(mp_ctx *c)
+{
+  mp_profile_init(&c->profile);
+  memset((char *)c + sizeof(c->profile), 0, sizeof(*c) - sizeof(c->profile));
+}
+
+mp_ctx *mp_ctx_new(mp_ctx *old)
 {
   size_t size = (sizeof(mp_ctx) + MP_ALLOC_ALIGN - 1) & ~(MP_ALLOC_ALIGN - 1);
-  mp_ctx *c = aligned_alloc(MP_ALLOC_ALIGN, size);
-  if (c == NULL) return NULL;
-  memset(c, 0, sizeof(*c));
-  mp_profile_init(&c->profile);
+  mp_ctx *c = old;
+  if (c == NULL) {
+    c = aligned_alloc(MP_ALLOC_ALIGN, size);
+    if (c == NULL) return NULL;
+    memset(c, 0, sizeof(*c));
+  }
+  clear(c);
   c->profile.heap.tick = tick;
   c->profile.heap.tick_data = c;
   mp_screen_init(&c->screen);
@@ -41,15 +51,28 @@ void mp_ctx_keep_all(void)
   kept = true;
 }
 
-void mp_ctx_free(mp_ctx *c)
+void mp_ctx_end(mp_ctx *c)
 {
   if (kept) return;
   mp_plan_free(&c->plan, &c->report.state);
   mp_report_close(&c->report);
   mp_screen_close(&c->screen);
-  mp_heapwalk_drop(&c->profile);
   mp_profile_close(&c->profile);
-  free(c);
+}
+
+#define BURIED	32		/* Contexts of VMs that are being closed. */
+
+void mp_ctx_bury(mp_ctx *c)
+{
+  static mp_ctx *buried[BURIED];
+  static unsigned next;
+  mp_ctx *old;
+  if (c == NULL || kept) return;
+  mp_lock();
+  old = buried[next % BURIED];
+  buried[next++ % BURIED] = c;
+  mp_unlock();
+  free(old);
 }
 
 /* -- The list ------------------------------------------------------------ */

@@ -26,14 +26,20 @@ typedef struct mp_ctx {
   struct mp_ctx *next;		/* Next one of the process. */
 } mp_ctx;
 
-/* An empty one, or NULL: no memory. */
-mp_ctx *mp_ctx_new(void);
+/* An empty one, or NULL: no memory. old: one of the same VM that has ended, to
+** be used again, or NULL. */
+mp_ctx *mp_ctx_new(mp_ctx *old);
 
-/* Gives it back with all that it holds. Both samplers have stopped, and it is
-** in no list. */
-void mp_ctx_free(mp_ctx *c);
+/* Gives back all that it holds. Both samplers have stopped, and it is in no
+** list. It is itself kept for as long as its VM: a C library may have asked for
+** the VM's allocator while that was the hook, and go on using it. */
+void mp_ctx_end(mp_ctx *c);
 
-/* From now on none is freed: the process ends, and this thread walks the list
+/* Its VM is being closed: it is freed, but not before some others are, since
+** finalizers of the VM may still come. NULL: nothing happens. */
+void mp_ctx_bury(mp_ctx *c);
+
+/* From now on none is ended: the process ends, and this thread walks the list
 ** while others may still close their VMs. */
 void mp_ctx_keep_all(void);
 

@@ -102,8 +102,28 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)
   return (int32_t)((uint32_t)done - s->cycle) > 0;
 }
 
+/* Every call takes a fast path that looks at nothing, or a slow one that sees
+** `retired` first. */
+static void retire(mp_alloc *h)
+{
+  h->retired = h->frozen = true;
+  h->now.countdown = FAR;
+  h->peak = SIZE_MAX;
+  h->types.unknown.block = NULL;
+}
+
+void mp_alloc_init(mp_alloc *h, lua_Alloc f, void *ud)
+{
+  mp_events_init(&h->events);
+  mp_held_init(&h->kept);
+  h->allocf = f;
+  h->allocd = ud;
+  if (f != NULL) retire(h);
+}
+
 void mp_alloc_close(mp_alloc *h)
 {
+  retire(h);
   mp_live_free(&h->live);
   mp_samples_free(&h->samples);
   mp_events_free(&h->events);

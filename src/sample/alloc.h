@@ -70,6 +70,8 @@ typedef struct mp_alloc {
   mp_vm vm;			/* How to look into the VM; vm.g first. */
   mp_live live;			/* Sampled objects still alive. */
 
+  bool retired;			/* The hook only passes on. */
+
   /* -- The next sample -- */
   mp_period period;		/* How far it is from one to the next. */
   int64_t held;			/* Put aside from the countdown. */
@@ -102,8 +104,13 @@ typedef struct mp_alloc {
   uint64_t now_ms;		/* Milliseconds since the start, by tick. */
 } mp_alloc;
 
-/* Gives memory back. The hook is not in place any more. */
+/* Gives memory back. From now on the hook only passes on what it is asked for,
+** to allocf: others may have kept it, or put an allocator over it. */
 void mp_alloc_close(mp_alloc *h);
+
+/* Makes an empty one of zeros, whose hook passes on to that allocator, if it
+** is not NULL. */
+void mp_alloc_init(mp_alloc *h, lua_Alloc f, void *ud);
 
 /* What is allocated in between is not the program's, and not counted. */
 void mp_alloc_freeze(mp_alloc *h);

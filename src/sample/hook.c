@@ -56,6 +56,12 @@ static void count_event(mp_alloc *h, mp_eventkind kind, uint32_t at,
   if (!mp_events_add(&h->events, kind, at, origin, nsize, osize)) h->dropped++;
 }
 
+/* The profile has ended, and the hook is still called. */
+static void *pass_on(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
+{
+  return h->allocf(h->allocd, ptr, osize, nsize);
+}
+
 /* -- Frees --------------------------------------------------------------- */
 
 /* To be done before any block is freed that may be code or a thread. */
@@ -73,6 +79,7 @@ static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
 						    size_t osize)
 {
   uint32_t origin;
+  if (h->retired) return pass_on(h, ptr, osize, 0);
   before_free(h, ptr, osize);
   origin = mp_objects_freed(h, ptr, osize);
   if (h->wants_events)
@@ -84,6 +91,7 @@ static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
 						  size_t osize)
 {
   uint32_t row;
+  if (h->retired) return pass_on(h, ptr, osize, 0);
   before_free(h, ptr, osize);
   if (ptr == h->types.unknown.block) mp_objects_look(h, true);
   row = mp_live_find(&h->live, ptr);
@@ -213,6 +221,7 @@ static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
 						  const char *frame)
 {
   void *p;
+  if (h->retired) return pass_on(h, ptr, osize, nsize);
   mp_alloc_unhold(h);
   mp_objects_look(h, false);
   if (h->now.countdown <= 0)
@@ -230,6 +239,7 @@ static __attribute__((noinline)) void *quick_realloc(mp_alloc *h, void *ptr,
 						     size_t nsize)
 {
   void *p;
+  if (h->retired) return pass_on(h, ptr, osize, nsize);
   if (mp_live_may(&h->live, ptr) || !h->vm.proved || heap_changed(h, 0))
     return allocate_any(h, ptr, osize, nsize, 0);
   p = allocate(h, ptr, osize, nsize);
@@ -265,6 +275,7 @@ static __attribute__((noinline)) void *frozen_alloc(mp_alloc *h, void *ptr,
 						    size_t osize,
 						    size_t nsize)
 {
+  if (h->retired) return pass_on(h, ptr, osize, nsize);
   return allocate_any(h, ptr, osize, nsize, 0);
 }
 
@@ -321,6 +332,11 @@ static bool is_hook(lua_Alloc f)
 
 void mp_hook_install(mp_alloc *h, lua_State *L)
 {
+  /* It may have passed on what others asked for. */
+  h->retired = h->frozen = false;
+  h->now = (mp_totals){ 0, 0 };
+  h->frees = 0;
+  h->peak = 0;
   /* For events and leaks an object is more than its row. */
   h->rows_only = h->exact && h->vm.proved && !h->wants_events &&
 		 !h->wants_leaks;
@@ -333,21 +349,10 @@ void mp_hook_install(mp_alloc *h, lua_State *L)
   h->installed = true;
 }
 
-/* The hook stays, under somebody else's, and looks at nothing any more. */
-static void retire(mp_alloc *h)
-{
-  if (!h->frozen) mp_alloc_freeze(h);
-  h->wants_events = false;
-  h->types.unknown.block = NULL;
-}
-
 bool mp_hook_remove(mp_alloc *h, lua_State *L)
 {
   void *ud;
-  if (!is_hook(lua_getallocf(L, &ud)) || ud != h) {
-    retire(h);
-    return false;
-  }
+  if (!is_hook(lua_getallocf(L, &ud)) || ud != h) return false;
   lua_setallocf(L, h->allocf, h->allocd);
   h->installed = false;
   return true;

@@ -11,7 +11,7 @@
 void mp_hook_install(mp_alloc *h, lua_State *L);
 
 /* Takes the hook away. False: somebody put an allocator over it, so it stays,
-** looks at nothing any more, and the heap must not be closed. */
+** and the heap has to stay where it is for as long as the VM. */
 bool mp_hook_remove(mp_alloc *h, lua_State *L);
 
 #endif
