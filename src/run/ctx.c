@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "data/lock.h"
+#include "profile/heapwalk.h"
 #include "profile/point.h"
 #include "profile/heapwalk.h"
 #include "run/ctx.h"
@@ -57,6 +58,7 @@ void mp_ctx_end(mp_ctx *c)
   mp_plan_free(&c->plan, &c->report.state);
   mp_report_close(&c->report);
   mp_screen_close(&c->screen);
+  mp_heapwalk_drop(&c->profile);
   mp_profile_close(&c->profile);
 }
 
