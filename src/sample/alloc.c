@@ -14,7 +14,7 @@ void mp_alloc_draw_distance(mp_alloc *h)
   uint64_t here = mp_alloc_bytes(h);
   if (mp_period_due(&h->period))
     mp_period_adapt(&h->period, here, mp_alloc_inuse(h), mp_clock_cpu());
-  h->now.countdown = mp_period_next(&h->period);
+  h->now.countdown = mp_period_next(&h->period) - 1;
   h->held = 0;
   h->drawn = here + (uint64_t)h->now.countdown;
 }

@@ -40,8 +40,9 @@
 #define MP_ALLOC_ALIGN	((size_t)64)
 
 /* What a freeze puts back when it ends. The countdown is what the hook
-** subtracts each size from; at zero the call takes the slow path, mostly
-** because the next sample is due. */
+** subtracts each size from; below zero the call takes the slow path, mostly
+** because the next sample is due. (Below, not at: so a subtraction and a jump
+** are all that the processor has to do.) */
 typedef struct mp_totals {
   int64_t countdown;		/* Bytes. */
   uint64_t allocs;		/* Allocations; a reallocation is one. */
@@ -138,12 +139,12 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);
 void mp_alloc_draw_distance(mp_alloc *h);
 
 /* The next call is to take the slow path, if the type of a block is open: all
-** of the distance but one byte is put aside. */
+** of the distance is put aside. */
 static inline void mp_alloc_hold(mp_alloc *h)
 {
-  if (h->types.unknown.block == NULL || h->now.countdown <= 1) return;
-  h->held = h->now.countdown - 1;
-  h->now.countdown = 1;
+  if (h->types.unknown.block == NULL || h->now.countdown <= 0) return;
+  h->held = h->now.countdown;
+  h->now.countdown = 0;
 }
 
 /* The countdown is the whole distance again. */

@@ -191,7 +191,7 @@ static uint32_t timed_capture(mp_alloc *h, const mp_site *site)
   return row;
 }
 
-/* The countdown is at zero: the next sample is here. */
+/* The countdown has run out: the next sample is here. */
 static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
 			   mp_site *site)
 {
@@ -224,7 +224,7 @@ static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
   if (h->retired) return pass_on(h, ptr, osize, nsize);
   mp_alloc_unhold(h);
   mp_objects_look(h, false);
-  if (h->now.countdown <= 0)
+  if (h->now.countdown < 0)
     p = sampled_alloc(h, ptr, osize, nsize,
 		      mp_type_site(&h->types, ret, frame));
   else
@@ -289,7 +289,7 @@ static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   mp_alloc *h = ud;
   if (nsize != 0) {
-    if ((h->now.countdown -= (int64_t)nsize) <= 0)
+    if ((h->now.countdown -= (int64_t)nsize) < 0)
       return slow_alloc(h, ptr, osize, nsize, RET, FRAME);
     if (ptr != NULL) return quick_realloc(h, ptr, osize, nsize);
     h->now.allocs++;
