@@ -135,7 +135,8 @@ r = run("ages", "-jm=L,/dev/shm/mp-fork-test-%p", [[
     end
     print(objects > 40000, births / objects < 0.1)
   end))]])
-tap.is(r.out, "true\ttrue\n", "what is older than the fork was born at the fork")
+tap.is(r.out, "true\ttrue\n",
+  "what is older than the fork was born at the fork")
 tap.sh("rm -f /dev/shm/mp-fork-test-*")
 
 tap.done()

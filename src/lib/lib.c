@@ -37,7 +37,7 @@ static int core_stop(lua_State *L)
   if (c->profile.busy)
     return mp_fail(L, "the profiler cannot be stopped by a finalizer that runs "
 		   "inside of it", EBUSY);
-  mp_leaks_collect(&c->profile, L);  /* Finalizers may call us: still the guard's. */
+  mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
   mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 		      MP_AT_END);
   mp_signal_hold(false);

@@ -11,7 +11,7 @@
 typedef struct mp_origin {
   char *options;		/* Option string. */
   char *cwd, *script;		/* When the profile began. */
-  char **command;		/* The luajit command's words, NULL at the end. */
+  char **command;		/* The luajit command's words; NULL ends it. */
   char *luajit, *os, *arch;	/* What is running, as the jit library says. */
 } mp_origin;
 

@@ -30,8 +30,8 @@ static double cpu_covered(mp_profile *p)
 {
   double now = p->span.ended ? p->span.cpu1 : mp_cpu_time(&p->cpu);
   if (!mp_cpu_lost(&p->cpu, now)) return now;
-  mp_notes_add(&p->notes, "CPU time ends at the last sample: afterwards another "
-	       "profiler took the timer, or C code never returned");
+  mp_notes_add(&p->notes, "CPU time ends at the last sample: afterwards "
+	       "another profiler took the timer, or C code never returned");
   return p->cpu.samples > 0 ? p->cpu.seen : 0;
 }
 

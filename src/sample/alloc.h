@@ -124,7 +124,7 @@ void mp_alloc_restart(mp_alloc *h);
 /* Totals, all of them exact. */
 uint64_t mp_alloc_bytes(const mp_alloc *h);  /* Allocated since the start. */
 uint64_t mp_alloc_allocs(const mp_alloc *h);  /* How often. */
-size_t mp_alloc_inuse(mp_alloc *h);  /* In the Lua heap now; updates the peak. */
+size_t mp_alloc_inuse(mp_alloc *h);  /* In the heap now; updates the peak. */
 
 /* Where leaks are wanted, a collection begins its sweep: the history of what
 ** collections left alive goes on. */
