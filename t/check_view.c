@@ -150,7 +150,7 @@ static void look(void)
   for (i = 0; i < n; i++) mp_view_info(&view, &view.frames[i], &name);
   if (sum_of_thread(w.L) != before) changed++;
   if (n < 0 || cut || below != 0) unread++;
-  else if (!mp_vm_ontrace(&vm) && w.trace == NULL && !w.lost && view.L == w.L)
+  else if (!mp_vm_ontrace(&vm) && w.trace == NULL && !w.lost && view.copy.L == w.L)
     judge(w.L, n);
 }
 

@@ -1,5 +1,5 @@
 /*
-** The copy of a stack that a view shows. See vm/copy.h.
+** See vm/copy.h.
 */
 #include "config.h"
 
@@ -20,12 +20,12 @@
 #define COPY_FRAMES	4	/* Frames copied from below the trace's. */
 
 /* A function of that prototype, enough for lua_getinfo. */
-static slot stand_in(mp_view *v, const char *pt)
+static slot stand_in(mp_copy *c, const char *pt)
 {
-  uint64_t *fn = v->funcs[v->nfuncs];
-  if (v->nfuncs >= MP_VIEW_FUNCS) return 0;
-  v->nfuncs++;
-  memset(fn, 0, sizeof(v->funcs[0]));
+  uint64_t *fn = c->funcs[c->nfuncs];
+  if (c->nfuncs >= MP_COPY_FUNCS) return 0;
+  c->nfuncs++;
+  memset(fn, 0, sizeof(c->funcs[0]));
   AT(uint8_t, fn, OBJ_GCT) = GCT_FUNC;
   AT(const char *, fn, FUNC_PC) = pt + PT_BC;
   return MKFUNC(fn);
@@ -49,48 +49,48 @@ static slot *lowest_slot(lua_State *L, slot *frame)
   return frame + FRAME_CONT > stack ? frame + FRAME_CONT : stack;
 }
 
-void mp_copy_thread(mp_view *v, lua_State *L, const char *cf, uint64_t pc)
+void mp_copy_thread(mp_copy *c, lua_State *L, const char *cf, uint64_t pc)
 {
-  memcpy(v->thread, L, L_SIZE);
-  memcpy(v->cframe, cf, CF_SIZE);
-  v->L = (lua_State *)v->thread;
-  AT(void *, v->thread, L_CFRAME) = v->cframe;
-  if (AT(slot *, v->thread, L_MAXSTACK) < v->base)
-    AT(slot *, v->thread, L_MAXSTACK) = v->base;
+  memcpy(c->thread, L, L_SIZE);
+  memcpy(c->cframe, cf, CF_SIZE);
+  c->L = (lua_State *)c->thread;
+  AT(void *, c->thread, L_CFRAME) = c->cframe;
+  if (AT(slot *, c->thread, L_MAXSTACK) < c->base)
+    AT(slot *, c->thread, L_MAXSTACK) = c->base;
   if (pc != 0) {
-    AT(uint64_t, v->cframe, CF_PC) = pc;
+    AT(uint64_t, c->cframe, CF_PC) = pc;
   } else {  /* What the VM itself writes where there is no PC. */
-    AT(uint64_t, v->cframe, CF_PC) = AT(uint64_t, v->cframe, CF_L);
+    AT(uint64_t, c->cframe, CF_PC) = AT(uint64_t, c->cframe, CF_L);
   }
 }
 
-/* Copies the slots from `low` to below the frame at `base` into the view, and
+/* Copies the slots from `low` to below the frame at `base` into the copy, and
 ** clears those above. Returns the place of `base` there; NULL: no room. */
-static slot *copy_stack(mp_view *v, const slot *low, const slot *base)
+static slot *copy_stack(mp_copy *c, const slot *low, const slot *base)
 {
   size_t n = (size_t)(base - low);
-  if (n > MP_VIEW_SLOTS - VIEW_CLEAR) return NULL;
-  memcpy(v->stack, low, n * sizeof(slot));
-  memset(v->stack + n, 0, VIEW_CLEAR * sizeof(slot));
-  return v->stack + n;
+  if (n > MP_COPY_SLOTS - VIEW_CLEAR) return NULL;
+  memcpy(c->stack, low, n * sizeof(slot));
+  memset(c->stack + n, 0, VIEW_CLEAR * sizeof(slot));
+  return c->stack + n;
 }
 
-void mp_copy_look(mp_view *v, bool copied)
+void mp_copy_look(mp_copy *c, bool copied)
 {
   uintptr_t moved, end;
-  slot *base = copied ? v->vtop : v->base;
-  if (v->vbase == NULL) return;
-  moved = copied ? (uintptr_t)v->vbase - (uintptr_t)v->base : 0;
-  end = AT(uintptr_t, v->real, L_MAXSTACK) + moved;
+  slot *base = copied ? c->vtop : c->base;
+  if (c->vbase == NULL) return;
+  moved = copied ? (uintptr_t)c->vbase - (uintptr_t)c->base : 0;
+  end = AT(uintptr_t, c->real, L_MAXSTACK) + moved;
   if (end < (uintptr_t)base) end = (uintptr_t)base;
-  AT(uintptr_t, v->thread, L_STACK) = AT(uintptr_t, v->real, L_STACK) + moved;
-  AT(uintptr_t, v->thread, L_MAXSTACK) = end;
-  AT(slot *, v->thread, L_BASE) = base;
-  AT(slot *, v->thread, L_TOP) = base;
+  AT(uintptr_t, c->thread, L_STACK) = AT(uintptr_t, c->real, L_STACK) + moved;
+  AT(uintptr_t, c->thread, L_MAXSTACK) = end;
+  AT(slot *, c->thread, L_BASE) = base;
+  AT(slot *, c->thread, L_TOP) = base;
 }
 
-/* Lays the snapshot's frames over the view. `frame`: slot 0 of the trace. */
-static void view_snapshot(const mp_where *w, slot *frame)
+/* Lays the snapshot's frames over the copy. `frame`: slot 0 of the trace. */
+static void copy_snapshot(const mp_where *w, slot *frame)
 {
   const uint32_t *map = mp_snap_entries(w->trace, w->snap);
   uint32_t i, nent = AT(uint8_t, w->snap, SNAP_NENT);
@@ -116,7 +116,7 @@ static void view_snapshot(const mp_where *w, slot *frame)
 
 /* Replaces functions that are not known, above the trace's base, by stand-ins
 ** of the prototype that contains the PC. False: a frame makes no sense. */
-static bool view_functions(mp_view *v, const mp_vm *vm, const mp_where *w,
+static bool copy_functions(mp_copy *c, const mp_vm *vm, const mp_where *w,
 			   slot *f, slot *lim, uint64_t pc)
 {
   while (f >= lim) {
@@ -127,7 +127,7 @@ static bool view_functions(mp_view *v, const mp_vm *vm, const mp_where *w,
     if (f == lim && ok && pc == 0) return true;
     if (!ok || (pt != NULL && pc != 0 && !mp_proto_has(pt, pc))) {
       pt = pc ? mp_trace_proto(vm, w->trace, pc) : NULL;
-      if (pt == NULL || (*fn = stand_in(v, pt)) == 0) return false;
+      if (pt == NULL || (*fn = stand_in(c, pt)) == 0) return false;
     }
     if (f == lim) return true;
     if (LINK_ISVARG(link)) {	/* The same function, once more. */
@@ -161,7 +161,7 @@ static void find_snapshot(const mp_vm *vm, mp_where *w)
   }
 }
 
-bool mp_copy_trace(mp_view *v, const mp_vm *vm, const mp_where *w)
+bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
 {
   mp_where at = *w;
   uint32_t baseofs = 0;
@@ -171,19 +171,19 @@ bool mp_copy_trace(mp_view *v, const mp_vm *vm, const mp_where *w)
   find_snapshot(vm, &at);
   if (at.snap != NULL)
     pc = mp_snap_pc(at.trace, at.snap, &baseofs) + BC_SIZE;
-  v->nfuncs = 0;
-  mp_copy_thread(v, w->L, mp_where_cframe(w), pc);
-  v->vbase = copy_stack(v, lowest_slot(w->L, w->base - 1), w->base);
-  if (v->vbase == NULL) return false;
-  frame = v->vbase - FRAME_SLOTS;
-  if (at.snap != NULL) view_snapshot(&at, frame);
-  v->vtop = v->vbase + baseofs;
-  ok = at.snap != NULL && v->vbase[-1] == w->base[-1] &&
-       view_functions(v, vm, &at, v->vtop - 1, v->vbase - 1, pc);
+  c->nfuncs = 0;
+  mp_copy_thread(c, w->L, mp_where_cframe(w), pc);
+  c->vbase = copy_stack(c, lowest_slot(w->L, w->base - 1), w->base);
+  if (c->vbase == NULL) return false;
+  frame = c->vbase - FRAME_SLOTS;
+  if (at.snap != NULL) copy_snapshot(&at, frame);
+  c->vtop = c->vbase + baseofs;
+  ok = at.snap != NULL && c->vbase[-1] == w->base[-1] &&
+       copy_functions(c, vm, &at, c->vtop - 1, c->vbase - 1, pc);
   if (!ok) {  /* Only what is on the stack for certain. */
     memcpy(frame, w->base - FRAME_SLOTS, FRAME_SLOTS * sizeof(slot));
-    v->vtop = v->vbase;
-    AT(uint64_t, v->cframe, CF_PC) = AT(uint64_t, v->cframe, CF_L);
+    c->vtop = c->vbase;
+    AT(uint64_t, c->cframe, CF_PC) = AT(uint64_t, c->cframe, CF_L);
   }
   return true;
 }

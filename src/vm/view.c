@@ -21,16 +21,16 @@ static bool view_make(mp_view *v, mp_vm *vm, mp_where *w)
   slot fn = w->base[-FRAME_SLOTS];
   bool error = TAG(fn) == TAGTHREAD;  /* The VM makes an error's message. */
   bool above = w->base > AT(slot *, w->L, L_MAXSTACK);  /* The stack grows. */
-  v->L = v->real = w->L;
-  v->base = w->base;
-  v->vbase = NULL;
+  v->copy.L = v->copy.real = w->L;
+  v->copy.base = w->base;
+  v->copy.vbase = NULL;
   if (!error && !mp_frame_isfunc(fn)) return false;
-  if (!error && (w->trace != NULL || w->lost)) return mp_copy_trace(v, vm, w);
+  if (!error && (w->trace != NULL || w->lost)) return mp_copy_trace(&v->copy, vm, w);
   pt = error ? NULL : func_proto(PTR(fn));
   if (pt != NULL && !mp_proto_has(pt, w->pc) && !mp_trace_tookover(vm, w->pc))
-    mp_copy_thread(v, w->L, mp_where_cframe(w), 0);
+    mp_copy_thread(&v->copy, w->L, mp_where_cframe(w), 0);
   else if (w->compiling || above)
-    mp_copy_thread(v, w->L, mp_where_cframe(w), w->pc);
+    mp_copy_thread(&v->copy, w->L, mp_where_cframe(w), w->pc);
   return true;
 }
 
@@ -49,12 +49,12 @@ static void cursor_down(const mp_view *v, cursor *c)
   c->varg = LINK_ISVARG(*c->f);
   c->next = c->f;
   c->f = frame_prev(c->f);
-  if (!c->copied || c->f >= v->vbase - 1) return;
+  if (!c->copied || c->f >= v->copy.vbase - 1) return;
   /* From here on the real stack has all there is. */
-  c->next = v->base + (c->next - v->vbase);
-  c->f = v->base + (c->f - v->vbase);
+  c->next = v->copy.base + (c->next - v->copy.vbase);
+  c->f = v->copy.base + (c->f - v->copy.vbase);
   c->copied = false;
-  mp_copy_look((mp_view *)v, false);
+  mp_copy_look((mp_copy *)&v->copy, false);
 }
 
 /* The level of the frame in the walk, or -1. */
@@ -62,8 +62,8 @@ static int cursor_level(const mp_view *v, const mp_walk *k, cursor *c)
 {
   const slot *f = c->f;
   if (c->copied) {
-    if (f != v->vbase - 1) return -1;
-    f = v->base - 1;
+    if (f != v->copy.vbase - 1) return -1;
+    f = v->copy.base - 1;
   }
   while (c->level >= 0 && mp_walk_frame(k, c->level) > f) c->level--;
   return c->level >= 0 && mp_walk_frame(k, c->level) == f ? c->level : -1;
@@ -73,7 +73,7 @@ static int cursor_level(const mp_view *v, const mp_walk *k, cursor *c)
 static bool describe(const mp_view *v, mp_vm *vm, const cursor *c,
 		     mp_vmframe *out)
 {
-  const slot *top = AT(slot *, v->L, L_BASE) - 1;
+  const slot *top = AT(slot *, v->copy.L, L_BASE) - 1;
   slot func = c->f[FRAME_FUNC];
   const char *fn = PTR(func);
   if (!mp_frame_isfunc(func)) return false;
@@ -85,7 +85,7 @@ static bool describe(const mp_view *v, mp_vm *vm, const cursor *c,
     out->cfunc = AT(const void *, fn, FUNC_C);
     return true;
   }
-  out->pc = mp_frame_pc(v->L, top, c->next);
+  out->pc = mp_frame_pc(v->copy.L, top, c->next);
   return out->pc == 0 || mp_proto_has(out->proto, out->pc) ||
 	 mp_trace_tookover(vm, out->pc);
 }
@@ -109,9 +109,9 @@ int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
   *below = 0;
   *cut = false;
   if (!view_make(v, vm, w)) return -1;
-  c.copied = v->vbase != NULL;
-  c.f = (c.copied ? v->vtop : w->base) - 1;
-  mp_copy_look(v, c.copied);
+  c.copied = v->copy.vbase != NULL;
+  c.f = (c.copied ? v->copy.vtop : w->base) - 1;
+  mp_copy_look(&v->copy, c.copied);
   for (; c.copied || c.f > bottom; cursor_down(v, &c)) {
     mp_vmframe fr;
     /* A frame of the VM for errors is no function's. */
@@ -135,13 +135,13 @@ int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name)
 {
   lua_Debug ar;
   ptrdiff_t ofs, size = f->next ? f->next - f->at : 0;
-  mp_copy_look(v, f->copied);
-  ofs = f->at - AT(slot *, v->L, L_STACK);
+  mp_copy_look(&v->copy, f->copied);
+  ofs = f->at - AT(slot *, v->copy.L, L_STACK);
   *name = NULL;
   if (ofs > DEBUG_MAX || size > DEBUG_MAX) return -1;
   ar.i_ci = DEBUG_CI((int)ofs, (int)size);
   ar.name = NULL;
-  if (lua_getinfo(v->L, "nl", &ar) == 0) return -1;
+  if (lua_getinfo(v->copy.L, "nl", &ar) == 0) return -1;
   *name = ar.name;
   return ar.currentline;
 }

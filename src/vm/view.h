@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vm/copy.h"
 #include "vm/where.h"
 
 /* One frame as it was verified, enough to recognise it and to name it. */
@@ -35,20 +36,8 @@ typedef struct mp_vmframe {
   uint32_t id;			/* The user's. */
 } mp_vmframe;
 
-#define MP_VIEW_SLOTS	40000	/* Of the copied stack. */
-#define MP_VIEW_FUNCS	64
-
 typedef struct mp_view {
-  lua_State *L;			/* To be looked at: a real one, or `thread`. */
-  lua_State *real;		/* The real one. */
-  uint64_t *base;		/* Of its top frame on the stack. */
-  uint64_t *vbase;		/* The same place in the copy; NULL: no copy. */
-  uint64_t *vtop;		/* Base of the top frame in the copy. */
-  uint64_t thread[(L_SIZE + L_EXTRA) / 8];
-  _Alignas(16) uint64_t cframe[CF_SIZE / 8];
-  uint64_t funcs[MP_VIEW_FUNCS][6];  /* Stand-ins for functions not known. */
-  int nfuncs;
-  uint64_t stack[MP_VIEW_SLOTS];
+  mp_copy copy;			/* Of the stack, or the stack itself. */
   mp_vmframe *frames;		/* The frames that were verified, top first. */
   uint32_t capframes;
 } mp_view;
