@@ -27,12 +27,16 @@ static bool peek_by_pipe(void *to, const void *from, size_t n)
   return ok;
 }
 
+/* The flags go on the stack, where clang leaves the upper half of an int as it
+** was: the numbers must be as wide as the kernel reads them. */
 __attribute__((noinline))
 bool mp_peek(void *to, const void *from, size_t n)
 {
   struct iovec here = { to, n }, there = { (void *)(size_t)from, n };
+  const unsigned long one = 1, flags = 0;
   int saved = errno;
-  long got = syscall(SYS_process_vm_readv, getpid(), &here, 1, &there, 1, 0);
+  long got = syscall(SYS_process_vm_readv, getpid(), &here, one, &there, one,
+		     flags);
   bool ok = got == (long)n;
   if (got < 0 && (errno == ENOSYS || errno == EPERM))
     ok = peek_by_pipe(to, from, n);
