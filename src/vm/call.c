@@ -3,6 +3,8 @@
 */
 #include "config.h"
 
+#include <string.h>
+
 #include "vm/call.h"
 #include "vm/layout.h"
 #include "vm/trace.h"
@@ -10,6 +12,14 @@
 #ifdef MP_LAYOUT
 
 typedef const uint8_t *code;
+
+/* The function that a call goes to. Machine code is not aligned. */
+static code target(code call)
+{
+  int32_t distance;
+  memcpy(&distance, call + 1, sizeof(distance));
+  return call + distance;
+}
 
 /* The call that returns to that address, or NULL. */
 static code call_at(const char *T, uint64_t addr)
@@ -21,9 +31,9 @@ static code call_at(const char *T, uint64_t addr)
 /* The next call of the same function from p on, before `end`, or NULL. */
 static code next_call(code call, code p, code end)
 {
-  code function = call + AT(int32_t, call, 1);
+  code function = target(call);
   for (; p + CALL_SIZE <= end; p++)
-    if (*p == CALL_OP && p + AT(int32_t, p, 1) == function) return p;
+    if (*p == CALL_OP && target(p) == function) return p;
   return NULL;
 }
 
