@@ -15,6 +15,7 @@
 #include "data/clock.h"
 #include "data/lock.h"
 #include "sample/cpu.h"
+#include "sample/rehook.h"
 #include "vm/profiler.h"
 
 #include "luajit.h"
@@ -64,6 +65,7 @@ static struct {
   struct sigaction old;		/* What the signal did before. */
 } target;
 
+static volatile sig_atomic_t called_back;  /* LuaJIT has, not returned yet. */
 static atomic_int ticks;	/* Signals of the timer, not counted yet. */
 static int asked;		/* Others, where LuaJIT counts the signals. */
 
@@ -81,6 +83,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
       ticks++;
       mp_timer_ticked(&target.timer);
     }
+    if (!called_back) mp_rehook_set();
     target.trigger(SIGPROF);
   }
   errno = saved;
@@ -191,6 +194,7 @@ static void disown(void)
 {
   mp_cpu *c = owner;
   if (c == NULL) return;
+  mp_rehook_forget();
   stop_timer();
   c->has_timer = false;
   begin_clock(c, c->tid, false);
@@ -314,8 +318,11 @@ static void on_safepoint(void *data, lua_State *L, int samples, int state)
   } else {
     samples = atomic_exchange(&ticks, 0);
   }
+  called_back = 1;
   mp_cpu_here(c);
   c->at_safepoint(c->data, L, samples, state);
+  if (owner == c) mp_rehook_note(c->capture->anchor);
+  called_back = 0;
 }
 
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)

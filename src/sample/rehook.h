@@ -1,0 +1,25 @@
+/*
+** A hook that is set while a safepoint is under way.
+**
+** LuaJIT's profiler takes the hooks' mask away before it calls back, and puts
+** it back afterwards. A signal handler that sets a hook in between, as the
+** luajit command does for SIGINT, would set it in vain: the program would not
+** be interrupted, and run on. Such a hook is noted at the end of the safepoint
+** and set again by the next signal of the timer.
+*/
+#ifndef MP_REHOOK_H
+#define MP_REHOOK_H
+
+#include "lua.h"
+
+/* Last thing in LuaJIT's callback. vm: a thread of that VM which lives on. */
+void mp_rehook_note(lua_State *vm);
+
+/* To be called by the timer's signal in the thread of the VM, not within the
+** callback. Async-signal-safe. */
+void mp_rehook_set(void);
+
+/* Forgets it: the VM has no profile any more. */
+void mp_rehook_forget(void);
+
+#endif
