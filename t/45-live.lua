@@ -48,8 +48,26 @@ for _, case in ipairs({ { "rows 30 cols 90", "TERM=dumb" },
   tap.like(r.out, "words.*luajit%-mp  ", name..": and the last one")
 end
 
--- The size changes while the program runs.
-r = live("rows 30 cols 90; (sleep 1.3; stty rows 20 cols 70 </dev/tty) & true", "fT")
+-- The size changes while the program runs: once the program sees that the report
+-- has been drawn. It waits for the second drawing, too.
+local typescript = tap.tmpname()
+local resizing = tap.program(([[
+local keep = {}
+local function await(drawn)
+  local t0, text = os.time()
+  repeat
+    for i = 1, 1e5 do keep[i % 1000] = { i } end
+    local f = io.open(%q, "rb")
+    text = f:read("*a")
+    f:close()
+  until text:find(drawn, 1, true) or os.time() > t0 + 60
+end
+await("\27[21;30r")
+os.execute("stty rows 20 cols 70 </dev/tty")
+await("\27[14;20r")
+]]):format(typescript))
+r = tap.sh(("TERM=xterm script -qefc 'stty rows 30 cols 90; %s -jm=fT %s' %s")
+  :format(tap.command, resizing, typescript))
 tap.like(r.out, "\27%[21;30r.*\27%[r\27%[20;1H"..("\r?\n"):rep(20)
   .."\0277\27%[14;20r", "after a change of the size all is drawn anew")
 
