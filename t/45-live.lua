@@ -56,7 +56,7 @@ local keep = {}
 local function await(drawn)
   local t0, text = os.time()
   repeat
-    for i = 1, 1e5 do keep[i % 1000] = { i } end
+    for i = 1, 1e5 do keep[i %% 1000] = { i } end
     local f = io.open(%q, "rb")
     text = f:read("*a")
     f:close()
