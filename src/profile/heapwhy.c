@@ -109,7 +109,8 @@ static void find_references(asking *k)
 		  k);
     if (k->count > 0 && k->node != k->target) add_reference(k);
   }
-  qsort(k->w->list, k->w->nlist, sizeof(*k->w->list), by_distance);
+  if (k->w->nlist > 1)
+    qsort(k->w->list, k->w->nlist, sizeof(*k->w->list), by_distance);
 }
 
 /* -- The question -------------------------------------------------------- */
