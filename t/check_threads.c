@@ -130,8 +130,8 @@ START_TEST(the_cpu_time_of_other_threads_is_not_counted)
 	 "local core = require('jit.mp.core')\n"
 	 "ffi.C.poll(nil, 0, 500)\n"
 	 "local s = core.snapshot()\n"
-	 "assert(s.cpu.samples < 100, s.cpu.samples)\n"
-	 "assert(s.info.cpu < 0.2, s.info.cpu)\n"
+	 "assert(s.info.cpu < 0.3, s.info.cpu)\n"
+	 "assert(s.cpu.samples <= s.info.cpu * 1100 + 20, s.cpu.samples)\n"
 	 "assert(mp.stop())\n");
   enough = true;
   pthread_join(t, NULL);
