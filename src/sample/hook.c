@@ -181,13 +181,15 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
 static uint32_t timed_capture(mp_alloc *h, const mp_site *site)
 {
   bool timed = mp_period_timed(&h->period);
-  double begun = timed ? mp_clock_wall() : 0;
-  uint32_t row = 0;
-  if (h->vm.proved)
-    row = mp_capture_running(h->capture, site ? site->type : 0);
-  else
+  double begun;
+  uint32_t row;
+  if (!h->vm.proved) {
     mp_period_took(&h->period, SAFEPOINT_COST);
-  if (timed && h->vm.proved) mp_period_took(&h->period, mp_clock_wall() - begun);
+    return 0;
+  }
+  begun = timed ? mp_clock_wall() : 0;
+  row = mp_capture_running(h->capture, site ? site->type : 0);
+  if (timed) mp_period_took(&h->period, mp_clock_wall() - begun);
   return row;
 }
 

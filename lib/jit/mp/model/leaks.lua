@@ -53,9 +53,9 @@ local function level(times, series, from, to)
 end
 
 -- Kendall's tau: pairs of records that rise less those that fall, as a part of
--- all pairs; equal ones count for neither.
+-- all pairs that differ.
 local function trend(times, series, from)
-  local n, pairs_of, first = #times, 0
+  local n, unequal, first = #times, 0
   for i, t in ipairs(times) do
     if t >= from then first = first or i end
   end
@@ -64,10 +64,10 @@ local function trend(times, series, from)
     for k = i + 1, n do
       local d = series.bytes[k] - series.bytes[i]
       sum = sum + (d > 0 and 1 or d < 0 and -1 or 0)
-      if d ~= 0 then pairs_of = pairs_of + 1 end
+      if d ~= 0 then unequal = unequal + 1 end
     end
   end
-  return pairs_of > 0 and sum / pairs_of or 0
+  return unequal > 0 and sum / unequal or 0
 end
 
 -- Whether there is more at the end of a series than before; nil: there may be.
