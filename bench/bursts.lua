@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Bursts of CPU time in step with the kernel's tick: how true are the shares?
 --
 -- Each burst waits for the same phase of a tick of 4 ms and then works for a

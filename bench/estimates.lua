@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Whether scaling rows to what was counted makes them better: simulated runs
 -- of a program whose truth is known, sampled as the core does.
 --

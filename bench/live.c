@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** What mp_live costs, in nanoseconds of CPU time: the best of five rounds.
 ** Part of make bench.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Measures what profiling costs: programs side by side in one run, rounds
 -- interleaved, ratios of CPU time and peak RSS to the unprofiled program.
 --

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** How fast a heap is walked, by CPU time: objects a second, and memory for each, at 1 and
 ** 10 million objects, or as many million as the argument says. Part of make

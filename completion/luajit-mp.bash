@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Completion of luajit-mp for bash.
 
 _luajit_mp() {

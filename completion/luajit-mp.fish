@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Completion of luajit-mp for fish.
 
 function __luajit_mp_command

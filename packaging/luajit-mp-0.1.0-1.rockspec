@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- In an unpacked archive of luajit-mp, or in a checkout after ./bootstrap:
 --   luarocks make packaging/luajit-mp-0.1.0-1.rockspec
 rockspec_format = "3.0"

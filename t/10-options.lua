@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The option string: what is accepted, what it means, what errors say.
 
 local tap = require("tap")

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The views: a made-up profile, and what each option shows of it.
 -- The expected texts are in golden/views.txt; after a change that is meant,
 -- MP_GOLDEN=new writes them anew.

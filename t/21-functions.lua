@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A row is a function: its chunk and the line where it begins, with the name
 -- that its source gives to it.
 

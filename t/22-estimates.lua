@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- One number for one quantity: rows add up to what was counted, and say how
 -- far they may be off. Differences of profiles.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Cumulative sums and the call graph, against the samples by brute force:
 -- hand-made profiles, random ones with recursion and cycles, real programs.
 -- The expected reports are in golden/callgraph.txt; after a change that is

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The heap in depth, on real programs with the JIT on and off: exact events,
 -- types, the peak, leaks, and the live view. The expected lines are in
 -- golden/heap.txt; after a change that is meant, MP_GOLDEN=new writes them

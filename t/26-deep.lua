@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Deep stacks are kept whole: whatever the depth, what was called lies below
 -- who called it, down to the main chunk.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Verdicts on series whose truth is known. Whole programs: t/25-heap.lua, and
 -- t/truth/leaks.lua for the statistics.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The lines are true: with every allocation counted, compiled code has the
 -- same counts on the same lines as the interpreter, or fewer where the
 -- compiler removed allocations.

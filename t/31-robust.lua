@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Whatever a program does, profiling it changes neither its result nor its
 -- end. Each program prints its result; it is run plain and profiled.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Lines at the edges of compiled code: where traces begin and end, where the
 -- collector or the compiler takes memory, and objects that the compiler put off
 -- until a trace is left.

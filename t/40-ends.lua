@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Whichever way a program ends, the report is written once, and the exit
 -- status stays what it was.
 

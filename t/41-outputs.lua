@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Each output that can be written is written, whatever befalls the others;
 -- each that cannot is named, with the reason; the program notices nothing.
 

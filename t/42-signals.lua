@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Signals that come while a report is written, or to a program that is blocked
 -- in C code: a report that has begun is finished, and the signal does in the
 -- end what it does without us.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What a program can have of its profile while it goes on: files written anew
 -- every so often, reports in any format, the profile as a table; and options
 -- given as a table.

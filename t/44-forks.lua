@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- A forked child: it may profile itself, dies of signals as it would without
 -- us, and what it reports is its own.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The live view, in pseudo-terminals of several kinds.
 
 local tap = require("tap")

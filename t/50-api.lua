@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- require("jit.mp"): start, stop, report, and the snapshot.
 
 local tap = require("tap")
@@ -29,7 +30,7 @@ tap.is(type(errno), "number", "and has an errno")
 local kept = busy()
 local early = tap.tmpname(".txt")
 tap.is(mp.report("lhr", early), true, "report while running")
-tap.like(tap.read(early), "50%-api%.lua:9", "it has the line")
+tap.like(tap.read(early), "50%-api%.lua:10", "it has the line")
 local s = core.snapshot()
 tap.is(type(s), "table", "snapshot while running")
 tap.is(s.heap.period, 1, "b1 in the snapshot")

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What a program does to the profiler while it is being profiled: finalizers
 -- that call it from within, other profilers, forks, memory that is refused.
 -- Nothing crashes, and what is reported is true.

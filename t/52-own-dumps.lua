@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Programs that look at their own stacks while they are profiled: what they
 -- see is what they see without us, and nothing crashes. LuaJIT has one buffer
 -- for that, which the profiler must not touch inside the allocator.

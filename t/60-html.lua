@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The HTML page, as a text: all of the profile is in it, and adds up; names
 -- cannot break out of it; it asks for nothing from elsewhere. What it shows
 -- and does is for a browser to tell: browser/test.mjs.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The formats of other tools: what is written has the structure that their
 -- readers want, and adds up to the profile, to the last sample.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The command luajit-mp: every command does what its manual says.
 
 local tap = require("tap")

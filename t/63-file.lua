@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The profile file: what is written is read back, what is damaged is refused
 -- with a place, and what is accepted can be shown by every view. Merged
 -- profiles are profiles.

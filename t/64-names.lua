@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Names that the program or a stranger chose are spelled alike everywhere, and
 -- nothing of them acts on a terminal, a table or a reader.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Sources are read where they are files, whatever a chunk is called, and a
 -- stranger's profile gets at nothing but the sources of the directory where it
 -- is looked at.

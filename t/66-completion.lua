@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The completions offer what the parser of the command takes, and no more.
 
 local tap = require("tap")

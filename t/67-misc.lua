@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- misc.memprof as Tarantool's manual uses it.
 
 local tap = require("tap")

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- What holds the memory: the walk of the heap, option W.
 local tap = require("tap")
 

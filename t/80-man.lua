@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The manual has every option of the parser and every field of a profile, and
 -- no others; the README's commands name what exists.
 

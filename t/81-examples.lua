@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The examples: they run, and always with the same result.
 
 local tap = require("tap")

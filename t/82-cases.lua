@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The two cases of examples/CASES.md: the wasteful and the repaired program
 -- print the same, the repaired one needs at most a fifth of the memory, and
 -- the comparison of their profiles names what was repaired.

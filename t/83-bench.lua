@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The programs of make bench, made small: whatever is profiled, each prints
 -- the same as without a profiler, and ends the same way.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The samples of output in the manuals and in README are what is printed now:
 -- the same lines, but for their numbers. MP_GOLDEN=new writes them anew.
 --

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_counts: one row for each stack, VM state, zone and type. */
 #include "config.h"
 

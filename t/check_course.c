@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_course: points that never grow, and what the rows counted between. */
 #include "config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_events: reallocations and frees by where and from where. */
 #include "config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_graph: dominators, retained sizes and shortest paths, against what a
 ** computation finds that takes the definitions literally.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_heap: every object of a Lua heap, its size, and what it refers to. That
 ** each has the size of its blocks of memory, and each is reached, is part of
 ** the proof of the layout itself. */

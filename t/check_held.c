@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The history of what survived collections against programs whose survivors
 ** are known.

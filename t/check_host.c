@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The profiler in a host program: several Lua states, one after another, at
 ** once, and in several threads. */
 #include "config.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_live: address -> id of a sampled object, against a plain array. */
 #include "config.h"
 

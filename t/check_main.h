@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The main function of a libcheck program: its one case, as TAP.
 */

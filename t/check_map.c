@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_map: a hash map from 64-bit keys to 32-bit values. */
 #include "config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_output: where a report goes, and what may stand in its way. */
 #include "config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_period: the sampler's statistics. All seeds are fixed: no test here
 ** fails by chance. */
 #include "config.h"

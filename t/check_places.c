@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_places: numbers for addresses. */
 #include "config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* mp_stacks: equal frames and stacks get equal ids, others do not. */
 #include "config.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** For the tests that are host programs: states of Lua that are profiled.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The profiler in hosts with several states and threads: LuaJIT's profiler
 ** goes from one to the other, however each of them ends, and nobody's signal

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The timers on the CPU time of a thread. */
 #include "config.h"
 

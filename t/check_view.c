@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a stack is seen as, at every allocation of programs that do all that
 ** stacks can do: nothing that is the VM's is written to, and outside compiled
 ** code names and lines are those of luaJIT_profile_dumpstack, frame by frame. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** For the tests that look into a VM: a state whose layout is proved, and
 ** programs that do all that stacks can do.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A stack's key is the same whether the frames below were met before or not,
 ** in programs that do all that stacks can do: at every allocation, and where
 ** only some of them are looked at. */

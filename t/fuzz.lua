@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Mutated profiles through every view and format: nothing raises an error,
 -- takes long or much memory.
 --   ./run luajit t/fuzz.lua PROFILE.mp [COUNT [SEED]]

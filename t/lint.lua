@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Checks of the sources that need no compiler: make lint. Prints a line for
 -- each finding, `file:line: text`. Kinds of findings that main is free of fail
 -- the check; the others are listed and counted.
@@ -12,7 +13,7 @@ local max_function, max_width, max_file = 40, 80, 300
 -- Kinds of findings, and whether one of them fails the check.
 local fails = {
   unlisted = true, width = false, ["function"] = false, percent = false,
-  what = false, size = false
+  what = false, size = false, licence = true
 }
 local counts = {}
 
@@ -66,6 +67,16 @@ local function width(line)
     columns = char == "\t" and columns + 8 - columns % 8 or columns + 1
   end
   return columns
+end
+
+-- REUSE.toml speaks for programs whose line numbers are quoted.
+local function check_licence(name, text)
+  local quoted = name:find("^examples/") or name:find("^bench/programs/")
+    or name:find("^t/samples/")
+  if not quoted and not text:sub(1, 200):find("SPDX-License-Identifier: MIT",
+    1, true) then
+    found("licence", name, "no SPDX-License-Identifier in its first lines")
+  end
 end
 
 local function check_lines(name, lines)
@@ -147,9 +158,11 @@ local function check_file(name)
     found("unlisted", name, "is not listed in Makefile.am")
   end
   if is_data(name) then return end
-  local lines = split(read(name))
+  local text = read(name)
+  local lines = split(text)
   local language = name:match("%.(%w+)$")
   if closings[language] then
+    check_licence(name, text)
     if #lines > max_file then
       found("size", name, ("%d lines"):format(#lines))
     end

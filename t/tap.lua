@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- A small TAP producer, and a way to run luajit and look at what it says.
 ----------------------------------------------------------------------------

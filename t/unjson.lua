@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Reads JSON for the tests, strictly: of the escapes only \\ and \uXXXX, no
 -- spaces, no key twice. Raises an error that says where.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Makes the -jm option of the luajit command work: it loads jit.m.
 -- The profiler itself is jit.mp.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The counts: one row for each (stack, VM state, zone, type of object).
 **

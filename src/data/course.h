@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The timeline of a run: the size of the heap, and the amounts that each row
 ** counted, over time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Reallocations and frees: the place where they happened, and the place that
 ** had allocated the memory that they gave back.

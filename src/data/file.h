@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Reads files that strangers may have named: the sources of a profile.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Dominators, retained sizes, shortest paths. See data/graph.h.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Who holds what in a graph of objects: dominators, retained sizes, shortest
 ** paths.

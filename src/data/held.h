@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The memory that survived collections, by row: the evidence of a leak.
 **

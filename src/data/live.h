@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Address -> number of a sampled object that is still alive.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A hash map from 64-bit keys to 32-bit values. See data/map.h.
 */

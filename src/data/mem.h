@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The profiler's own memory: malloc's, which tests can make fail.
 */

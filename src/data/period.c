@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** When the next allocation sample is due. See data/period.h.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** When the next allocation sample is due, and what it stands for.
 **

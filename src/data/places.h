@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Addresses of objects, numbered from 1 in ascending order.
 **

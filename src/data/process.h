@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The process that is profiled: this one, or, in a child that stands in for it
 ** to write its reports, the parent.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Records of the sampled objects that are alive, by number.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Seeds for random generators: no two are alike, in forked processes either.
 */

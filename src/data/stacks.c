@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Interned frames and stacks. See data/stacks.h.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Interned frames and stacks: a stack is an id.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** See data/timer.h.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A timer on the CPU time of one thread, which sends that thread a signal.
 **

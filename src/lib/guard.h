@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The guard of a VM: a userdata in its registry that holds the run of the
 ** profiler, outlives everything in the VM, and ends the run when the VM is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** See lib/heap.h. Both functions work with and without a profile.
 */

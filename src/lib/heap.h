@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The functions heap, why and dot of jit.mp.core.
 */

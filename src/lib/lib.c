@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** jit.mp.core: the core as a Lua module. Documented in jit.mp(3).
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** start([options [, out...]]): the function of jit.mp.core.
 */

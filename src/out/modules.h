@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Where the private states find their modules: fixed when the core is loaded.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A plan: what an option string and the names of outputs ask for.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** See out/report.h.
 */

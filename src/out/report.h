@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Reports are made in a private Lua state (out/state.h), by plans.
 **

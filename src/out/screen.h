@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The terminal of the live view: its upper part is drawn anew every second
 ** while the program goes on below it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A private Lua state, in which option strings are read and reports are made.
 **

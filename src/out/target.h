@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Where a path leads: an open directory, and a name in it that is no link but
 ** for those of /proc/self/fd.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Writes that never kill the program: SIGPIPE and SIGXFSZ that come of them
 ** are not delivered. They return 0 or an errno value.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Fields of the tables that a snapshot consists of.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A drawing of a value. See profile/heapdot.h.
 */

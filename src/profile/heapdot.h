@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A drawing of what a value refers to, for Graphviz.
 */

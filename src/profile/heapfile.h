@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A heap as Chrome's DevTools read it: the text of a .heapsnapshot file.
 **

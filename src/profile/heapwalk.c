@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The heap at one moment. See profile/heapwalk.h; the fields are documented in
 ** jit.mp(3).

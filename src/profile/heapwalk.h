@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The heap at one moment: what there is, who holds it, and who allocated it.
 **

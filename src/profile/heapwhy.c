@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Why one object is alive. See profile/heapwhy.h; the fields are documented in
 ** jit.mp(3).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Why one object is alive: all references to it, each with the shortest path
 ** that leads there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Who holds the heap, as lines that a person can read.
 **

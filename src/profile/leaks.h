@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Leaks: before the report everything is collected that can be, so that what
 ** is in use then is held by something.

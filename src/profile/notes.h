@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Notes to the reader of a report: static strings, each of them once.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Where a profile comes from: the command, the directory, the VM.
 **

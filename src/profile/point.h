@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Points of the course of the run (data/course.h): what time it is, and how
 ** high the heap stands.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** One profile: both samplers of a VM and what they have counted.
 **

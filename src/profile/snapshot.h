@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The profile as plain Lua tables: the only way from the core to the views.
 ** The fields are documented in jit.mp(3).

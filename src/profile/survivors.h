@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The part of a snapshot that leak reports are made of: what collections left
 ** alive.

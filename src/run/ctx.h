@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A run of the profiler: one for each Lua VM that is profiled.
 **

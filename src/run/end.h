@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The end of the process by exit or quick_exit: the reports that are still to
 ** be made are made there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The final reports: made once, whichever way the program ends.
 */

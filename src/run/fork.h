@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Forks: a child goes on with a profile of its own, from the fork on, if the
 ** names of all its outputs say so (%p); else it has none.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** What happens at a safepoint: the function that LuaJIT's profiler calls.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A child that writes the reports of a process which cannot: it has been
 ** interrupted anywhere, in the middle of malloc perhaps, and will end.

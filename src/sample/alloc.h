@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The heap sampler: a lua_Alloc around the VM's own.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** One capture for both samplers. See sample/capture.h.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** One capture for both samplers: what a thread is doing, as a row of counts.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The CPU sampler: LuaJIT's own profiler (luaJIT_profile_start), driven by a
 ** better timer.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A stack by LuaJIT's dump. See sample/dump.h.
 */

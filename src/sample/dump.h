@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A stack by LuaJIT's own dump of it, where the VM's layout is not known.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The lua_Allocs of the heap sampler: one for each mode.
 **

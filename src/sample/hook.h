@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The lua_Allocs of the heap sampler, and how they get in place.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** What a function of a stack is called: a verified frame as a frame of a
 ** report.

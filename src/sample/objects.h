@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The sampled objects of a heap: from allocation to free, and what type each
 ** turns out to be. Private to the heap sampler.

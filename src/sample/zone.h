@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The zone that the program says it is in (jit.zone), as a stack of names.
 **

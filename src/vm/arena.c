@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** LuaJIT's own allocator. See vm/arena.h.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** LuaJIT's own allocator, read from outside: what it has from the system, and
 ** how much of that is free. It gives memory back only when whole segments are

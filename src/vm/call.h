@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Calls of C functions in the machine code of a trace.
 **

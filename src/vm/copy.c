@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** See vm/copy.h.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The copy of a stack that is looked at where the stack itself does not tell:
 ** a thread and a C frame made up for the purpose, and, inside compiled code,

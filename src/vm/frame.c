@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Frames of a Lua stack. See vm/frame.h.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Frames of a Lua stack, and the functions in them.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Every object of the heap. See vm/heap.h.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The Lua heap, read from outside: every object, its size, what it refers to.
 **

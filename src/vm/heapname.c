@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Names for what a heap walk finds. See vm/heapname.h.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Names for objects of the heap and references to them, as a person writes
 ** them. Where vm/heap.h can be used.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The proof of the heap's layout, on a state of its own.
 **

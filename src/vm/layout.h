@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** LuaJIT's internal layout: 2.1 for x86-64 in GC64 mode.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Reading memory that may not be there. See vm/peek.h.
 */

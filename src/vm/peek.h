@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Reading memory that may not be there: the kernel looks for us.
 **

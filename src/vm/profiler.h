@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Who has LuaJIT's profiler: there is one in a process, for one VM at a time.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The proof of the layout. See vm/prove.h.
 */

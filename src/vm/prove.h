@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The proof that this VM has the layout of vm/layout.h.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Objects that the compiler sank. See vm/sunk.h.
 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Objects that the compiler sank: their allocation is put off until a trace is
 ** left, where they are made again if they are needed, by the VM or by the side

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Traces: which one runs, and what its snapshots and constants tell.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** What kind of thing a block of the Lua heap is.
 **

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A stack to look at: the frames of a place (vm/where.h), verified one by one.
 **

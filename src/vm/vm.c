@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** The VM's state and its running thread. See vm/vm.h.
 */

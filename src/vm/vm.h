@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** What LuaJIT does not tell through its API: the VM's state, the collector's,
 ** and the running thread.

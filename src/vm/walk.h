@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** A stack's key: equal for equal stacks, made of its raw words.
 **

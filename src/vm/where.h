@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /*
 ** Where a thread is: on a trace or not, and the key of its stack.
 **

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // No finding of axe-core, whatever is shown.
 
 import { createRequire } from "node:module";

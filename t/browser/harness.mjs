@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Shared by the tests of the page: TAP, the browser, and words for what is on
 // the page.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The page by keyboard.
 
 import {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The rest of what the page does: frames are hidden, joined and looked for,
 // the call tree, links, and what is taken along.
 

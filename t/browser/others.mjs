@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Profiles that are not usual: hostile names, a comparison, next to nothing.
 
 import {

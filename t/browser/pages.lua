@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Made-up profiles, and their pages, for the browser test:
 --   luajit pages.lua DIRECTORY
 

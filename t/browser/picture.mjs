@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The picture of the page in the README: make picture.
 //
 //   node picture.mjs FILE.html FILE.png

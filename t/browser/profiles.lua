@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Made-up profiles for the browser test.
 
 local profile = require("jit.mp.model.profile")

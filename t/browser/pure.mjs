@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The parts of the script that need no document, in node: their sums are those
 // of the Lua modules for the same profile.
 

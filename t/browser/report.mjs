@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The numbers of the page are those of the text report.
 
 import { readFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Small windows, and many stacks.
 
 import {

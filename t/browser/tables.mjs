@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The table, groups and filters, lines and their source.
 
 import {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The HTML page in a browser: what it shows and does, by mouse and by
 // keyboard. Prints TAP.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A part of the time, by mouse and by keyboard.
 
 import {

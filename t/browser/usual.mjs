@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // A usual profile, by mouse.
 
 import {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads .cpuprofile and .heapprofile by the protocol's definitions of them
 // (Profiler.Profile, HeapProfiler.SamplingHeapProfile), and with the models
 // that DevTools shows them from.

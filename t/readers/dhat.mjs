@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads profiles with the viewer of valgrind's DHAT.
 //   node dhat.mjs DIRECTORY
 // Prints lines of TAP without numbers.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads a .heapsnapshot with the loader and the model of DevTools, which
 // compute the retained sizes themselves: they must be ours.
 //   node heapsnapshot.mjs DIRECTORY

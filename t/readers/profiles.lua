@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Profiles for the tests of the formats: by hand, from numbers drawn by lot,
 -- and from a program that is run.
 --

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Reads profiles with speedscope's own importer, and its files with the schema
 // that it comes with.
 //   node speedscope.mjs DIRECTORY

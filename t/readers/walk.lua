@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Writes a heap as DevTools read it, and what they must find in it.
 --   luajit walk.lua DIRECTORY

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Programs of other people's suites that behave differently under the
 -- profiler: a part of the name, and the reason. Each was seen to do the same
 -- without luajit-mp.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Runs other people's test suites plain and under the profiler: status, output
 -- and errors must be the same. Prints TAP.
 --

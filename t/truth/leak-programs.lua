@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Twelve programs whose memory is known to leak or not to leak:
 --   luajit leak-programs.lua NAME STEPS [SEED]
 -- A step is a request: it makes some garbage and does what the name says. At

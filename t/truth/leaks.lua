@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- Verdicts on twelve programs whose leaks are known, at three lengths:
 --   ./run luajit t/truth/leaks.lua [RUNS [LENGTH...]]
 -- Prints a table, and TAP for what must hold: where there is a verdict, at

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Stands in for Tarantool's misc, of which it has the memory profiler:
 --

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- A report: a profile and an option string make a text, or a file's contents.
 ----------------------------------------------------------------------------

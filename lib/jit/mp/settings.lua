@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Options as a table: made into an option string and names of outputs.
 ----------------------------------------------------------------------------

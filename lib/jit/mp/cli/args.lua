@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The words of a command line, by GNU's habits: -oFILE and -o FILE, --opt=value
 -- and --opt value, - for standard input, and -- before what is no option.

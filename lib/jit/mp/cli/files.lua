@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The files of the command: profiles that are read, reports that are written.
 ----------------------------------------------------------------------------

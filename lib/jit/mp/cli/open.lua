@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- luajit-mp open: the page of a profile in a browser, by xdg-open, or where
 -- there is none at an address of this machine.

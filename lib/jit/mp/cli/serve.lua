@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- One page at an address that only this machine reaches, and only who knows
 -- its name, until the command is ended.

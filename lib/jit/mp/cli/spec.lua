@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The commands of luajit-mp and their options: the parser, the help, the
 -- completions and the manual's test go by this list.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Ends the command with a message: raises an error that main() knows.
 ----------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Lists of numbers as columns of bytes, and back: how a profile file holds
 -- its tables.

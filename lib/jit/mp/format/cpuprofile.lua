@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Chrome's .cpuprofile: a call tree, and the node of every sample in order.
 ----------------------------------------------------------------------------

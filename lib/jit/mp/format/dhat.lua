@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The format of DHAT, valgrind's heap profiler: bytes and blocks in all, at the
 -- peak and at the end, for its viewer and for Firefox Profiler.

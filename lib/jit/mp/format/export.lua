@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Functions, whole numbers and call trees: shared by the writers of the formats
 -- of other tools.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The profile file: everything that was measured, to the last bit.
 -- luajit-mp(5) describes it; model/fields says what it holds.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Reads profile files, which may come from anyone: what is returned has every
 -- field that is needed, each of its type and within its bounds.

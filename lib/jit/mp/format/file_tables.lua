@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Reads the strings and the tables of a profile file: checks every value, and
 -- makes records of columns.

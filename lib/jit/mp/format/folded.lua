@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Folded stacks: "root;...;top number", one line for each stack, as flame
 -- graph tools read them.

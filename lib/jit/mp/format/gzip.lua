@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- A text as a gzip file, and back. Without zlib it is stored, not compressed,
 -- and only what is stored can be read.

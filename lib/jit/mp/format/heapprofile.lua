@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Chrome's .heapprofile: a call tree with the bytes of one view, in use if it
 -- is among those chosen.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The totals as OpenMetrics text, for scrapers such as Prometheus.
 ----------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- zlib, where the system has it: looked for when this is loaded, while the
 -- program still has its libraries. Without it the table is empty.

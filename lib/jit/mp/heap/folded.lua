@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- A heap walk as folded stacks, for a flame graph: a frame is a label of a
 -- path, and the numbers are bytes that no line below has.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Who holds what a stack allocated: paths of a heap walk, by rows of the
 -- profile.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- A heap walk's lines, with their paths: names as a Lua program writes them.
 ----------------------------------------------------------------------------

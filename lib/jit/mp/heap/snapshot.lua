@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- A heap walk as a .heapsnapshot, which Chrome's DevTools open. The core has
 -- made the text while the program stood still.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The heap from within: walks, what grew between two, and why a value is
 -- alive.

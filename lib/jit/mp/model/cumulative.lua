@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Self and cumulative sums of functions, and of the calls between them.
 ----------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The name that a source gives to the function that begins on a line.
 ----------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Estimates from samples: brought into line with what was counted, and how
 -- far each may be off.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- A profile as a whole, and how far to trust it: the phrases that
 -- the text header and the page's have in common.

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The fields of a profile: what the profile file holds, what its reader
 -- accepts and how profiles are merged all go by this list, and luajit-mp(5)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The names that a row of a profile counts for on each level of a table:
 -- two functions from a row to a name. The second is nil where there is one

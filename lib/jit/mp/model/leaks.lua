@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Verdicts on what a profile holds: does it grow, from collection to
 -- collection?

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- One spelling of one name: how texts that the program or a stranger's file
 -- chose are shown, in every view, format and message.

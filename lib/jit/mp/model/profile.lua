@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The profile as the views see it: a snapshot of the core, with names.
 ----------------------------------------------------------------------------

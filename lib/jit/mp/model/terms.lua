@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Names for people: VM states, the collector's phases, and what is absent.
 ----------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The views: what each is called, how its numbers are written, and which of
 -- them are worth a row.

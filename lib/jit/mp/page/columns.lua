@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- A profile by columns: arrays of numbers that the page's script reads.
 ----------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- JSON that may stand in a page: nothing in it means anything to HTML.
 ----------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- One HTML file to look at a profile in a browser: nothing else is needed.
 ----------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The parts of the page's style and script, in the order in which they are
 -- joined: a part of the script uses what stands before it, and one of the style

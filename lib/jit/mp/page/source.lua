@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The source files that some row has a line of, as texts for the page.
 ----------------------------------------------------------------------------

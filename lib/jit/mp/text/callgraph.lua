@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The call graph: each function between its callers and what it calls.
 ----------------------------------------------------------------------------

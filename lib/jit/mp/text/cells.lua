@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Cells of a text table: padding, cutting, and rows that are aligned.
 ----------------------------------------------------------------------------

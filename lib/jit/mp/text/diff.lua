@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The difference of two profiles: each row before and after, by change.
 ----------------------------------------------------------------------------

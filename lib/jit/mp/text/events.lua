@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Exact events: what was allocated, reallocated and freed where, and where
 -- the memory that was given back had come from. Below it the totals.

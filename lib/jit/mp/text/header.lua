@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The lines above a report: what was measured, and how far to trust it.
 ----------------------------------------------------------------------------

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Leaks: the memory that the program held after each collection, by line and
 -- by stack, and whether it grows.

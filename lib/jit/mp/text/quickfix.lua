@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- Lines of source with their shares, as compilers write errors: editors such
 -- as vim go from one to the next.

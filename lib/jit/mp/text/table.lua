@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The default report: a table with a group of columns for each view, in one
 -- or two levels. Where rows are single functions or lines, a group has what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The state in the address: after the #, what differs from how the page
 ** opens, so that a link shows the same.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The call tree as a table: a row for each frame, whose callees are shown
 ** when it is opened.

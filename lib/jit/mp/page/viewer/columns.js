@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** Columns of the table: their titles, and the value of an item.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The controls above the graph: views, what is counted, and how; filters.
 */

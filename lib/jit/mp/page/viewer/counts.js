@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The amount of each row in a view, and its variance.
 */

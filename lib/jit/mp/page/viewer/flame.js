@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** A flame graph: frames on a canvas, and above it a layer of elements with
 ** their words, for those who do not see the canvas.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The place of the flame graph: one of them, or two around one function; the
 ** hints above and the status below.

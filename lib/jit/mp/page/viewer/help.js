@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The header, the theme, the keys and their list.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** Items: what a number can be counted for. An item is a function, a line, or
 ** a group (a zone, a VM state, a type of objects, or all).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** Where the frames of a tree lie: plain numbers, without a document.
 **

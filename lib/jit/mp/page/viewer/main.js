@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** All together: what is drawn again when the state changes.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The search for items. An expression is looked for in the names of functions
 ** first, then in those of files, then in the paths: "work" does not mean

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** Numbers for people: three digits and a unit, as in the text report.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The profiles of the page: one, or two to compare (after, before).
 **

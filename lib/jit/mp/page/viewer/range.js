@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The chosen part of the time: a drag over the timeline, or two sliders.
 */

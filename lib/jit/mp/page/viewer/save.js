@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** A stack as text, and the graph as folded stacks or SVG, to take along.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The search: what is typed, what it found, and the way to it.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The source, with the share of each view beside its lines.
 */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The state of the page: what is shown, and how. set() is its only writer;
 ** everybody else reads state.now, which is frozen.

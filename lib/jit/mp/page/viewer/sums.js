@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** Stacks as they are shown, and sums by item.
 */

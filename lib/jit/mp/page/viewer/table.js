@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The table of functions or lines: every view side by side.
 */

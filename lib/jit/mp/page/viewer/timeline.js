@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** The timeline: how CPU time, allocation, memory and collections went.
 **

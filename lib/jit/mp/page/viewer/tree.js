@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** Trees of frames, by the chosen view. A node joins the stacks that have the
 ** same items on the way to it. Its children are made when they are asked for:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** Controls: a choice of one of few, a choice from a list, a switch.
 */

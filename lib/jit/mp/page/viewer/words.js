@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 /*
 ** A node of a tree in words: its amount, share and doubt, and how it changed.
 */
