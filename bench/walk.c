@@ -61,7 +61,7 @@ static void walk(lua_State *L)
   began = start;
   say("all of it", n);
   printf("  %.1f bytes an object while it lasts, %.1f edges\n",
-	 (double)(g.peak + mp_places_memory(&h.places)) / n,
+	 (double)(g.usage.peak + mp_places_memory(&h.places)) / n,
 	 (double)g.nedges / n);
   mp_holders_free(&s);
   mp_graph_free(&g);

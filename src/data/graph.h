@@ -25,6 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/usage.h"
+
 #define MP_GRAPH_NONE	UINT32_MAX
 
 typedef struct mp_graph mp_graph;
@@ -47,12 +49,11 @@ struct mp_graph {
   uint32_t nordered;		/* comes before what it holds. */
   uint32_t *up;			/* By node: the one before on a shortest path. */
   uint64_t nedges;		/* Between nodes that are no leaves. */
-  uint64_t memory, peak;	/* Bytes of memory: now, and at most. */
+  mp_usage usage;		/* Its memory. */
 
   /* -- Private -- */
   uint32_t *out;		/* The edges reported last. */
   uint32_t nout, capout;
-  bool failed;			/* There was no memory. */
 };
 
 /* A graph without edges; all sizes are 0. False: no memory. */
@@ -76,6 +77,14 @@ static inline void mp_graph_edge(mp_graph *g, uint32_t to)
 {
   if (g->nout == g->capout) mp_graph_grow(g);
   if (g->nout < g->capout) g->out[g->nout++] = to;
+}
+
+/* The edges of a node, in g->out; returns their number. */
+static inline uint32_t mp_graph_list(mp_graph *g, uint32_t node)
+{
+  g->nout = 0;
+  g->edges(g->ud, node, g);
+  return g->nout;
 }
 
 /* Finds `holder`, `order` and `retained`. False: no memory. */

@@ -67,7 +67,7 @@ static void join(walking *k, uint32_t number, uint32_t id, uint64_t size)
   mp_heapjoin *j;
   if (!heap->rows_only) s = heap->samples.list[id];
   if (s.waiting || s.row == MP_ROW_LOST) return;
-  j = get_join(k, s.row, k->w->holders.line[number]);
+  j = get_join(k, s.row, mp_holders_line(&k->w->holders, number));
   if (j == NULL) return;
   j->objects += s.objects;
   j->bytes += s.objects * (double)s.size;
@@ -122,7 +122,7 @@ static const char *walk(walking *k, lua_State *L, double share, bool file)
     if (w->file == NULL) return no_memory;
   }
   w->edges = k->g.nedges;
-  w->memory = k->g.peak + mp_places_memory(&k->h.places);
+  w->memory = k->g.usage.peak + mp_places_memory(&k->h.places);
   return k->failed ? no_memory : NULL;
 }
 

@@ -12,7 +12,7 @@
 #include "data/mem.h"
 #include "profile/field.h"
 #include "profile/heapwhy.h"
-#include "profile/holders.h"
+#include "profile/entryname.h"
 #include "vm/heapname.h"
 
 #define PATH_MAX_SHOWN	40	/* References of a path that are named. */
@@ -43,7 +43,7 @@ static char *join_names(asking *k, const uint32_t *nodes, uint32_t n, bool cut)
   strcpy(path, cut ? "..." : "");
   while (n-- > 0) {
     uint32_t up = n > 0 || nodes[n] != k->target ? k->g.up[nodes[n]] : k->node;
-    mp_holders_edge(&k->h, up, nodes[n], path + at, MP_LABEL_MAX);
+    mp_edge_name(&k->h, up, nodes[n], path + at, MP_LABEL_MAX);
     at += strlen(path + at);
   }
   return path;

@@ -17,8 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/graph.h"
-#include "vm/heap.h"
+#include "profile/entries.h"
 
 #define MP_HOLDERS_DEPTH	40	/* Lines below each other, at most. */
 
@@ -35,29 +34,22 @@ typedef struct mp_holder {
 } mp_holder;
 
 typedef struct mp_holders {
-  mp_heap *h;
-  mp_graph *g;
-  uint64_t min;			/* Bytes. */
+  mp_entries entries;		/* Of the line under way. */
   mp_holder *lines;		/* [0] is the VM. */
   uint32_t nlines, caplines;
-  uint32_t *line;		/* By node: its line, or that of its holder. */
-  uint32_t *next;		/* By node: the next one of its line. */
-  uint32_t *begin, *held;	/* By node: where what it holds begins. */
-  struct mp_entry *entries;	/* Of the line under way. */
-  uint32_t nentries, capentries;
-  bool failed;			/* There was no memory. */
 } mp_holders;
 
 /* Makes the lines. g: dominated, with paths. False: no memory; mp_holders_free
 ** is to be called nevertheless. */
 bool mp_holders_make(mp_holders *s, mp_heap *h, mp_graph *g, uint64_t min);
 
-/* The name of the edge from `up` (0: the VM) to the node, where there is one.
-** How many references there are from one to the other. */
-uint32_t mp_holders_edge(mp_heap *h, uint32_t up, uint32_t node, char *buf,
-			 size_t n);
+/* The line of a node, or that of its holder. */
+static inline uint32_t mp_holders_line(const mp_holders *s, uint32_t node)
+{
+  return s->entries.line[node];
+}
 
-/* Gives back what was needed to make them, but for `line`. */
+/* Gives back the memory that only making the lines took. */
 void mp_holders_trim(mp_holders *s);
 void mp_holders_free(mp_holders *s);
 

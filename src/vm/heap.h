@@ -75,6 +75,11 @@ void mp_heap_close(mp_heap *h);
 ** function's slots tell of no references from then on. */
 const char *mp_heap_argument(mp_heap *h, lua_State *L, int index);
 
+/* The VM's table of strings. */
+const char *mp_heap_strtab(const mp_heap *h);
+
+/* -- Sizes (heapsize.c) -------------------------------------------------- */
+
 /* Bytes of the heap that belong to an object. */
 uint64_t mp_heap_size(const mp_heap *h, const char *obj);
 
@@ -85,6 +90,22 @@ typedef struct mp_heapparts {
   uint64_t size[MP_HEAP_PARTS];
 } mp_heapparts;
 void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts);
+
+/* What the VM itself takes, in bytes. The sum of all objects and these is what
+** the collector counts. */
+typedef struct mp_heapown {
+  uint64_t total;		/* As the collector counts. */
+  uint64_t state;		/* The global state, with the compiler's. */
+  uint64_t strtab;		/* Table of strings. */
+  uint64_t ctypes;		/* The FFI's state and C types. */
+  uint64_t buffer;		/* Where strings are put together. */
+  uint64_t rest;		/* The compiler's buffers, others. */
+} mp_heapown;
+
+/* objects: bytes of all of them. False: it does not add up. */
+bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own);
+
+/* -- References (heapedge.c) --------------------------------------------- */
 
 /* Kinds of references. */
 typedef enum mp_how {
@@ -115,20 +136,6 @@ typedef void mp_heap_see(void *ud, const char *to, mp_how how,
 
 /* Tells all references of an object, or the VM's own (NULL). */
 void mp_heap_edges(mp_heap *h, const char *obj, mp_heap_see *see, void *ud);
-
-/* What the VM itself takes, in bytes. The sum of all objects and these is what
-** the collector counts. */
-typedef struct mp_heapown {
-  uint64_t total;		/* As the collector counts. */
-  uint64_t state;		/* The global state, with the compiler's. */
-  uint64_t strtab;		/* Table of strings. */
-  uint64_t ctypes;		/* The FFI's state and C types. */
-  uint64_t buffer;		/* Where strings are put together. */
-  uint64_t rest;		/* The compiler's buffers, others. */
-} mp_heapown;
-
-/* objects: bytes of all of them. False: it does not add up. */
-bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own);
 
 /* Makes a graph of the objects, by their numbers, with their sizes; its root
 ** stands for the VM. The heap must stay open. False: no memory. */

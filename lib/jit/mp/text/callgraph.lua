@@ -34,179 +34,13 @@
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
+
+local callreport = require("jit.mp.text.callreport")
 local cumulative = require("jit.mp.model.cumulative")
 local empty = require("jit.mp.model.empty")
+local flat = require("jit.mp.text.callflat")
 local numbers = require("jit.mp.model.numbers")
 local views = require("jit.mp.model.views")
-
-local cut, pad = cells.cut, cells.pad
-
-local NAME = 24 -- Columns that names should have.
-local RULER = 79 -- Dashes between entries, unless the terminal is narrower.
-
--- -- Lines -------------------------------------------------------------------
-
--- Writes lines of cells, aligned to the right, with a name behind them. A
--- line is { cells..., name = text, mark = text, indent = columns } where the
--- mark is never cut; or false: a ruler.
--- Returns the columns' widths.
-local function write(out, lines, width)
-  local w = {}
-  for _, line in ipairs(lines) do
-    for i, cell in ipairs(line or {}) do w[i] = math.max(w[i] or 0, #cell) end
-  end
-  for _, line in ipairs(lines) do
-    if line then
-      local t = {}
-      for i, cell in ipairs(line) do t[i] = pad(cell, w[i]) end
-      local left = table.concat(t, "  ").."  "..(" "):rep(line.indent or 0)
-      local name, mark = line.name, line.mark or ""
-      if width then name = cut(name, math.max(width - #left - #mark, 8)) end
-      out[#out+1] = left..name..mark.."\n"
-    else
-      out[#out+1] = ("-"):rep(math.min(width or RULER, RULER)).."\n"
-    end
-  end
-  return w
-end
-
--- -- The report's data -------------------------------------------------------
-
--- A report: the profile and its options, the columns (see below), the sums of
--- all stacks by function.
-local Report = {}
-Report.__index = Report
-
--- The numbers that are summed: each view's amount, and the count that stands
--- beside it.
--- Returns a list of { name, amount, count, counted }, where amount and count
--- are indices of the second, a list of functions from a row to a number.
-local function columns(p, o)
-  local list, values = {}, {}
-  for k, name in ipairs(o.views) do
-    local v = { name = name }
-    values[#values+1] = p.value_of(name, o.objects)
-    v.amount = #values
-    if not o.raw and name == "cpu" then
-      v.count, v.counted = v.amount, "samples"
-    elseif not o.raw and not o.objects then
-      values[#values+1] = p.value_of(name, true)
-      v.count, v.counted = #values, "objects"
-    end
-    list[k] = v
-  end
-  return list, values
-end
-
-local function new_report(p, o, width)
-  local r = setmetatable({ profile = p, options = o, width = width }, Report)
-  local scope = (o.scope == "F" or o.scope == "l") and o.scope or "f"
-  r.views, r.values = columns(p, o)
-  r.name_of = cumulative.names(p, scope, o.path)
-  r.sums = cumulative.sums(p, r.values, r.name_of)
-  return r
-end
-
-function Report:total(v) return self.sums.root.cumulative[v.amount] end
-
--- An amount of a view for people; empty where there is none.
-function Report:amount(v, n)
-  if n <= 0 then return "" end
-  return views.amount(self.profile, self.options, v.name, n, self:total(v))
-end
-
-local function percent(n, total)
-  return n > 0 and numbers.share(n, total) or ""
-end
-
--- -- Flat profile ------------------------------------------------------------
-
--- Largest share of a function in any view, by "self" or "cumulative".
-function Report:largest(f, field, full)
-  local max = 0
-  for _, v in ipairs(full) do
-    max = math.max(max, f[field][v.amount] / self:total(v))
-  end
-  return max
-end
-
--- Adds the cells of a function in a view: its self, and how much is
--- cumulative.
-function Report:flat_cells(cells, v, f)
-  local self_n, all = f.self[v.amount], f.cumulative[v.amount]
-  local gap = #cells == 0 and "  " or " "
-  if self.options.raw then
-    cells[#cells+1] = gap..self:amount(v, self_n)
-    cells[#cells+1] = self:amount(v, all)
-  else
-    cells[#cells+1] = gap..percent(self_n, self:total(v))
-    if not self.narrow then cells[#cells+1] = self:amount(v, self_n) end
-    cells[#cells+1] = percent(all, self:total(v))
-  end
-end
-
--- The line of the views' titles, each amid its columns.
-local function flat_title(full, w)
-  local n, t = #w / #full, {}
-  for k, v in ipairs(full) do
-    local width = 2 * (n - 1)
-    for i = (k - 1) * n + 1, k * n do width = width + w[i] end
-    local title = views.by[v.name].title
-    local left = pad(title, math.ceil((width + #title) / 2))
-    t[k] = left..(" "):rep(width - #left)
-  end
-  return (table.concat(t, "  "):gsub(" +$", "")).."\n"
-end
-
--- The headings of the columns.
-function Report:flat_head(full)
-  local head = { name = "name" }
-  for k in ipairs(full) do
-    local own = (k == 1 and "  " or " ").."self"
-    if not self.options.raw and not self.narrow then head[#head+1] = "" end
-    head[#head+1] = own
-    head[#head+1] = "cum."
-  end
-  return head
-end
-
--- The functions worth a line, by largest self.
-function Report:flat_list(full)
-  local list = {}
-  for _, f in ipairs(self.sums.functions) do
-    local all = self:largest(f, "cumulative", full)
-    if views.shows(all, self.options) then
-      list[#list+1] = { f = f, name = f.name, all = all,
-	own = self:largest(f, "self", full) }
-    end
-  end
-  return views.sort(list, "own", "all")
-end
-
-function Report:flat_lines(list, full)
-  local lines = { self:flat_head(full) }
-  for i, e in ipairs(list) do
-    local row = { name = e.name }
-    for _, v in ipairs(full) do self:flat_cells(row, v, e.f) end
-    lines[i+1] = row
-  end
-  return lines
-end
-
--- The flat profile of the views that are not empty. On a narrow terminal the
--- amounts give way to the names.
-function Report:flat(full)
-  local list, out = self:flat_list(full), {}
-  if #list == 0 then return views.nothing("nothing", self.options) end
-  local w = write({}, self:flat_lines(list, full))
-  local left = 2 * #w
-  for _, n in ipairs(w) do left = left + n end
-  self.narrow = self.width and self.width - left < NAME
-  w = write(out, self:flat_lines(list, full), self.width)
-  return flat_title(full, w)..table.concat(out)
-end
-
--- -- Graphs ------------------------------------------------------------------
 
 -- The graph of a view: its report, the view, all entries by key, and those in
 -- a list. An entry is a function or a cycle: { f = function (the sums), label =
@@ -355,20 +189,21 @@ function Graph:text()
     self:add_entry(lines, e)
     lines[#lines+1] = false
   end
-  write(out, lines, report.width)
+  callreport.write(out, lines, report.width)
   return table.concat(out)
 end
 
 -- env.width: columns of the terminal that the report goes to, if any.
 return function(p, o, env)
-  local report, out, full = new_report(p, o, env and env.width), {}, {}
+  local report = callreport.new(p, o, env and env.width)
+  local out, full = {}, {}
   for _, v in ipairs(report.views) do
     if report:total(v) > 0 then full[#full+1] = v
     else out[#out+1] = empty(p, v.name).."\n" end
   end
   if #full == 0 then return table.concat(out) end
   if #out > 0 then out[#out+1] = "\n" end
-  out[#out+1] = report:flat(full)
+  out[#out+1] = flat(report, full)
   for _, v in ipairs(full) do out[#out+1] = new_graph(report, v):text() end
   return table.concat(out)
 end

@@ -1,0 +1,84 @@
+-- SPDX-License-Identifier: MIT
+-- The data of a call graph's report, and its lines: shared by the flat profile
+-- and the graphs.
+
+local cells = require("jit.mp.text.cells")
+local cumulative = require("jit.mp.model.cumulative")
+local views = require("jit.mp.model.views")
+
+local cut, pad = cells.cut, cells.pad
+
+local RULER = 79 -- Dashes between entries, unless the terminal is narrower.
+
+-- -- Lines -------------------------------------------------------------------
+
+-- Writes lines of cells, aligned to the right, with a name behind them. A
+-- line is { cells..., name = text, mark = text, indent = columns } where the
+-- mark is never cut; or false: a ruler.
+-- Returns the columns' widths.
+local function write(out, lines, width)
+  local w = {}
+  for _, line in ipairs(lines) do
+    for i, cell in ipairs(line or {}) do w[i] = math.max(w[i] or 0, #cell) end
+  end
+  for _, line in ipairs(lines) do
+    if line then
+      local t = {}
+      for i, cell in ipairs(line) do t[i] = pad(cell, w[i]) end
+      local left = table.concat(t, "  ").."  "..(" "):rep(line.indent or 0)
+      local name, mark = line.name, line.mark or ""
+      if width then name = cut(name, math.max(width - #left - #mark, 8)) end
+      out[#out+1] = left..name..mark.."\n"
+    else
+      out[#out+1] = ("-"):rep(math.min(width or RULER, RULER)).."\n"
+    end
+  end
+  return w
+end
+
+-- -- The report's data -------------------------------------------------------
+
+-- A report: the profile and its options, the columns (see below), the sums of
+-- all stacks by function.
+local Report = {}
+Report.__index = Report
+
+-- The numbers that are summed: each view's amount, and the count that stands
+-- beside it.
+-- Returns a list of { name, amount, count, counted }, where amount and count
+-- are indices of the second, a list of functions from a row to a number.
+local function columns(p, o)
+  local list, values = {}, {}
+  for k, name in ipairs(o.views) do
+    local v = { name = name }
+    values[#values+1] = p.value_of(name, o.objects)
+    v.amount = #values
+    if not o.raw and name == "cpu" then
+      v.count, v.counted = v.amount, "samples"
+    elseif not o.raw and not o.objects then
+      values[#values+1] = p.value_of(name, true)
+      v.count, v.counted = #values, "objects"
+    end
+    list[k] = v
+  end
+  return list, values
+end
+
+local function new_report(p, o, width)
+  local r = setmetatable({ profile = p, options = o, width = width }, Report)
+  local scope = (o.scope == "F" or o.scope == "l") and o.scope or "f"
+  r.views, r.values = columns(p, o)
+  r.name_of = cumulative.names(p, scope, o.path)
+  r.sums = cumulative.sums(p, r.values, r.name_of)
+  return r
+end
+
+function Report:total(v) return self.sums.root.cumulative[v.amount] end
+
+-- An amount of a view for people; empty where there is none.
+function Report:amount(v, n)
+  if n <= 0 then return "" end
+  return views.amount(self.profile, self.options, v.name, n, self:total(v))
+end
+
+return { new = new_report, write = write }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Memory whose amount is counted while an algorithm runs: arrays, and lists of
+** numbers that grow.
+**
+** Memory comes from malloc. Where there is none, `failed` says so from then on:
+** a user with many arrays looks once, behind all of them. One thread at a time.
+*/
+#ifndef MP_USAGE_H
+#define MP_USAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct mp_usage {
+  uint64_t now, peak;		/* Bytes: at present, and at most. */
+  bool failed;			/* There was no memory. */
+} mp_usage;
+
+/* An array of n elements of that size in bytes, or NULL. */
+void *mp_usage_take(mp_usage *u, uint64_t n, size_t size);
+
+/* An array of n zeros, or NULL. */
+uint32_t *mp_usage_numbers(mp_usage *u, uint64_t n);
+
+/* Frees an array of either kind. p may be NULL: there was no memory. */
+void mp_usage_give(mp_usage *u, void *p, uint64_t n, size_t size);
+
+/* A list of numbers. All zeros: an empty one. */
+typedef struct mp_list {
+  uint32_t *a;
+  uint64_t n, cap;		/* Elements: in use, and allocated. */
+} mp_list;
+
+/* Makes room for so many more. False: no memory, the list is unchanged. */
+bool mp_list_room(mp_usage *u, mp_list *l, uint64_t more);
+
+/* Frees it; it is empty then. */
+void mp_list_free(mp_usage *u, mp_list *l);
+
+#endif
