@@ -332,9 +332,33 @@ START_TEST(the_traps_of_others_are_refused)
 }
 END_TEST
 
+/* What they put there after the start is not replaced: it would be theirs. */
+START_TEST(a_trap_that_is_set_later_is_refused)
+{
+  mp_output o;
+  if (geteuid() != 0) return;
+  begin();
+  ck_assert_int_eq(chmod(dir, 01777), 0);
+  ck_assert_int_eq(mp_output_open(&o, "later", dir), 0);
+  put("later", "");
+  ck_assert_int_eq(lchown("later", NOBODY, NOBODY), 0);
+  ck_assert_int_eq(mp_output_write(&o, "x", 1), MP_FOREIGN);
+  ck_assert_str_eq(contents("later"), "");
+  ck_assert_int_eq(entries("."), 1);
+  /* A link of our own is replaced: it was not there at the start. */
+  ck_assert_int_eq(unlink("later"), 0);
+  ck_assert_int_eq(symlink("elsewhere", "later"), 0);
+  ck_assert_int_eq(mp_output_write(&o, "x", 1), 0);
+  ck_assert_str_eq(contents("later"), "x");
+  mp_output_close(&o);
+  end();
+}
+END_TEST
+
 CHECK_MAIN("output", a_file_is_made_and_replaced, links_are_followed,
 	   what_cannot_be_written_is_known_at_the_start, long_names,
 	   the_directory_is_kept, each_process_has_its_name,
 	   parallel_writers_do_not_collide, a_fifo_while_signals_come,
 	   devices_and_descriptors, no_signal_comes_of_a_write,
-	   the_traps_of_others_are_refused)
+	   the_traps_of_others_are_refused,
+	   a_trap_that_is_set_later_is_refused)

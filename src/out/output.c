@@ -128,10 +128,14 @@ static int create_temporary(int dir, const char *name, char *temp, size_t n)
 ** as the program's own output is. */
 static int open_special(mp_output *o)
 {
-  int fd;
+  int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  struct stat st;
+  int fd, err = mp_target_check(o->dir.fd, o->name, &st);
+  if (err != 0) return err;
+  if (!S_ISLNK(st.st_mode)) flags |= O_NOFOLLOW;
   mp_write_waits(true);  /* For somebody who reads. */
   do
-    fd = openat(o->dir.fd, o->name, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    fd = openat(o->dir.fd, o->name, flags);
   while (fd < 0 && errno == EINTR);
   mp_write_waits(false);
   if (fd < 0) return errno;
@@ -155,8 +159,8 @@ static int open_output(mp_output *o)
   struct stat st;
   int err = find_target(o);
   if (err != 0) return err;
-  if (fstatat(o->dir.fd, o->name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-    return errno == ENOENT ? try_directory(o) : errno;
+  err = mp_target_check(o->dir.fd, o->name, &st);
+  if (err != 0) return err == ENOENT ? try_directory(o) : err;
   if (S_ISDIR(st.st_mode)) return EISDIR;
   if (faccessat(o->dir.fd, o->name, W_OK, 0) != 0) return errno;
   if (S_ISREG(st.st_mode)) return try_directory(o);
@@ -201,15 +205,17 @@ void mp_output_close(mp_output *o)
 
 /* -- Writing ------------------------------------------------------------- */
 
-/* The new file is like the one that it replaces. */
-static void take_after(int dir, const char *name, int fd)
+/* The new file is like the one that it replaces; a stranger's file, which may
+** have come since the start, is not replaced. */
+static int take_after(int dir, const char *name, int fd)
 {
   struct stat st;
-  mode_t mode;
-  if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
-  mode = st.st_mode & 07777;
-  if (fchown(fd, st.st_uid, st.st_gid) != 0) mode &= 0777;
-  (void)!fchmod(fd, mode);
+  int err = mp_target_check(dir, name, &st);
+  if (err == ENOENT || err == ELOOP) return 0;
+  if (err != 0) return err;
+  (void)!fchown(fd, st.st_uid, st.st_gid);
+  (void)!fchmod(fd, st.st_mode & 0777);
+  return 0;
 }
 
 /* Writes a file in that directory, or leaves what is there. */
@@ -219,8 +225,8 @@ static int replace(int dir, const char *name, const char *text, size_t len)
   int fd, err;
   fd = create_temporary(dir, name, temp, sizeof(temp));
   if (fd < 0) return errno;
-  take_after(dir, name, fd);
-  err = mp_write(fd, text, len);
+  err = take_after(dir, name, fd);
+  if (err == 0) err = mp_write(fd, text, len);
   if (close(fd) != 0 && err == 0) err = errno;
   if (err == 0 && renameat(dir, temp, dir, name) != 0) err = errno;
   if (err != 0) unlinkat(dir, temp, 0);

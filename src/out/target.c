@@ -121,6 +121,13 @@ int mp_target_stat(const mp_target *p, struct stat *st)
   return fstatat(p->dir, p->name, st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
 }
 
+int mp_target_check(int dir, const char *name, struct stat *st)
+{
+  if (fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+  if (foreign(dir, st)) return MP_FOREIGN;
+  return S_ISLNK(st->st_mode) && !in_proc(dir) ? ELOOP : 0;
+}
+
 void mp_target_close(mp_target *p)
 {
   move_to(p, -1);

@@ -31,6 +31,11 @@ int mp_target_find(mp_target *p, const char *path);
 /* What is there: ENOENT if nothing is. */
 int mp_target_stat(const mp_target *p, struct stat *st);
 
+/* The same for a name in a directory that was found before, with the same
+** check: MP_FOREIGN for another user's entry, ELOOP for a link, but for those of
+** /proc/self/fd. A stranger cannot replace an entry that passes. */
+int mp_target_check(int dir, const char *name, struct stat *st);
+
 void mp_target_close(mp_target *p);
 
 #endif
