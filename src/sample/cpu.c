@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,6 +16,7 @@
 #include "data/lock.h"
 #include "sample/cpu.h"
 #include "sample/rehook.h"
+#include "sample/ticks.h"
 #include "vm/profiler.h"
 
 #include "luajit.h"
@@ -53,126 +53,22 @@ static void begin_clock(mp_cpu *c, pid_t tid, bool by_process)
   c->begun = clock_now(c);
 }
 
-/* -- The signal ---------------------------------------------------------- */
-
-#define SIGNAL	SIGURG
-
-/* What the handler needs to know. The rest is written while tid is 0. */
-static struct {
-  void (*trigger)(int);		/* LuaJIT's handler. */
-  _Atomic pid_t tid;		/* The thread that is sent the signal, or 0. */
-  const void *data;		/* LuaJIT's profiler runs with this. */
-  mp_timer timer;
-  struct sigaction old;		/* What the signal did before. */
-} target;
-
-static volatile sig_atomic_t called_back;  /* LuaJIT has, not returned yet. */
-static atomic_int ticks;	/* Signals of the timer, not counted yet. */
-static int asked;		/* Others, where LuaJIT counts the signals. */
+/* -- Ticks --------------------------------------------------------------- */
 
 static void on_safepoint(void *data, lua_State *L, int samples, int state);
 
-/* Where LuaJIT's profiler has ended meanwhile, or is somebody else's, it is
-** left alone. */
-static void on_signal(int sig, siginfo_t *info, void *context)
+static void start_ticks(mp_cpu *c)
 {
-  int saved = errno;
-  (void)sig; (void)context;
-  if (this_thread() == target.tid &&
-      mp_profiler_runs(on_safepoint, target.data)) {
-    if (info->si_code != SI_TKILL) {
-      ticks++;
-      mp_timer_ticked(&target.timer);
-    }
-    if (!called_back) mp_rehook_set();
-    target.trigger(SIGPROF);
-  }
-  errno = saved;
-}
-
-/* Takes the signal. False: the program uses it. */
-static bool take_signal(void)
-{
-  struct sigaction sa;
-  if (sigaction(SIGNAL, NULL, &target.old) != 0) return false;
-  if (target.old.sa_handler != SIG_DFL && target.old.sa_handler != SIG_IGN)
-    return false;
-  memset(&sa, 0, sizeof(sa));
-  sa.sa_sigaction = on_signal;
-  sa.sa_flags = SA_SIGINFO | SA_RESTART;
-  sigemptyset(&sa.sa_mask);
-  return sigaction(SIGNAL, &sa, NULL) == 0;
-}
-
-static void leave_signal(void)
-{
-  struct sigaction sa;
-  if (sigaction(SIGNAL, NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) &&
-      sa.sa_sigaction == on_signal)
-    sigaction(SIGNAL, &target.old, NULL);
+  bool own = mp_ticks_start(on_safepoint, c->vm, c->tid, c->interval);
+  begin_clock(c, c->tid, !own);
+  mp_ticks_interval(own ? 0 : c->interval);
+  c->clock = mp_ticks_clock();
 }
 
 void mp_cpu_ask(mp_cpu *c)
 {
-  if (c->by_process) {
-    asked++;
-    raise(SIGPROF);
-  } else {
-    syscall(SYS_tgkill, getpid(), c->tid, SIGNAL);
-  }
-}
-
-/* -- The timer ----------------------------------------------------------- */
-
-#define FAR_AWAY 2000000	/* Milliseconds: never, for LuaJIT's timer. */
-
-static void set_interval_timer(int ms)
-{
-  struct itimerval tm;
-  tm.it_interval.tv_sec = tm.it_value.tv_sec = ms / 1000;
-  tm.it_interval.tv_usec = tm.it_value.tv_usec = ms % 1000 * 1000;
-  setitimer(ITIMER_PROF, &tm, NULL);
-}
-
-/* Starts a timer of ours for c, which has LuaJIT's profiler. */
-static bool start_own_timer(mp_cpu *c)
-{
-  struct sigaction sa;
-  target.tid = 0;
-  if (!mp_profiler_find(on_safepoint, c->vm) ||
-      sigaction(SIGPROF, NULL, &sa) != 0 || (sa.sa_flags & SA_SIGINFO) ||
-      sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN || !take_signal())
-    return false;
-  target.trigger = sa.sa_handler;
-  target.data = c->vm;
-  if (mp_timer_start(&target.timer, MP_TIMER_TASK, c->tid, SIGNAL,
-		     (uint64_t)c->interval * 1000000)) {
-    target.tid = c->tid;  /* The handler may come from now on. */
-    return true;
-  }
-  leave_signal();
-  return false;
-}
-
-static void start_timer(mp_cpu *c)
-{
-  bool own;
-  ticks = 0;
-  asked = 0;
-  own = start_own_timer(c);
-  begin_clock(c, c->tid, !own);
-  set_interval_timer(own ? 0 : c->interval);
-  c->clock = !own ? "process, kernel tick" :
-	     target.timer.kind == MP_TIMER_TASK ? "thread, task clock" :
-	     "thread, kernel tick";
-}
-
-static void stop_timer(void)
-{
-  target.tid = 0;
-  if (target.timer.kind == MP_TIMER_NONE) return;
-  mp_timer_stop(&target.timer);
-  leave_signal();
+  if (c->by_process) mp_ticks_ask_luajit();
+  else mp_ticks_ask_thread(c->tid);
 }
 
 /* -- LuaJIT's profiler --------------------------------------------------- */
@@ -186,7 +82,7 @@ static bool runs(const mp_cpu *c)
 
 static void own(mp_cpu *c)
 {
-  start_timer(c);
+  start_ticks(c);
   c->has_timer = c->had_timer = true;
   owner = c;
 }
@@ -196,11 +92,13 @@ static void disown(void)
   mp_cpu *c = owner;
   if (c == NULL) return;
   mp_rehook_forget();
-  stop_timer();
+  mp_ticks_stop();
   c->has_timer = false;
   begin_clock(c, c->tid, false);
   owner = NULL;
 }
+
+#define FAR_AWAY 2000000	/* Milliseconds: never, for LuaJIT's timer. */
 
 static struct sigaction old_prof;  /* What SIGPROF did before. */
 
@@ -313,17 +211,12 @@ static void on_safepoint(void *data, lua_State *L, int samples, int state)
   mp_cpu *c = owner;
   if (c == NULL || c->vm != data || lua_topointer(L, LUA_REGISTRYINDEX) != data)
     return;
-  if (c->by_process) {
-    samples -= asked;
-    asked = 0;
-  } else {
-    samples = atomic_exchange(&ticks, 0);
-  }
-  called_back = 1;
+  samples = c->by_process ? mp_ticks_take_luajit(samples) : mp_ticks_take();
+  mp_ticks_enter();
   mp_cpu_here(c);
   c->at_safepoint(c->data, L, samples, state);
   if (owner == c) mp_rehook_note(c->capture->anchor);
-  called_back = 0;
+  mp_ticks_leave();
 }
 
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
@@ -343,20 +236,14 @@ void mp_cpu_here(mp_cpu *c)
   if (tid == c->tid) return;  /* Only this thread changes it. */
   mp_lock();
   begin_clock(c, tid, c->by_process);
-  if (owner == c && target.timer.kind != MP_TIMER_NONE) {
-    stop_timer();
-    start_timer(c);
+  if (owner == c && mp_ticks_own()) {
+    mp_ticks_stop();
+    start_ticks(c);
   }
   mp_unlock();
 }
 
-void mp_cpu_forked(void)
-{
-  target.tid = 0;
-  if (target.timer.kind == MP_TIMER_NONE) return;
-  mp_timer_forget(&target.timer);
-  leave_signal();
-}
+void mp_cpu_forked(void) { mp_ticks_forked(); }
 
 void mp_cpu_restart(mp_cpu *c)
 {
@@ -366,7 +253,7 @@ void mp_cpu_restart(mp_cpu *c)
   c->begun = clock_now(c);
   if (c->has_timer) {
     c->waited = false;
-    start_timer(c);
+    start_ticks(c);
   }
 }
 
