@@ -16,14 +16,14 @@
 #include "lua.h"
 #include "lualib.h"
 
-static void run(lua_State *L, const char *code)
+static inline void run(lua_State *L, const char *code)
 {
   if (luaL_dostring(L, code) != 0)
     ck_abort_msg("%s", lua_tostring(L, -1));
 }
 
 /* A state that finds the modules of the build. */
-static lua_State *open_state(void)
+static inline lua_State *open_state(void)
 {
   lua_State *L = luaL_newstate();
   ck_assert_ptr_nonnull(L);
@@ -40,21 +40,21 @@ static const char work[] =
   "for i = 1, 30000 do keep[i % 100 + 1] = { i } end\n"
   "return #keep\n";
 
-static void start(lua_State *L, const char *opts, const char *file)
+static inline void start(lua_State *L, const char *opts, const char *file)
 {
   char code[512];
   snprintf(code, sizeof(code), "assert(mp.start('%s', '%s'))", opts, file);
   run(L, code);
 }
 
-static void file_name(char *buf, size_t n, int i)
+static inline void file_name(char *buf, size_t n, int i)
 {
   snprintf(buf, n, "%s/mp-host-%ld-%d.tmp", getenv("builddir"), (long)getpid(),
 	   i);
 }
 
 /* The file's text, which must be there; the file is removed. */
-static char *take_file(const char *name)
+static inline char *take_file(const char *name)
 {
   static char text[65536];
   FILE *f = fopen(name, "r");

@@ -6,11 +6,15 @@
 #ifndef MP_PROCESS_H
 #define MP_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 pid_t mp_process(void);
 
 /* From now on this process stands in for that one. */
 void mp_process_stand_in(pid_t pid);
+
+/* Whether it does. */
+bool mp_process_stands_in(void);
 
 #endif

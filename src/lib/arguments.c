@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #include "lib/arguments.h"
 #include "out/report.h"
@@ -16,23 +17,37 @@ int mp_fail(lua_State *L, const char *msg, int err)
   if (err == MP_WRONG) return luaL_error(L, "jit.mp: %s", msg);
   lua_pushnil(L);
   lua_pushstring(L, msg);
-  lua_pushinteger(L, err == MP_FOREIGN ? EACCES : err);
+  lua_pushinteger(L, err == MP_FOREIGN ? EACCES :
+		     err == MP_ELSEWHERE ? EBUSY : err);
   return 3;
+}
+
+/* Whether it is a writer of a host program's, which has that metatable. */
+static bool is_writer(lua_State *L, int i)
+{
+  bool is;
+  if (lua_type(L, i) != LUA_TUSERDATA || !lua_getmetatable(L, i)) return false;
+  luaL_getmetatable(L, "jit.mp.writer");
+  is = lua_rawequal(L, -1, -2);
+  lua_pop(L, 2);
+  return is;
 }
 
 void mp_check_arguments(lua_State *L)
 {
-  int i;
+  int i, n;
   if (lua_isnoneornil(L, 1)) {
     lua_settop(L, lua_gettop(L) > 0 ? lua_gettop(L) : 1);
     lua_pushliteral(L, "f");
     lua_replace(L, 1);
   }
-  for (i = 1; i <= lua_gettop(L); i++)
+  luaL_checkstack(L, 8, "too many outputs");
+  n = lua_gettop(L);
+  if (n > 1 && is_writer(L, n)) n--;
+  for (i = 1; i <= n; i++)
     if (lua_type(L, i) != LUA_TSTRING &&
 	lua_type(L, i) != (i == 1 ? LUA_TTABLE : LUA_TNIL))
       luaL_error(L, "jit.mp: the %s, not a %s", i == 1 ? "options must be a "
 		 "string or a table" : "output must be a file name",
 		 luaL_typename(L, i));
-  luaL_checkstack(L, 8, "too many outputs");
 }

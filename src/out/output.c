@@ -27,11 +27,13 @@ bool mp_output_perpid(const mp_output *o)
 
 bool mp_output_is_file(const mp_output *o)
 {
-  return o->path != NULL && !o->special;
+  return o->writer.write != NULL || (o->path != NULL && !o->special);
 }
 
 const char *mp_output_error(int err)
 {
+  if (err == MP_ELSEWHERE)
+    return "the program is stuck, and nobody else can call its writer";
   if (err != MP_FOREIGN) return strerror(err);
   return "it belongs to another user, in a directory that anybody may write to";
 }
@@ -189,6 +191,14 @@ int mp_output_open(mp_output *o, const char *name, const char *cwd)
   return o->path != NULL ? open_output(o) : 0;
 }
 
+int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w)
+{
+  if (!init(o, NULL, "")) return ENOMEM;
+  o->writer = *w;
+  o->given = strdup(name);
+  return o->given != NULL ? 0 : ENOMEM;
+}
+
 void mp_output_forked(mp_output *o)
 {
   if (o->special) let_go(&o->file);  /* It is the parent's. */
@@ -280,8 +290,17 @@ static int write_special(mp_output *o, const char *text, size_t len)
   return mp_write(o->file.fd, text, len);
 }
 
+static int hand_over(const mp_output *o, const char *text, size_t len)
+{
+  int err;
+  if (mp_process_stands_in()) return MP_ELSEWHERE;
+  err = o->writer.write(o->writer.ctx, o->given, text, len);
+  return err >= 0 ? err : EIO;
+}
+
 int mp_output_write(mp_output *o, const char *text, size_t len)
 {
+  if (o->writer.write != NULL) return hand_over(o, text, len);
   if (o->path == NULL) {
     mp_write_stdout_first();
     return mp_write(STDOUT_FILENO, text, len);
@@ -308,6 +327,7 @@ int mp_output_width(const mp_output *o)
 {
   struct winsize ws;
   int fd = o->path ? o->file.fd : STDOUT_FILENO;
+  if (o->writer.write != NULL) return 0;
   if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &ws) != 0) return 0;
   return ws.ws_col;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Where a report goes: standard output or a file.
+** Where a report goes: standard output, a file, or the program that hosts Lua.
 **
 ** Whether a file can be written is found out when the profile starts, so that
 ** a wrong name is known before the program has run. A file is complete or
@@ -13,7 +13,10 @@
 ** change its directory or root. It may also close them and open others, so
 ** each is used only while it is what it was.
 **
-** Functions return 0, an errno value or MP_FOREIGN.
+** A host program may take the text itself, with a writer (luajit-mp.h). The child
+** that stands in for a program which is stuck cannot give it any.
+**
+** Functions return 0, an errno value, MP_FOREIGN or MP_ELSEWHERE.
 */
 #ifndef MP_OUTPUT_H
 #define MP_OUTPUT_H
@@ -22,7 +25,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "luajit-mp.h"
 #include "out/target.h"
+
+#define MP_ELSEWHERE (-4)	/* The writer is in another process. */
 
 /* A descriptor, and the file that it was when it was opened. */
 typedef struct mp_kept {
@@ -32,8 +38,9 @@ typedef struct mp_kept {
 } mp_kept;
 
 typedef struct mp_output {
-  char *path;			/* Absolute, %p and %t kept; NULL: stdout. */
+  char *path;			/* Absolute, %p and %t kept; or NULL. */
   char *given;			/* As the user named it; NULL: stdout. */
+  luajit_mp_writer writer;	/* Its write is NULL: there is none. */
   mp_kept dir;			/* Its directory, */
   char name[NAME_MAX + 1];	/* and its name there. */
   mp_kept file;			/* The file, where it is special. */
@@ -47,6 +54,9 @@ typedef struct mp_output {
 ** stands for the process, %t for the time. To be closed even where it fails. */
 int mp_output_open(mp_output *o, const char *name, const char *cwd);
 
+/* The writer takes what goes to that name. To be closed even where it fails. */
+int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w);
+
 /* Writes the text; whatever was there is replaced. SIGPIPE and SIGXFSZ that
 ** come of it are not delivered. */
 int mp_output_write(mp_output *o, const char *text, size_t len);
@@ -59,7 +69,7 @@ int mp_output_put(const char *name, const char *text, size_t len);
 /* Whether each process has a file of its own (%p). */
 bool mp_output_perpid(const mp_output *o);
 
-/* Whether it is a regular file, which a text replaces. */
+/* Whether a text replaces the one before: it is a regular file, or a writer. */
 bool mp_output_is_file(const mp_output *o);
 
 /* In the child of a fork, whose report goes there, too. */

@@ -59,6 +59,13 @@ static void read_plan(lua_State *R, mp_plan *plan)
   if (plan->text == NULL) luaL_error(R, "not enough memory");
 }
 
+static int open_output(const planning *p, mp_output *o, const char *name)
+{
+  const luajit_mp_writer *w = &p->plan->writer;
+  return w->write != NULL ? mp_output_hand(o, name, w) :
+	 mp_output_open(o, name, p->cwd);
+}
+
 /* Opens the files of the plan on top of the stack. */
 static void open_outputs(lua_State *R, planning *p)
 {
@@ -73,8 +80,7 @@ static void open_outputs(lua_State *R, planning *p)
     const char *name;
     lua_rawgeti(R, -1, i);
     name = lua_tostring(R, -1);
-    p->err = mp_output_open(&plan->outs[plan->nouts++], name,
-			    p->cwd);
+    p->err = open_output(p, &plan->outs[plan->nouts++], name);
     if (p->err != 0)
       snprintf(p->buf, p->n, "cannot open '%.*s' for the report: %s",
 	       MP_NAME_WIDTH, name, mp_output_error(p->err));
@@ -117,6 +123,8 @@ int mp_plan_in_make(lua_State *R)
 {
   planning *p = lua_touserdata(R, 1);
   int i, n = lua_gettop(p->L);
+  if (n > 0 && lua_type(p->L, n) == LUA_TUSERDATA)
+    p->plan->writer = *(luajit_mp_writer *)lua_touserdata(p->L, n--);
   luaL_checkstack(R, n + 8, "too many outputs");
   mp_state_push(R, "make");
   for (i = 1; i <= n; i++) copy(R, p->L, i, DEPTH);

@@ -21,6 +21,7 @@ typedef struct mp_plan {
   char *text;			/* The option string. */
   mp_output *outs;		/* Where the report goes: `nouts` places. */
   int nouts;
+  luajit_mp_writer writer;	/* Takes what goes there, if it has a write. */
   uint64_t period;		/* Mean bytes between samples; 0: adapts. */
   int interval;			/* Milliseconds between CPU samples. */
   int every;			/* Seconds between two writes; 0: once. */
@@ -34,9 +35,10 @@ typedef struct mp_plan {
 #define MP_NAME_WIDTH 300	/* Characters of a file name in a message. */
 
 /* Makes a plan of what L has on its stack: an option string, or a table of
-** options, and the names of outputs, relative to cwd, which are opened. Returns 0, what the functions of
-** out/output.h do, or one of the numbers above; if not 0, with a message in
-** buf. To be freed in any case, at the same address. */
+** options, the names of outputs, relative to cwd, which are opened, and perhaps
+** a userdata with a writer. Returns 0, what the functions of out/output.h do,
+** or one of the numbers above; if not 0, with a message in buf. To be freed in
+** any case, at the same address. */
 int mp_plan_make(mp_plan *plan, mp_state *s, lua_State *L, const char *cwd,
 		 char *buf, size_t n);
 void mp_plan_free(mp_plan *plan, mp_state *s);

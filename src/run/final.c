@@ -21,6 +21,8 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n)
     mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   mp_screen_close(&c->screen);
   err = mp_report_write(&c->report, &c->plan, &leaked, buf, n);
+  if (c->plan.writer.on_stop != NULL && !mp_process_stands_in())
+    c->plan.writer.on_stop(c->plan.writer.ctx, err < 0 ? -1 : err);
   if (c->plan.leak_limit > 0 && leaked >= c->plan.leak_limit) mp_exit_leaky();
   return err;
 }

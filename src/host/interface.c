@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** libluajit-mp: see luajit-mp.h. Each function calls its namesake of the module
+** jit.mp in the program's state.
+**
+** The library is not linked with LuaJIT's: the program has a LuaJIT of its own,
+** perhaps without a shared library.
+*/
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "host/module.h"
+#include "luajit-mp.h"
+
+#include "lauxlib.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* The name by which the core knows a writer. */
+#define WRITER	"jit.mp.writer"
+
+static _Thread_local char message[512];
+
+typedef struct request {
+  const char *function;		/* Of jit.mp. */
+  const char *what;		/* Its arguments, or NULL. */
+  const luajit_mp_writer *writer;
+  int err;
+} request;
+
+static void set_message(const char *text)
+{
+  if (text == NULL) text = "an error without a message";
+  if (strncmp(text, "jit.mp: ", 8) == 0) text += 8;
+  snprintf(message, sizeof(message), "%s", text);
+}
+
+/* Pushes what stands between the commas. Returns how many parts. */
+static int push_parts(lua_State *L, const char *what)
+{
+  int n = 1;
+  const char *comma;
+  for (; (comma = strchr(what, ',')) != NULL; what = comma + 1, n++) {
+    luaL_checkstack(L, 4, "too many outputs");
+    lua_pushlstring(L, what, (size_t)(comma - what));
+  }
+  lua_pushstring(L, what);
+  return n;
+}
+
+static void push_writer(lua_State *L, const luajit_mp_writer *writer)
+{
+  luajit_mp_writer *w = lua_newuserdata(L, sizeof(*w));
+  *w = *writer;
+  luaL_newmetatable(L, WRITER);
+  lua_setmetatable(L, -2);
+}
+
+/* The module's functions return nil, a message and a number if they fail. */
+static int call_module(lua_State *L)
+{
+  request *r = lua_touserdata(L, 1);
+  int n = 0;
+  mp_module_push(L, "jit.mp");
+  lua_getfield(L, -1, r->function);
+  if (r->what != NULL) n = push_parts(L, r->what);
+  if (r->writer != NULL) {
+    push_writer(L, r->writer);
+    n++;
+  }
+  lua_call(L, n, 3);
+  if (!lua_isnil(L, -3)) return 0;
+  set_message(lua_tostring(L, -2));
+  r->err = (int)lua_tointeger(L, -1);
+  if (r->err == 0) r->err = -1;
+  return 0;
+}
+
+static int call(lua_State *L, request r)
+{
+  if (!lua_checkstack(L, 4)) {
+    set_message("not enough memory");
+    return -1;
+  }
+  if (lua_cpcall(L, call_module, &r) == 0) return r.err;
+  set_message(lua_tostring(L, -1));
+  lua_pop(L, 1);
+  return -1;
+}
+
+EXPORTED int luajit_mp_start(lua_State *L, const char *what,
+			     const luajit_mp_writer *w)
+{
+  return call(L, (request){ "start", what, w, 0 });
+}
+
+EXPORTED int luajit_mp_write(lua_State *L, const char *what,
+			     const luajit_mp_writer *w)
+{
+  return call(L, (request){ "report", what, w, 0 });
+}
+
+EXPORTED int luajit_mp_stop(lua_State *L)
+{
+  return call(L, (request){ "stop", NULL, NULL, 0 });
+}
+
+EXPORTED const char *luajit_mp_error(void)
+{
+  return message;
+}
