@@ -38,6 +38,38 @@ START_TEST(a_second_put_tells_what_it_replaced)
 }
 END_TEST
 
+static void add_id(void *data, const void *addr, uint32_t id)
+{
+  uint64_t *sum = data;
+  sum[0]++;
+  sum[1] += (uint64_t)(uintptr_t)addr * id;
+}
+
+START_TEST(each_tells_of_all_objects)
+{
+  uint64_t sum[2], want;
+  int dense;
+  for (dense = 0; dense < 2; dense++) {
+    mp_live l;
+    uint64_t a = 0x7f0000001230, b = 0x7f0000001240, c = 0x10000;
+    ck_assert(mp_live_init(&l, dense));
+    sum[0] = sum[1] = 0;
+    mp_live_each(&l, add_id, sum);
+    ck_assert_uint_eq(sum[0], 0);
+    mp_live_put(&l, at(a), 3);
+    mp_live_put(&l, at(b), 5);
+    mp_live_put(&l, at(c), 7);
+    mp_live_put(&l, at(c + 16), 9);
+    mp_live_take(&l, at(c + 16));
+    want = a * 3 + b * 5 + c * 7;
+    mp_live_each(&l, add_id, sum);
+    ck_assert_uint_eq(sum[0], 3);
+    ck_assert_uint_eq(sum[1], want);
+    mp_live_free(&l);
+  }
+}
+END_TEST
+
 /* Cells of a heap with holes: objects 32 bytes apart, in regions far from
 ** each other. */
 static void *crowded(uint32_t cell)
@@ -200,7 +232,8 @@ START_TEST(no_memory_loses_nothing)
 END_TEST
 
 CHECK_MAIN("live", take_returns_what_was_put_once,
-	   a_second_put_tells_what_it_replaced, agrees_with_an_array,
+	   a_second_put_tells_what_it_replaced, each_tells_of_all_objects,
+	   agrees_with_an_array,
 	   agrees_with_an_array_while_pages_go, the_filter_knows_what_is_gone,
 	   a_full_filter_forgets_nobody,
 	   memory_for_each_object_is_bounded, many_samples_are_cheap_too,

@@ -77,6 +77,19 @@ bool mp_live_init(mp_live *l, bool dense)
   return set_slots(l, SLOTS_MIN);
 }
 
+void mp_live_each(const mp_live *l, mp_live_see *see, void *data)
+{
+  uintptr_t page;
+  uint32_t i, k, cells = 1u << l->bits >> 4;
+  for (i = 0; i <= l->mask; i++) {
+    const mp_leaf *leaf = l->slots[i].leaf;
+    page = (uintptr_t)l->slots[i].page << l->bits;
+    for (k = 0; leaf != NULL && k < cells; k++)
+      if (leaf->cells[k] != 0)
+	see(data, (const void *)(page + ((uintptr_t)k << 4)), leaf->cells[k]);
+  }
+}
+
 /* -- Leaves -------------------------------------------------------------- */
 
 static void leaf_free(mp_live *l, mp_leaf *leaf)
@@ -89,7 +102,8 @@ static void leaf_free(mp_live *l, mp_leaf *leaf)
 ** processor most of the misses in its table of pages. */
 static slab *slab_large(void)
 {
-  slab *s = mp_mem_fails() ? NULL : aligned_alloc(SLAB_LARGE, SLAB_LARGE);
+  slab *s = mp_mem_fails() ? NULL :
+	    mp_mem_count(aligned_alloc(SLAB_LARGE, SLAB_LARGE));
   if (s == NULL) return NULL;
   madvise(s, SLAB_LARGE, MADV_HUGEPAGE);
   return memset(s, 0, SLAB_LARGE);

@@ -9,6 +9,8 @@
 
 int mp_mem_left = -1;
 
+atomic_size_t mp_mem_bytes;
+
 bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size)
 {
   uint64_t n = *cap ? *cap : 32;

@@ -5,9 +5,21 @@
 #ifndef MP_MEM_H
 #define MP_MEM_H
 
+#include <malloc.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+/* Bytes of all blocks that there are. */
+extern atomic_size_t mp_mem_bytes;
+
+/* Counts a block of malloc's, which mp_free is to give back. */
+static inline void *mp_mem_count(void *p)
+{
+  if (p != NULL) mp_mem_bytes += malloc_usable_size(p);
+  return p;
+}
 
 /* Allocations that still succeed; negative: all of them. For tests. */
 extern int mp_mem_left;
@@ -19,17 +31,20 @@ static inline bool mp_mem_fails(void)
 
 static inline void *mp_malloc(size_t n)
 {
-  return mp_mem_fails() ? NULL : malloc(n);
+  return mp_mem_fails() ? NULL : mp_mem_count(malloc(n));
 }
 
 static inline void *mp_calloc(size_t n, size_t size)
 {
-  return mp_mem_fails() ? NULL : calloc(n, size);
+  return mp_mem_fails() ? NULL : mp_mem_count(calloc(n, size));
 }
 
 static inline void *mp_realloc(void *p, size_t n)
 {
-  return mp_mem_fails() ? NULL : realloc(p, n);
+  size_t before = malloc_usable_size(p);
+  void *q = mp_mem_fails() ? NULL : realloc(p, n);
+  if (q != NULL) mp_mem_bytes -= before;
+  return mp_mem_count(q);
 }
 
 /* Grows an array of *cap elements of that size, by doubling, until the index
@@ -37,6 +52,10 @@ static inline void *mp_realloc(void *p, size_t n)
 ** the lock (data/lock.h): another thread may read it when the process ends. */
 bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size);
 
-static inline void mp_free(void *p) { free(p); }
+static inline void mp_free(void *p)
+{
+  mp_mem_bytes -= malloc_usable_size(p);
+  free(p);
+}
 
 #endif

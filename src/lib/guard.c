@@ -8,6 +8,7 @@
 #include "lib/guard.h"
 #include "out/write.h"
 #include "profile/heapwalk.h"
+#include "profile/memory.h"
 #include "run/final.h"
 #include "run/signal.h"
 #include "sample/hook.h"
@@ -83,6 +84,8 @@ static int guard_gc(lua_State *L)
   mp_ctx *c = g->run, *next;
   char msg[512];
   if (c != NULL) {
+    if (c->plan.memory)
+      mp_memory_take(&c->profile, c->report.state.R, true);
     mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 			MP_CLOSING);
     mp_signal_hold(true);

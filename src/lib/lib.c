@@ -15,6 +15,7 @@
 #include "out/modules.h"
 #include "profile/heapwalk.h"
 #include "profile/leaks.h"
+#include "profile/memory.h"
 #include "profile/snapshot.h"
 #include "run/ctx.h"
 #include "run/signal.h"
@@ -39,6 +40,7 @@ static int core_stop(lua_State *L)
     return mp_fail(L, "the profiler cannot be stopped by a finalizer that runs "
 		   "inside of it", EBUSY);
   mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
+  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R, true);
   mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 		      MP_AT_END);
   mp_signal_hold(false);
@@ -62,6 +64,8 @@ static int core_report(lua_State *L)
   mp_signal_hold(false);
   err = mp_plan_make(&plan, &c->report.state, L, c->profile.origin.cwd, msg,
 		     sizeof(msg));
+  if (err == 0 && plan.memory)
+    mp_memory_take(&c->profile, c->report.state.R, true);
   if (err == 0)
     mp_heapwalk_refresh(&c->profile, L, plan.walk, plan.walk_file,
 			MP_MEANWHILE);
@@ -70,6 +74,7 @@ static int core_report(lua_State *L)
   lua_pushboolean(L, !plan.help);
   mp_plan_free(&plan, &c->report.state);
   mp_heapwalk_drop(&c->profile);
+  mp_memory_drop(&c->profile);
   mp_signal_release(false);
   return err != 0 ? mp_fail(L, msg, err) : 1;
 }

@@ -28,7 +28,7 @@ typedef struct mp_plan {
   double leak_limit;		/* Bytes; 0: none. */
   double walk;			/* Share of a line in a heap walk; 0: none. */
   bool walk_file;		/* A .heapsnapshot is written. */
-  bool events, leaks, live;	/* Whether these are wanted. */
+  bool events, leaks, live, memory;  /* Whether these are wanted. */
   bool help;			/* The report is the list of the options. */
 } mp_plan;
 

@@ -21,6 +21,7 @@
 #include "sample/alloc.h"
 
 struct mp_heapwalk;
+struct mp_memory;
 
 typedef struct mp_profile {
   mp_alloc heap;			/* First: it is aligned for the hook. */
@@ -32,6 +33,7 @@ typedef struct mp_profile {
   mp_origin origin;
   mp_notes notes;
   struct mp_heapwalk *walk;	/* Taken for the reports; or NULL. */
+  struct mp_memory *memory;	/* Taken for the reports; or NULL. */
   bool busy;			/* Works in the VM: finalizers may call us. */
 } mp_profile;
 

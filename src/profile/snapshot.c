@@ -9,6 +9,7 @@
 
 #include "profile/field.h"
 #include "profile/heapwalk.h"
+#include "profile/memory.h"
 #include "profile/snapshot.h"
 #include "profile/survivors.h"
 #include "vm/type.h"
@@ -289,6 +290,12 @@ void mp_snapshot(lua_State *L, mp_profile *p)
   if (p->heap.wants_events) {
     push_events(L, &p->heap.events, &to);
     lua_setfield(L, -2, "events");
+  }
+  if (p->memory != NULL) {
+    mp_memory_push(L, p->memory);
+    lua_setfield(L, -2, "memory");
+    mp_memory_push_pins(L, p->memory);
+    lua_setfield(L, -2, "pins");
   }
   if (p->walk != NULL) {
     mp_heapwalk_push(L, p->walk);

@@ -10,8 +10,8 @@
 
 #include "data/lock.h"
 #include "profile/heapwalk.h"
+#include "profile/memory.h"
 #include "profile/point.h"
-#include "profile/heapwalk.h"
 #include "run/ctx.h"
 
 /* The heap's: called inside the allocator. */
@@ -60,6 +60,7 @@ void mp_ctx_end(mp_ctx *c)
   mp_report_close(&c->report);
   mp_screen_close(&c->screen);
   mp_heapwalk_drop(&c->profile);
+  mp_memory_drop(&c->profile);
   mp_profile_close(&c->profile);
 }
 

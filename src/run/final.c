@@ -8,6 +8,7 @@
 #include "out/write.h"
 #include "profile/heapwalk.h"
 #include "profile/leaks.h"
+#include "profile/memory.h"
 #include "run/exit.h"
 #include "run/final.h"
 
@@ -20,6 +21,8 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n)
   if (!c->profile.span.ended)
     mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   mp_screen_close(&c->screen);
+  if (c->plan.memory && c->profile.memory == NULL)
+    mp_memory_take(&c->profile, c->report.state.R, false);
   err = mp_report_write(&c->report, &c->plan, &leaked, buf, n);
   if (c->plan.writer.on_stop != NULL && !mp_process_stands_in())
     c->plan.writer.on_stop(c->plan.writer.ctx, err < 0 ? -1 : err);
@@ -32,6 +35,7 @@ static void prepare(mp_ctx *c)
 {
   lua_State *L = c->profile.capture.anchor;
   mp_leaks_collect(&c->profile, L);
+  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R, true);
   mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 		      MP_AT_END);
 }

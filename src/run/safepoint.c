@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "data/lock.h"
+#include "profile/memory.h"
 #include "profile/point.h"
 #include "run/ctx.h"
 #include "run/safepoint.h"
@@ -23,6 +24,7 @@ static void rewrite(mp_ctx *c)
 {
   char msg[512];
   mp_signal_hold(false);
+  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R, true);
   mp_report_rewrite(&c->report, &c->plan, msg, sizeof(msg));
   c->due = mp_span_wall(&c->profile.span) + c->plan.every;
   mp_signal_release(false);

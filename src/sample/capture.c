@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "data/lock.h"
+#include "data/mem.h"
 #include "sample/capture.h"
 #include "sample/dump.h"
 #include "sample/name.h"
@@ -34,9 +35,9 @@ bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
   mp_stacks_init(&c->stacks);
   mp_stacks_init(&c->zones);
   c->cachemask = slots - 1;
-  c->cache = calloc(slots, sizeof(*c->cache));
-  c->walk = calloc(1, sizeof(*c->walk));
-  c->view = calloc(1, sizeof(*c->view));
+  c->cache = mp_calloc(slots, sizeof(*c->cache));
+  c->walk = mp_calloc(1, sizeof(*c->walk));
+  c->view = mp_calloc(1, sizeof(*c->view));
   return c->cache != NULL && c->walk != NULL && c->view != NULL;
 }
 
@@ -45,11 +46,11 @@ void mp_capture_free(mp_capture *c)
   mp_stacks_free(&c->stacks);
   mp_stacks_free(&c->zones);
   mp_map_free(&c->frames);
-  free(c->cache);
+  mp_free(c->cache);
   if (c->walk != NULL) mp_walk_free(c->walk);
-  free(c->walk);
+  mp_free(c->walk);
   if (c->view != NULL) mp_view_free(c->view);
-  free(c->view);
+  mp_free(c->view);
 }
 
 void mp_capture_anchor(mp_capture *c, lua_State *anchor)

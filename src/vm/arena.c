@@ -21,20 +21,19 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static lua_Alloc builtin;	/* The allocator; NULL: not proved. */
 static bool tried;
 
-/* One segment: adds up its chunks. False: they do not fit. */
-static bool look_segment(const char *base, uint64_t size, const char *top,
-			 mp_arena *a, uint64_t *used)
+/* Adds up the chunks of a segment. False: they do not fit. */
+static bool look_segment(mp_segment *s, const char *top, mp_arena *a)
 {
-  const char *c = base, *end = base + size;
-  a->system += size;
+  const char *c = s->base, *end = c + s->size;
   while (c + CHUNK_MIN <= end) {
     uint64_t head = AT(uint64_t, c, CHUNK_HEAD), n = head & ~CHUNK_BITS;
     if (n < CHUNK_MIN) return head == CHUNK_FENCE;
     if (n > (uint64_t)(end - c)) return false;
     if (head & CHUNK_INUSE) {
-      *used += n;
+      s->used += n;
+      a->chunks++;
     } else {
-      a->free += n;
+      s->free += n;
       if (n > a->largest) a->largest = n;
     }
     if (c == top) return true;
@@ -43,16 +42,19 @@ static bool look_segment(const char *base, uint64_t size, const char *top,
   return true;
 }
 
-static bool look(const char *m, mp_arena *a, uint64_t *used)
+static bool look(const char *m, mp_arena *a, mp_arena_see *see, void *data)
 {
   const char *top = AT(const char *, m, ARENA_TOP), *s;
   memset(a, 0, sizeof(*a));
-  *used = 0;
   for (s = m + ARENA_SEGMENT; s != NULL; s = AT(const char *, s, SEG_NEXT)) {
-    const char *base = AT(const char *, s, SEG_BASE);
-    uint64_t size = AT(uint64_t, s, SEG_SIZE);
-    if (((uintptr_t)base | size) & (SEG_ALIGN - 1)) return false;
-    if (!look_segment(base, size, top, a, used)) return false;
+    mp_segment seg = { AT(const char *, s, SEG_BASE), AT(uint64_t, s, SEG_SIZE),
+		       0, 0 };
+    if (((uintptr_t)seg.base | seg.size) & (SEG_ALIGN - 1)) return false;
+    if (!look_segment(&seg, top, a)) return false;
+    a->system += seg.size;
+    a->used += seg.used;
+    a->free += seg.free;
+    if (see != NULL) see(data, &seg);
   }
   return true;
 }
@@ -60,7 +62,7 @@ static bool look(const char *m, mp_arena *a, uint64_t *used)
 static void prove(void)
 {
   lua_State *L = luaL_newstate();
-  uint64_t used, total;
+  uint64_t total;
   mp_arena a;
   lua_Alloc f;
   void *ud;
@@ -69,30 +71,36 @@ static void prove(void)
   total = (uint64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
 	  (uint64_t)lua_gc(L, LUA_GCCOUNTB, 0);
   /* A chunk has 8 bytes of its own, and there are few in a new state. */
-  if (look(ud, &a, &used) && used >= total && used < total * 3 / 2 + 4096 &&
-      a.free + used <= a.system)
+  if (look(ud, &a, NULL, NULL) && a.used >= total &&
+      a.used < total * 3 / 2 + 4096 && a.free + a.used <= a.system)
     builtin = f;
   lua_close(L);
 }
 
-bool mp_arena_look(lua_Alloc f, void *ud, mp_arena *a)
+bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
+		   void *data)
 {
-  uint64_t used;
   pthread_mutex_lock(&mutex);
   if (!tried) prove();
   tried = true;
   pthread_mutex_unlock(&mutex);
   memset(a, 0, sizeof(*a));
-  return builtin != NULL && f == builtin && look(ud, a, &used);
+  return builtin != NULL && f == builtin && look(ud, a, see, data);
 }
 
 #else
 
-bool mp_arena_look(lua_Alloc f, void *ud, mp_arena *a)
+bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
+		   void *data)
 {
-  (void)f; (void)ud;
+  (void)f; (void)ud; (void)see; (void)data;
   memset(a, 0, sizeof(*a));
   return false;
 }
 
 #endif
+
+bool mp_arena_look(lua_Alloc f, void *ud, mp_arena *a)
+{
+  return mp_arena_each(f, ud, a, NULL, NULL);
+}

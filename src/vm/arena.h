@@ -19,9 +19,25 @@ typedef struct mp_arena {
   uint64_t system;		/* Bytes of its segments. */
   uint64_t free;		/* Bytes of free chunks in these; */
   uint64_t largest;		/* of the largest one. */
+  uint64_t used;		/* Bytes of chunks in use, with their heads; */
+  uint64_t chunks;		/* how many they are. */
 } mp_arena;
+
+#define MP_ARENA_HEAD	8	/* Bytes of a chunk that are no object's. */
+
+/* One segment: memory that the system gets back only as a whole. */
+typedef struct mp_segment {
+  const char *base;
+  uint64_t size;
+  uint64_t free, used;		/* Bytes of chunks, with their heads. */
+} mp_segment;
 
 /* False: that is not LuaJIT's allocator, or it is not the known one. */
 bool mp_arena_look(lua_Alloc f, void *ud, mp_arena *a);
+
+/* The same, and tells of each segment. */
+typedef void mp_arena_see(void *data, const mp_segment *s);
+bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
+		   void *data);
 
 #endif

@@ -35,6 +35,7 @@ local list = {
     "whether it grows; exit status 3 where n bytes or more leak" },
   { "W", "heap walk: what holds the memory at the end, by size, and who "..
     "allocated it" },
+  { "M", "memory of the process: a table that adds up to its RSS" },
   { "T", "live: shows the table in the terminal while the program runs" },
   { "N", "no source text in an HTML file" },
   { "P", "one pprof file for CPU and heap instead of two" },
@@ -186,7 +187,7 @@ local function set_levels(o, m)
 end
 
 -- Letters of which each is a report of its own.
-local reports = { "a", "A", "g", "e", "L", "W", "q", "G" }
+local reports = { "a", "A", "g", "e", "L", "W", "M", "q", "G" }
 
 local function check(o, seen)
   local first
@@ -225,6 +226,7 @@ local function set_flags(o, seen)
   o.events = seen.e ~= nil
   o.leaks = seen.L ~= nil
   o.walk = (seen.W or seen.L) and math.max(o.min, 0.1) / 100 or nil
+  o.memory = seen.M ~= nil
   o.live = seen.T ~= nil
   o.combined = seen.P ~= nil
   o.nosource = seen.N ~= nil
@@ -239,7 +241,7 @@ end
 --   split (nil, "stack", "lines", "state" before or "scope" before),
 --   annotate ("a", "A" or nil), folded, quickfix, callgraph, events, leaks,
 --   walk (share of the heap that has a line of its own, or nil),
---   leak_limit (bytes or nil), live, combined, nosource
+--   leak_limit (bytes or nil), memory, live, combined, nosource
 local function parse(text)
   local o, seen = { text = text, min = 3 }, {}
   local pos = 1

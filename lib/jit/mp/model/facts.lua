@@ -59,6 +59,41 @@ function facts.rss(p)
   return last and last.rss and last.rss > 0 and last.rss or nil
 end
 
+local memory_names = {
+  { "lua", "Lua objects in use, as the collector counts" },
+  { "lua_free", "free in LuaJIT's allocator" },
+  { "lua_heads", "heads and padding of its blocks" },
+  { "code", "machine code of traces" }, { "stacks", "C stacks" },
+  { "malloc_used", "malloc, in use" }, { "malloc_free", "malloc, free" },
+  { "mixed", "malloc and others, not told apart" },
+  { "files", "mapped files: programs and libraries" },
+  { "profiler", "the profiler itself" }, { "other", "other" },
+}
+
+-- The parts of the memory of a process, which add up to its RSS: a list of
+-- { name, bytes }.
+function facts.memory_parts(m)
+  local t = {}
+  for _, part in ipairs(memory_names) do
+    local bytes = m[part[1]]
+    if bytes then t[#t+1] = { name = part[2], bytes = bytes } end
+  end
+  return t
+end
+
+-- The largest parts, as words: "free in LuaJIT's allocator 60%, ..."; nil: the
+-- profile has none.
+function facts.memory(p)
+  local m, t = p.memory or {}, {}
+  if not m.rss then return nil end
+  local parts = facts.memory_parts(m)
+  table.sort(parts, function(a, b) return a.bytes > b.bytes end)
+  for i = 1, math.min(3, #parts) do
+    t[i] = parts[i].name.." "..numbers.share(parts[i].bytes, m.rss)
+  end
+  return table.concat(t, ", ")
+end
+
 -- The share of each view that has a line:
 -- "with a line CPU 98%, allocated 99.9%".
 function facts.lines(p, list)

@@ -42,6 +42,11 @@ local function optional(field)
   return field
 end
 
+-- May be less than nothing: what is left of a sum.
+local function amount(name)
+  return { name, "number", optional = true, min = -MAX }
+end
+
 local function seconds(name)
   return { name, "number", merge = "sum", max = SECONDS }
 end
@@ -78,6 +83,14 @@ local groups = {
     { "adaptive", "flag", merge = "any" },
     sum("inuse"), sum("inuse_start"), sum("peak"),
     optional(sum("inuse_samples")), optional(sum("gc_cycles")),
+  } },
+  { name = "memory", key = "memory", fields = {
+    amount("rss"), amount("lua"), amount("lua_free"), amount("lua_heads"),
+    amount("code"), amount("stacks"), amount("malloc_used"),
+    amount("malloc_free"), amount("mixed"), amount("files"),
+    amount("profiler"), amount("other"), amount("segments"),
+    amount("largest_free"), amount("pinned"), amount("pinned_free"),
+    amount("pinned_used"),
   } },
 }
 
@@ -142,6 +155,10 @@ local tables = {
   { name = "survivor", key = "survivors", recorded = true, fields = {
     { "row", "ref", of = "row" },
     { "objects", "number" }, { "births", "number" },
+  } },
+  { name = "pin", key = "pins", recorded = true, fields = {
+    { "row", "ref", of = "row" },
+    { "objects", "number" }, { "bytes", "number" },
   } },
 }
 

@@ -40,7 +40,8 @@ local function new(snapshot)
     zones = snapshot.zones, course = snapshot.course or {},
     timeline = snapshot.timeline or {}, events = snapshot.events,
     collections = snapshot.collections, held = snapshot.held,
-    walk = snapshot.walk,
+    walk = snapshot.walk, memory = snapshot.memory or {},
+    pins = snapshot.pins,
     survivors = snapshot.survivors, collected = snapshot.collected
   }, Profile)
 end

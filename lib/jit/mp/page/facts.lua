@@ -28,6 +28,8 @@ local function header(p, kib)
   add("In use", numbers.bytes(h.inuse, kib), (few and few..", " or "")..
     "peak "..numbers.bytes(h.peak, kib)..
     (rss and ", RSS "..numbers.bytes(rss, kib) or ""))
+  local memory = facts.memory(p)
+  if memory then add("RSS", numbers.bytes(p.memory.rss, kib), memory) end
   add("GC", facts.gc(p))
   add("Capture", p.info.capture, facts.lines(p))
   return list(t)
@@ -39,7 +41,6 @@ local function notes(p)
     t[1] = ("capture %s: %s"):format(p.info.capture, p.info.capture_why)
   end
   t[#t+1] = facts.lost(p)
-  t[#t+1] = facts.cut(p)
   t[#t+1] = facts.cut(p)
   for _, note in ipairs(p.info.notes or {}) do t[#t+1] = note end
   return strings(t)

@@ -48,6 +48,11 @@ local function inuse_topic(p, kib)
   return parts
 end
 
+local function memory_topic(p, kib)
+  local words = facts.memory(p)
+  return words and topic("RSS", numbers.bytes(p.memory.rss, kib), words)
+end
+
 local function capture_topic(p, o)
   local s = "capture "..p.info.capture
   if p.info.capture_why then
@@ -86,6 +91,7 @@ return function(p, o, width)
   if wants_heap(o) then
     write(out, alloc_topic(p, o.kib), width)
     write(out, inuse_topic(p, o.kib), width)
+    write(out, memory_topic(p, o.kib) or {}, width)
   end
   write(out, capture_topic(p, o), width)
   local lost = facts.lost(p)

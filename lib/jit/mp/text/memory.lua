@@ -1,0 +1,83 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- Where the memory of the process is: a table that adds up to its RSS.
+----------------------------------------------------------------------------
+
+local cells = require("jit.mp.text.cells")
+local facts = require("jit.mp.model.facts")
+local numbers = require("jit.mp.model.numbers")
+
+local STACKS = 5 -- Shown of those whose objects pin segments.
+local DEPTH = 3 -- Frames of each.
+
+local function amount(v, o)
+  if o.raw then return ("%.0f"):format(v) end
+  return (v < 0 and "-" or "")..numbers.bytes(math.abs(v), o.kib)
+end
+
+local function parts(m, o)
+  local rows = { { "of RSS", "bytes", "" } }
+  for _, part in ipairs(facts.memory_parts(m)) do
+    rows[#rows+1] = { numbers.share(part.bytes, m.rss), amount(part.bytes, o),
+      part.name }
+  end
+  rows[#rows+1] = { "100%", amount(m.rss, o), "RSS" }
+  return cells.rows(rows)
+end
+
+-- Stacks with what they have in use where little else is, the most first.
+local function sites(p)
+  local name, by, list = p:namer("l", false, DEPTH), {}, {}
+  for _, pin in ipairs(p.pins or {}) do
+    local row = p.rows[pin.row]
+    local text = row and table.concat(name(row), " < ")
+    if text and not by[text] then
+      by[text] = { name = text, bytes = 0, objects = 0 }
+      list[#list+1] = by[text]
+    end
+    if text then
+      by[text].bytes = by[text].bytes + pin.bytes
+      by[text].objects = by[text].objects + pin.objects
+    end
+  end
+  table.sort(list, function(a, b)
+    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+    return a.name < b.name
+  end)
+  return list
+end
+
+local function pins(p, m, o)
+  if (m.pinned or 0) == 0 then return "" end
+  local list = sites(p)
+  local out = { ("\n%s of them %s at least half free: %s free, kept for %s in "..
+    "use%s\n"):format(numbers.counted(m.pinned, "segment"),
+    m.pinned == 1 and "is" or "are", amount(m.pinned_free, o),
+    amount(m.pinned_used, o), #list > 0 and ", of which samples show:" or "") }
+  local rows = {}
+  for i = 1, math.min(#list, STACKS) do
+    rows[i] = { amount(list[i].bytes, o), numbers.count(list[i].objects),
+      "allocated at "..list[i].name }
+  end
+  return out[1]..cells.rows(rows)
+end
+
+local function allocator(m, o)
+  if not m.segments then
+    return "\nWhat LuaJIT's allocator has free is not known: the VM was not at "..
+      "rest, or has another allocator.\n"
+  end
+  return ("\nLuaJIT's allocator has %s; the largest free piece is %s. A "..
+    "segment goes back\nto the system when nothing in it is in use.\n"):format(
+    numbers.counted(m.segments, "segment"), amount(m.largest_free, o))
+end
+
+return function(p, o)
+  local m = p.memory
+  if not m.rss then
+    return "no table of the memory: the kernel did not tell, or the program "..
+      "ran without option M\n"
+  end
+  return "Memory of the process when the profile ended\n\n"..parts(m, o)..
+    allocator(m, o)..pins(p, m, o)
+end

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Where the memory of the process is: a table that adds up to its RSS.
+**
+** Taken on the thread that runs the VM, at rest: in a C function or at a
+** safepoint. Elsewhere the VM's allocator is not looked at. All amounts are
+** bytes.
+*/
+#ifndef MP_MEMORY_H
+#define MP_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+/* What a row has in use in segments that are mostly free. */
+typedef struct mp_pin {
+  uint32_t row;
+  double objects, bytes;
+} mp_pin;
+
+typedef struct mp_memory {
+  bool known;			/* The kernel told. */
+  bool arena, malloc;		/* LuaJIT's allocator was looked at; malloc's */
+				/* own numbers are those of this process. */
+  double rss;			/* The sum of the following: */
+  double lua;			/* what the collector counts; */
+  double lua_free, lua_heads;	/* free, and heads and padding of chunks, in */
+				/* LuaJIT's allocator; */
+  double code;			/* machine code of traces; */
+  double stacks;		/* of C; */
+  double malloc_used, malloc_free;
+  double mixed;			/* malloc and LuaJIT's allocator, where they */
+				/* cannot be told apart; */
+  double files, profiler, other;
+  double segments, largest_free;  /* LuaJIT's allocator: how many; bytes of the */
+				/* largest free piece. */
+  double pinned, pinned_free, pinned_used;  /* Segments that are at least half */
+				/* free: how many, and the bytes in them. */
+  mp_pin *pins;			/* By bytes, the most first. */
+  uint32_t npins;
+} mp_memory;
+
+/* Takes it into p->memory, in place of the last one. R: the profiler's private
+** state, or NULL. rest: the VM is at rest. */
+void mp_memory_take(mp_profile *p, lua_State *R, bool rest);
+void mp_memory_drop(mp_profile *p);
+
+/* Pushes it as a table, and the pins as a list. Raise Lua errors: out of
+** memory. */
+void mp_memory_push(lua_State *L, const mp_memory *m);
+void mp_memory_push_pins(lua_State *L, const mp_memory *m);
+
+#endif
