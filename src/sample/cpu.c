@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "data/clock.h"
 #include "data/lock.h"
+#include "data/timer.h"
 #include "sample/cpu.h"
 #include "sample/rehook.h"
 #include "sample/ticks.h"
@@ -53,23 +53,19 @@ static void begin_clock(mp_cpu *c, pid_t tid, bool by_process)
   c->begun = clock_now(c);
 }
 
-/* -- Ticks --------------------------------------------------------------- */
+/* -- The timer ----------------------------------------------------------- */
 
 static void on_safepoint(void *data, lua_State *L, int samples, int state);
 
-static void start_ticks(mp_cpu *c)
+static void start_timer(mp_cpu *c)
 {
-  bool own = mp_ticks_start(on_safepoint, c->vm, c->tid, c->interval);
+  const mp_ticker t = { on_safepoint, c->vm, c->tid, c->interval };
+  bool own;
+  c->clock = mp_ticks_start(&t, &own);
   begin_clock(c, c->tid, !own);
-  mp_ticks_interval(own ? 0 : c->interval);
-  c->clock = mp_ticks_clock();
 }
 
-void mp_cpu_ask(mp_cpu *c)
-{
-  if (c->by_process) mp_ticks_ask_luajit();
-  else mp_ticks_ask_thread(c->tid);
-}
+void mp_cpu_ask(mp_cpu *c) { mp_ticks_ask(c->tid, !c->by_process); }
 
 /* -- LuaJIT's profiler --------------------------------------------------- */
 
@@ -82,7 +78,8 @@ static bool runs(const mp_cpu *c)
 
 static void own(mp_cpu *c)
 {
-  start_ticks(c);
+  mp_ticks_learn();
+  start_timer(c);
   c->has_timer = c->had_timer = true;
   owner = c;
 }
@@ -115,12 +112,14 @@ static void start_profiler(mp_cpu *c, lua_State *L, const char *lines)
   own(c);
 }
 
-/* Whether somebody else runs the interval timer or listens to its signal. */
+/* Whether somebody else runs the interval timer or listens to its signal. There
+** is no owner. */
 static bool taken(void)
 {
   struct itimerval tm;
   struct sigaction sa;
   if (mp_profiler_known() && mp_profiler_taken()) return true;
+  mp_ticks_clear();
   if (getitimer(ITIMER_PROF, &tm) == 0 &&
       (tm.it_interval.tv_sec != 0 || tm.it_interval.tv_usec != 0 ||
        tm.it_value.tv_sec != 0 || tm.it_value.tv_usec != 0))
@@ -195,6 +194,7 @@ void mp_cpu_stop(mp_cpu *c, lua_State *L)
     bool ours = runs(c);
     disown();
     if (ours) luaJIT_profile_stop(L);
+    mp_ticks_clear();
     if (!by_process) put_back_prof();
     hand_over();
   } else {
@@ -211,12 +211,11 @@ static void on_safepoint(void *data, lua_State *L, int samples, int state)
   mp_cpu *c = owner;
   if (c == NULL || c->vm != data || lua_topointer(L, LUA_REGISTRYINDEX) != data)
     return;
-  samples = c->by_process ? mp_ticks_take_luajit(samples) : mp_ticks_take();
+  samples = mp_ticks_take(samples);
   mp_ticks_enter();
   mp_cpu_here(c);
   c->at_safepoint(c->data, L, samples, state);
-  if (owner == c) mp_rehook_note(c->capture->anchor);
-  mp_ticks_leave();
+  mp_ticks_leave(owner == c ? c->capture->anchor : NULL);
 }
 
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
@@ -236,14 +235,16 @@ void mp_cpu_here(mp_cpu *c)
   if (tid == c->tid) return;  /* Only this thread changes it. */
   mp_lock();
   begin_clock(c, tid, c->by_process);
-  if (owner == c && mp_ticks_own()) {
+  if (owner == c && c->by_process) {
+    mp_ticks_move(tid);
+  } else if (owner == c) {
     mp_ticks_stop();
-    start_ticks(c);
+    start_timer(c);
   }
   mp_unlock();
 }
 
-void mp_cpu_forked(void) { mp_ticks_forked(); }
+void mp_cpu_forked(void) { mp_ticks_forget(); }
 
 void mp_cpu_restart(mp_cpu *c)
 {
@@ -253,7 +254,7 @@ void mp_cpu_restart(mp_cpu *c)
   c->begun = clock_now(c);
   if (c->has_timer) {
     c->waited = false;
-    start_ticks(c);
+    start_timer(c);
   }
 }
 

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** The CPU sampler: LuaJIT's own profiler (luaJIT_profile_start), driven by a
-** better timer.
-**
-** LuaJIT's profiler has an interval timer on the CPU time of the process and a
-** handler of its signal, which asks the VM for a safepoint. That handler
-** changes the VM, whichever thread it runs in. So the interval timer is
-** stopped, and the handler is called by ours, on a signal that is sent to the
-** thread of the VM alone, after CPU time of that thread (data/timer.h): what
-** other threads use does not count. The signal is SIGURG, which nothing
-** happens of where nobody handles it any more, after an exec too. Where all
-** that cannot be had LuaJIT's timer stays.
+** better timer (sample/tick.h).
 **
 ** There is one such profiler in a process. A second VM that is profiled gets
 ** its heap samples all the same, and the profiler once the first VM leaves it.
@@ -27,7 +18,6 @@
 #include <sys/types.h>
 
 #include "sample/capture.h"
-#include "data/timer.h"
 
 #include "lua.h"
 

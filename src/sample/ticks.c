@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -17,38 +18,42 @@
 #include "sample/ticks.h"
 #include "vm/profiler.h"
 
-/* -- The signal ---------------------------------------------------------- */
-
 #define SIGNAL	SIGURG
 
-/* All but tid is written while tid is 0. */
+/* What the handlers need to know. The rest is written while tid is 0. */
 static struct {
-  void (*trigger)(int);		/* LuaJIT's handler. */
-  _Atomic pid_t tid;		/* The thread that is sent the signal, or 0. */
-  luaJIT_profile_callback callback;  /* LuaJIT's profiler runs with these. */
+  _Atomic pid_t tid;		/* The thread of the VM, or 0. */
+  luaJIT_profile_callback cb;	/* LuaJIT's profiler runs with these. */
   const void *data;
+  bool own;			/* The timer is ours: this one. */
   mp_timer timer;
-  struct sigaction old;		/* What the signal did before. */
+  struct sigaction old;		/* What its signal did before. */
 } target;
 
-static volatile sig_atomic_t called_back;  /* LuaJIT's callback runs. */
-static atomic_int ticks;	/* Signals of the timer, not counted yet. */
-static int asked;		/* Other signals, which LuaJIT counts as well. */
+static void (*trigger)(int);	/* LuaJIT's handler, once it was seen. */
+
+static volatile sig_atomic_t called_back;  /* LuaJIT has, not returned yet. */
+static atomic_int ticks;	/* Signals of our timer, not counted yet. */
+static int asked;		/* Others, where LuaJIT counts the signals. */
+
+static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
+
+/* -- Our timer ----------------------------------------------------------- */
 
 /* Where LuaJIT's profiler has ended meanwhile, or is somebody else's, it is
 ** left alone. */
-static void on_signal(int sig, siginfo_t *info, void *context)
+static void on_tick(int sig, siginfo_t *info, void *context)
 {
   int saved = errno;
   (void)sig; (void)context;
-  if ((pid_t)syscall(SYS_gettid) == target.tid &&
-      mp_profiler_runs(target.callback, target.data)) {
+  if (this_thread() == target.tid && target.own &&
+      mp_profiler_runs(target.cb, target.data)) {
     if (info->si_code != SI_TKILL) {
       ticks++;
       mp_timer_ticked(&target.timer);
     }
     if (!called_back) mp_rehook_set();
-    target.trigger(SIGPROF);
+    trigger(SIGPROF);
   }
   errno = saved;
 }
@@ -61,7 +66,7 @@ static bool take_signal(void)
   if (target.old.sa_handler != SIG_DFL && target.old.sa_handler != SIG_IGN)
     return false;
   memset(&sa, 0, sizeof(sa));
-  sa.sa_sigaction = on_signal;
+  sa.sa_sigaction = on_tick;
   sa.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&sa.sa_mask);
   return sigaction(SIGNAL, &sa, NULL) == 0;
@@ -71,92 +76,149 @@ static void leave_signal(void)
 {
   struct sigaction sa;
   if (sigaction(SIGNAL, NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) &&
-      sa.sa_sigaction == on_signal)
+      sa.sa_sigaction == on_tick)
     sigaction(SIGNAL, &target.old, NULL);
 }
 
-/* -- The timer ----------------------------------------------------------- */
+static bool start_own_timer(const mp_ticker *t)
+{
+  if (!mp_profiler_find(t->cb, t->data) || trigger == NULL || !take_signal())
+    return false;
+  target.own = true;
+  if (mp_timer_start(&target.timer, MP_TIMER_TASK, t->tid, SIGNAL,
+		     (uint64_t)t->interval * 1000000))
+    return true;
+  target.own = false;
+  leave_signal();
+  return false;
+}
 
-void mp_ticks_interval(int ms)
+/* -- LuaJIT's timer ------------------------------------------------------ */
+
+static bool armed;		/* It was set to an interval of ours. */
+
+static void set_interval_timer(int ms)
 {
   struct itimerval tm;
   tm.it_interval.tv_sec = tm.it_value.tv_sec = ms / 1000;
   tm.it_interval.tv_usec = tm.it_value.tv_usec = ms % 1000 * 1000;
   setitimer(ITIMER_PROF, &tm, NULL);
+  armed = ms != 0;
 }
 
-bool mp_ticks_start(luaJIT_profile_callback callback, const void *data,
-		    pid_t tid, int ms)
+/* Any thread may be interrupted; a hook is set in the VM's own. */
+static void on_prof(int sig)
+{
+  int saved = errno;
+  if (!mp_profiler_known() || mp_profiler_taken()) {
+    if (!called_back && this_thread() == target.tid) mp_rehook_set();
+    trigger(sig);
+  }
+  errno = saved;
+}
+
+/* Puts our handler in the place of LuaJIT's. */
+static void start_their_timer(const mp_ticker *t)
 {
   struct sigaction sa;
+  if (trigger != NULL && sigaction(SIGPROF, NULL, &sa) == 0 &&
+      !(sa.sa_flags & SA_SIGINFO) && sa.sa_handler == trigger) {
+    sa.sa_handler = on_prof;
+    sigaction(SIGPROF, &sa, NULL);
+  }
+  set_interval_timer(t->interval);
+}
+
+void mp_ticks_learn(void)
+{
+  struct sigaction sa;
+  if (trigger == NULL && sigaction(SIGPROF, NULL, &sa) == 0 &&
+      !(sa.sa_flags & SA_SIGINFO) && sa.sa_handler != SIG_DFL &&
+      sa.sa_handler != SIG_IGN)
+    trigger = sa.sa_handler;
+}
+
+/* Whether the signal has a handler that is good for LuaJIT's profiler only. */
+static bool is_handled(void)
+{
+  struct sigaction sa;
+  return sigaction(SIGPROF, NULL, &sa) == 0 && !(sa.sa_flags & SA_SIGINFO) &&
+	 (sa.sa_handler == on_prof ||
+	  (trigger != NULL && sa.sa_handler == trigger));
+}
+
+/* lua_close ends the profiler in one thread, perhaps just while another one
+** starts it for that VM: then the last steps of the start come after the end.
+** LuaJIT's handler would crash. */
+void mp_ticks_clear(void)
+{
+  if (!mp_profiler_known() || mp_profiler_taken()) return;
+  if (!armed && !is_handled()) return;
+  set_interval_timer(0);
+  if (is_handled()) signal(SIGPROF, SIG_IGN);
+}
+
+/* -- Both ---------------------------------------------------------------- */
+
+const char *mp_ticks_start(const mp_ticker *t, bool *own)
+{
   target.tid = 0;
+  target.cb = t->cb;
+  target.data = t->data;
   ticks = 0;
   asked = 0;
-  if (!mp_profiler_find(callback, data) ||
-      sigaction(SIGPROF, NULL, &sa) != 0 || (sa.sa_flags & SA_SIGINFO) ||
-      sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN || !take_signal())
-    return false;
-  target.trigger = sa.sa_handler;
-  target.callback = callback;
-  target.data = data;
-  if (mp_timer_start(&target.timer, MP_TIMER_TASK, tid, SIGNAL,
-		     (uint64_t)ms * 1000000)) {
-    target.tid = tid;  /* The handler may come from now on. */
-    return true;
-  }
-  leave_signal();
-  return false;
+  *own = start_own_timer(t);
+  if (*own) set_interval_timer(0);
+  else start_their_timer(t);
+  target.tid = t->tid;  /* The handlers may come from now on. */
+  return !*own ? "process, kernel tick" :
+	 target.timer.kind == MP_TIMER_TASK ? "thread, task clock" :
+	 "thread, kernel tick";
 }
 
 void mp_ticks_stop(void)
 {
   target.tid = 0;
-  if (!mp_ticks_own()) return;
+  if (!target.own) return;
   mp_timer_stop(&target.timer);
+  target.own = false;
   leave_signal();
 }
 
-void mp_ticks_forked(void)
+void mp_ticks_move(pid_t tid) { target.tid = tid; }
+
+void mp_ticks_forget(void)
 {
   target.tid = 0;
-  if (!mp_ticks_own()) return;
+  if (!target.own) return;
   mp_timer_forget(&target.timer);
+  target.own = false;
   leave_signal();
 }
 
-bool mp_ticks_own(void) { return target.timer.kind != MP_TIMER_NONE; }
-
-const char *mp_ticks_clock(void)
+void mp_ticks_ask(pid_t tid, bool own)
 {
-  switch (target.timer.kind) {
-  case MP_TIMER_TASK: return "thread, task clock";
-  case MP_TIMER_THREAD: return "thread, kernel tick";
-  default: return "process, kernel tick";
+  if (own) {
+    syscall(SYS_tgkill, getpid(), tid, SIGNAL);
+  } else {
+    asked++;
+    raise(SIGPROF);
   }
 }
 
-/* -- Counting ------------------------------------------------------------ */
-
-void mp_ticks_ask_thread(pid_t tid)
+int mp_ticks_take(int samples)
 {
-  syscall(SYS_tgkill, getpid(), tid, SIGNAL);
-}
-
-void mp_ticks_ask_luajit(void)
-{
-  asked++;
-  raise(SIGPROF);
-}
-
-int mp_ticks_take(void) { return atomic_exchange(&ticks, 0); }
-
-int mp_ticks_take_luajit(int samples)
-{
-  samples -= asked;
+  int n;
+  if (target.own) return atomic_exchange(&ticks, 0);
+  n = samples - asked;
   asked = 0;
-  return samples;
+  return n;
 }
 
 void mp_ticks_enter(void) { called_back = 1; }
 
-void mp_ticks_leave(void) { called_back = 0; }
+void mp_ticks_leave(lua_State *vm)
+{
+  if (vm != NULL) mp_rehook_note(vm);
+  called_back = 0;
+}

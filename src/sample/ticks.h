@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Ticks for LuaJIT's profiler that come from a timer of ours.
+** The signals that ask LuaJIT's profiler for a safepoint.
 **
-** The handler of the timer's signal runs in the thread of the VM, counts the
-** tick and calls LuaJIT's own handler, which asks the VM for a safepoint.
-** Where no such timer can be had LuaJIT's interval timer goes on ticking, for
-** the whole process, and LuaJIT counts.
+** LuaJIT's profiler has an interval timer on the CPU time of the process and a
+** handler of its signal, which asks the VM for a safepoint. That handler
+** changes the VM, whichever thread it runs in. So the interval timer is
+** stopped, and the handler is called by ours, on a signal that is sent to the
+** thread of the VM alone, after CPU time of that thread (data/timer.h): what
+** other threads use does not count. The signal is SIGURG, which nothing
+** happens of where nobody handles it any more, after an exec too. Where all
+** that cannot be had LuaJIT's timer stays, and our handler of its signal calls
+** LuaJIT's.
 **
-** There is one in a process, as LuaJIT's profiler. All but the functions that
-** are async-signal-safe are called under the lock (data/lock.h), or where there
-** is one thread only.
+** There is one timer in a process, for the VM that has LuaJIT's profiler. It is
+** started and stopped under the lock (data/lock.h).
 */
 #ifndef MP_TICKS_H
 #define MP_TICKS_H
@@ -19,39 +23,46 @@
 
 #include "luajit.h"
 
-/* Starts ticks after each `ms` milliseconds of CPU time of the thread, in the
-** mean. LuaJIT's profiler was just started with that callback and data. False:
-** LuaJIT's timer has to stay. */
-bool mp_ticks_start(luaJIT_profile_callback callback, const void *data,
-		    pid_t tid, int ms);
+/* Who is to get the ticks: LuaJIT's profiler was started with these, and runs
+** in that thread. */
+typedef struct mp_ticker {
+  luaJIT_profile_callback cb;
+  const void *data;
+  pid_t tid;
+  int interval;			/* Milliseconds. */
+} mp_ticker;
 
-/* Ends them. Does nothing where no timer of ours runs. */
+/* LuaJIT's profiler was just started: learns its handler. */
+void mp_ticks_learn(void);
+
+/* Starts the timer. own: set to whether it is a timer of ours. Returns what
+** ticks, for the reader of a report. */
+const char *mp_ticks_start(const mp_ticker *t, bool *own);
+
+/* Ends it, if it is one of ours. LuaJIT's ends with its profiler. */
 void mp_ticks_stop(void);
 
+/* Where nobody has LuaJIT's profiler: stops its timer and gives up its handler,
+** if they were left. */
+void mp_ticks_clear(void);
+
+/* The VM runs in another thread. */
+void mp_ticks_move(pid_t tid);
+
 /* In the child of a fork: the timer was the parent's. */
-void mp_ticks_forked(void);
+void mp_ticks_forget(void);
 
-/* Whether a timer of ours runs. */
-bool mp_ticks_own(void);
+/* Asks the VM, which runs in that thread, for a safepoint. own: the timer is
+** one of ours. Async-signal-safe. */
+void mp_ticks_ask(pid_t tid, bool own);
 
-/* The name of the clock that ticks: a static string. */
-const char *mp_ticks_clock(void);
+/* In LuaJIT's callback, which was given that number of samples: ticks that have
+** not been counted yet. */
+int mp_ticks_take(int samples);
 
-/* Sets LuaJIT's interval timer, in milliseconds; 0 stops it. */
-void mp_ticks_interval(int ms);
-
-/* Asks the VM of the thread for a safepoint, by a signal that is no tick: with
-** our timer; with LuaJIT's. Async-signal-safe. */
-void mp_ticks_ask_thread(pid_t tid);
-void mp_ticks_ask_luajit(void);
-
-/* The ticks since the last call: of our timer; of LuaJIT's, which has counted
-** so many signals. In LuaJIT's callback, without the lock. */
-int mp_ticks_take(void);
-int mp_ticks_take_luajit(int samples);
-
-/* LuaJIT's callback begins, and ends. Without the lock. */
+/* Around what the callback does; vm: a thread of that VM which lives on, or
+** NULL: the VM has no profile any more. */
 void mp_ticks_enter(void);
-void mp_ticks_leave(void);
+void mp_ticks_leave(lua_State *vm);
 
 #endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Two things at once, made to happen every time: functions of libc that
+** LuaJIT and the core call are ours, and do in between what another thread or
+** a signal handler might do there.
+*/
+#include "config.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+
+#include "check_main.h"
+#include "check_state.h"
+
+#include "luajit.h"
+
+/* For functions that others are to call in place of libc's. */
+#define INSTEAD __attribute__((visibility("default")))
+
+/* -- A state is closed while it is given the profiler ---------------------- */
+
+static lua_State *closing;	/* The state, */
+static int calls_left;		/* and how many calls before it happens. */
+
+/* lua_close begins like this. */
+static void perhaps_close(void)
+{
+  if (closing != NULL && calls_left-- == 0) {
+    lua_State *L = closing;
+    closing = NULL;
+    luaJIT_profile_stop(L);
+  }
+}
+
+INSTEAD int setitimer(__itimer_which_t which, const struct itimerval *tm,
+		      struct itimerval *old)
+{
+  perhaps_close();
+  return (int)syscall(SYS_setitimer, which, tm, old);
+}
+
+extern int __sigaction(int sig, const struct sigaction *sa,
+		       struct sigaction *old);
+
+INSTEAD int sigaction(int sig, const struct sigaction *sa,
+		      struct sigaction *old)
+{
+  perhaps_close();
+  return __sigaction(sig, sa, old);
+}
+
+#define CALLS	12		/* The profiler is given with fewer calls. */
+
+static const char use_cpu[] =
+  "local t = os.clock() + 0.1 while os.clock() < t do end\n"
+  "assert(require('jit.mp.core').snapshot().cpu.samples > 0)\n";
+
+/* The state comes to its end before the next one starts, or after. */
+static void close_while_given(int calls, bool before)
+{
+  lua_State *A = open_state(), *B = open_state(), *C = open_state();
+  start(A, "fi1", "/dev/null");
+  start(B, "fi1", "/dev/null");
+  closing = B;
+  calls_left = calls;
+  run(A, "assert(mp.stop())");
+  closing = NULL;
+  if (before) lua_close(B);
+  start(C, "fi1", "/dev/null");
+  if (!before) lua_close(B);
+  run(C, use_cpu);
+  run(C, "assert(mp.stop())");
+  start(A, "fi1", "/dev/null");
+  run(A, use_cpu);
+  lua_close(C);
+  lua_close(A);
+}
+
+START_TEST(a_state_is_closed_while_it_is_given_the_profiler)
+{
+  int i;
+  for (i = 0; i < CALLS; i++) {
+    close_while_given(i, true);
+    close_while_given(i, false);
+  }
+}
+END_TEST
+
+/* -- A hook is set during a sample ----------------------------------------- */
+
+static lua_State *to_interrupt;
+
+static void interrupt(lua_State *L, lua_Debug *ar)
+{
+  (void)ar;
+  lua_sethook(L, NULL, 0, 0);
+  luaL_error(L, "interrupted");
+}
+
+/* The core calls this to write a file anew, at a safepoint. The luajit
+** command's handler of SIGINT does the same. */
+INSTEAD int renameat(int from, const char *old, int to, const char *new)
+{
+  lua_State *L = to_interrupt;
+  to_interrupt = NULL;
+  if (L != NULL)
+    lua_sethook(L, interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+  return (int)syscall(SYS_renameat, from, old, to, new);
+}
+
+static void interrupt_during_a_sample(void)
+{
+  lua_State *L = open_state();
+  char file[256];
+  file_name(file, sizeof(file), 0);
+  start(L, "fi1w1", file);
+  to_interrupt = L;
+  alarm(60);  /* The loop has no other end. */
+  ck_assert_int_ne(luaL_dostring(L, "local n = 0 while true do n = n + 1 end"),
+		   0);
+  alarm(0);
+  ck_assert_ptr_nonnull(strstr(lua_tostring(L, -1), "interrupted"));
+  lua_close(L);
+  ck_assert_ptr_nonnull(strstr(take_file(file), "luajit-mp"));
+}
+
+START_TEST(a_hook_is_set_during_a_sample)
+{
+  interrupt_during_a_sample();
+}
+END_TEST
+
+static void on_urgent(int sig) { (void)sig; }
+
+/* The program uses the signal of our timer: LuaJIT's timer has to stay. */
+START_TEST(a_hook_is_set_during_a_sample_of_the_timer_of_luajit)
+{
+  signal(SIGURG, on_urgent);
+  interrupt_during_a_sample();
+}
+END_TEST
+
+CHECK_MAIN("handover", a_state_is_closed_while_it_is_given_the_profiler,
+	   a_hook_is_set_during_a_sample,
+	   a_hook_is_set_during_a_sample_of_the_timer_of_luajit)
