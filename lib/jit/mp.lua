@@ -39,6 +39,7 @@
 --   mp.report(options, output...)  -- any view of the profile so far
 --   mp.write(output...)            -- the same, by the options of the start
 --   mp.snapshot()                  -- the profile so far as a table
+--   mp.window()                    -- what happened since the last window
 --   mp.stop()                      -- writes the report
 --   print(mp.heap())               -- what holds the memory now
 --   print(mp.why(value))           -- what holds that value
@@ -63,5 +64,6 @@ return setmetatable({
   report = core.report,
   snapshot = core.snapshot,
   write = core.again,
+  window = core.window,
   stop = core.stop
 }, { __index = heap_function })

@@ -4,6 +4,8 @@
 */
 #include "config.h"
 
+#include <unistd.h>
+
 #include "data/lock.h"
 #include "lib/guard.h"
 #include "out/write.h"
@@ -30,6 +32,12 @@ mp_ctx *mp_guard_get(lua_State *L)
 {
   mp_guard *g = get_guard(L);
   return g ? g->run : NULL;
+}
+
+mp_ctx *mp_guard_running(lua_State *L)
+{
+  mp_ctx *c = mp_guard_get(L);
+  return c != NULL && !c->done && c->profile.span.pid == getpid() ? c : NULL;
 }
 
 mp_ctx *mp_guard_new(mp_guard *g)

@@ -24,6 +24,9 @@ typedef struct mp_guard {
 ** is none. */
 mp_ctx *mp_guard_get(lua_State *L);
 
+/* The run that is under way in this process; NULL: there is none. */
+mp_ctx *mp_guard_running(lua_State *L);
+
 /* The guard, which is made if there is none yet. Raises Lua errors: out of
 ** memory. The pointer is valid until the VM is closed. */
 mp_guard *mp_guard_make(lua_State *L);

@@ -26,9 +26,8 @@
 /* The profile that is under way in this process; or NULL. */
 static mp_profile *profile(lua_State *L)
 {
-  mp_ctx *c = mp_guard_get(L);
-  return c != NULL && !c->done && c->profile.span.pid == getpid() ?
-	 &c->profile : NULL;
+  mp_ctx *c = mp_guard_running(L);
+  return c != NULL ? &c->profile : NULL;
 }
 
 /* Calls the upvalue with what is on the stack: what it allocates is ours. */

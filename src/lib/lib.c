@@ -5,12 +5,12 @@
 #include "config.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "lib/arguments.h"
 #include "lib/guard.h"
 #include "lib/heap.h"
 #include "lib/start.h"
+#include "lib/window.h"
 #include "out/files.h"
 #include "out/modules.h"
 #include "profile/heapwalk.h"
@@ -22,17 +22,10 @@
 
 #include "lauxlib.h"
 
-/* The running profile of this process; NULL: there is none. */
-static mp_ctx *running(lua_State *L)
-{
-  mp_ctx *c = mp_guard_get(L);
-  return c != NULL && !c->done && c->profile.span.pid == getpid() ? c : NULL;
-}
-
 /* stop() */
 static int core_stop(lua_State *L)
 {
-  mp_ctx *c = running(L);
+  mp_ctx *c = mp_guard_running(L);
   char msg[512];
   int err;
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
@@ -54,35 +47,22 @@ static int core_stop(lua_State *L)
 /* report([options [, out...]]) */
 static int core_report(lua_State *L)
 {
-  mp_ctx *c = running(L);
-  double leaked;
-  mp_plan plan;
+  mp_ctx *c = mp_guard_running(L);
+  bool help;
   char msg[512];
   int err;
   mp_check_arguments(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
-  mp_signal_hold(false);
-  err = mp_plan_make(&plan, &c->report.state, L, c->profile.origin.cwd, msg,
-		     sizeof(msg));
-  if (err == 0 && plan.memory)
-    mp_memory_take(&c->profile, c->report.state.R, true);
-  if (err == 0)
-    mp_heapwalk_refresh(&c->profile, L, plan.walk, plan.walk_file,
-			MP_MEANWHILE);
-  if (err == 0) err = mp_report_write(&c->report, &plan, &leaked, msg,
-				      sizeof(msg));
-  lua_pushboolean(L, !plan.help);
-  mp_plan_free(&plan, &c->report.state);
-  mp_heapwalk_drop(&c->profile);
-  mp_memory_drop(&c->profile);
-  mp_signal_release(false);
-  return err != 0 ? mp_fail(L, msg, err) : 1;
+  err = mp_window_write(L, c, NULL, NULL, &help, msg, sizeof(msg));
+  if (err != 0) return mp_fail(L, msg, err);
+  lua_pushboolean(L, !help);
+  return 1;
 }
 
 /* again([out...]): a report by the options of the start. */
 static int core_again(lua_State *L)
 {
-  mp_ctx *c = running(L);
+  mp_ctx *c = mp_guard_running(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   lua_pushstring(L, c->plan.text);
   lua_insert(L, 1);
@@ -109,7 +89,7 @@ static int core_write(lua_State *L)
 
 static int make_snapshot(lua_State *L)
 {
-  mp_snapshot(L, lua_touserdata(L, 1));
+  mp_snapshot(L, lua_touserdata(L, 1), NULL, NULL);
   return 1;
 }
 
@@ -133,7 +113,7 @@ static int call_frozen(mp_profile *p, lua_State *L)
 /* snapshot() */
 static int core_snapshot(lua_State *L)
 {
-  mp_ctx *c = running(L);
+  mp_ctx *c = mp_guard_running(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   return call_frozen(&c->profile, L);
 }
@@ -157,6 +137,7 @@ int luaopen_jit_mp_core(lua_State *L)
   lua_pushcclosure(L, core_snapshot, 1);
   lua_setfield(L, -2, "snapshot");
   mp_heap_functions(L);
+  mp_window_functions(L);
   mp_files_push(L);
   lua_setfield(L, -2, "files");
   return 1;

@@ -37,7 +37,7 @@ static void push_snapshot(lua_State *R, request *rq)
   }
   rq->locked = true;
   mp_lock();
-  mp_snapshot(R, rq->r->profile);
+  mp_snapshot(R, rq->r->profile, rq->r->from, rq->r->to);
   mp_unlock();
   rq->locked = false;
 }
@@ -119,6 +119,7 @@ int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
   };
   int err = mp_state_open(&r->state, path, functions, buf, n);
   r->profile = p;
+  r->from = r->to = NULL;
   if (err == 0 && !mp_state_call(&r->state, note_vm, r, buf, n)) err = ENOMEM;
   return err;
 }

@@ -12,10 +12,12 @@
 #include "out/plan.h"
 #include "out/screen.h"
 #include "out/state.h"
+#include "profile/mark.h"
 #include "profile/profile.h"
 
 typedef struct mp_report {
-  mp_profile *profile;		/* What is reported. */
+  mp_profile *profile;		/* What is reported, */
+  const mp_mark *from, *to;	/* as in mp_snapshot. */
   mp_state state;
 } mp_report;
 

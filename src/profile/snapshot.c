@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "profile/extent.h"
 #include "profile/field.h"
 #include "profile/heapwalk.h"
 #include "profile/memory.h"
@@ -27,16 +28,6 @@ static void set_bool(lua_State *L, const char *key, bool b)
   lua_setfield(L, -2, key);
 }
 
-/* CPU seconds that the samples stand for. */
-static double cpu_covered(mp_profile *p)
-{
-  double now = p->span.ended ? p->span.cpu1 : mp_cpu_time(&p->cpu);
-  if (!mp_cpu_lost(&p->cpu, now)) return now;
-  mp_notes_add(&p->notes, "CPU time ends at the last sample: afterwards "
-	       "another profiler took the timer, or C code never returned");
-  return p->cpu.samples > 0 ? p->cpu.seen : 0;
-}
-
 /* An array of so many strings, or up to a NULL. */
 static void set_list(lua_State *L, const char *key, const char *const *list,
 		     int max)
@@ -51,23 +42,29 @@ static void set_list(lua_State *L, const char *key, const char *const *list,
   lua_setfield(L, -2, key);
 }
 
+/* then: where the window begins, or NULL. */
+static void push_time(lua_State *L, const mp_span *span, const mp_sums *sums,
+		      const mp_sums *then)
+{
+  if (then != NULL) mp_field(L, "window", then->wall);
+  mp_field(L, "pid", (double)span->pid);
+  mp_field(L, "started", span->unix0 + (then != NULL ? then->wall : 0));
+  mp_field(L, "wall", sums->wall);
+  mp_field(L, "cpu", sums->cpu);
+  if (sums->cut > 0) mp_field(L, "cut", sums->cut);
+}
+
 static void push_info(lua_State *L, mp_profile *p)
 {
   const mp_origin *o = &p->origin;
-  lua_newtable(L);
   set_string(L, "script", o->script);
   set_string(L, "luajit", o->luajit);
   set_string(L, "os", o->os);
   set_string(L, "arch", o->arch);
   set_string(L, "options", o->options);
   set_string(L, "cwd", o->cwd);
-  mp_field(L, "pid", (double)p->span.pid);
-  mp_field(L, "started", p->span.unix0);
-  mp_field(L, "wall", mp_span_wall(&p->span));
-  mp_field(L, "cpu", cpu_covered(p));
   set_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
   set_string(L, "capture_why", p->heap.vm.why);
-  if (p->capture.cut > 0) mp_field(L, "cut", (double)p->capture.cut);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
   if (p->cpu.waited)
     mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
@@ -75,64 +72,55 @@ static void push_info(lua_State *L, mp_profile *p)
   set_list(L, "notes", p->notes.list, MP_NOTES);
 }
 
-static void push_cpu(lua_State *L, const mp_cpu *c)
+static void push_cpu(lua_State *L, const mp_cpu *c, const mp_sums *sums)
 {
   lua_newtable(L);
   set_bool(L, "enabled", c->had_timer);
-  mp_field(L, "samples", (double)c->samples);
+  mp_field(L, "samples", sums->ticks);
   mp_field(L, "interval", c->interval);
   set_string(L, "clock", c->clock);
 }
 
-/* Samples that are lost unless a safepoint comes. */
-static double count_waiting(const mp_samples *s)
-{
-  double n = 0;
-  uint32_t id;
-  for (id = s->waiting; id != 0; id = s->list[id].next) n++;
-  return n;
-}
-
-static void push_heap(lua_State *L, mp_alloc *h, uint64_t dropped)
+static void push_heap(lua_State *L, mp_alloc *h, const mp_sums *s)
 {
   double inuse = (double)mp_alloc_inuse(h);
-  double bytes = (double)mp_alloc_bytes(h);
   lua_newtable(L);
   set_bool(L, "enabled", true);
-  mp_field(L, "alloc_objects", (double)mp_alloc_allocs(h));
-  mp_field(L, "alloc_bytes", bytes);
-  mp_field(L, "free_objects", (double)h->frees);
-  mp_field(L, "free_bytes", bytes - (inuse - (double)h->inuse_start));
-  mp_field(L, "realloc_objects", (double)h->reallocs);
-  mp_field(L, "realloc_bytes", (double)h->realloc_bytes);
-  mp_field(L, "realloc_freed", (double)h->realloc_freed);
-  mp_field(L, "samples", (double)h->taken);
-  mp_field(L, "dropped", (double)dropped + count_waiting(&h->samples));
+  mp_field(L, "alloc_objects", s->allocs);
+  mp_field(L, "alloc_bytes", s->bytes);
+  mp_field(L, "free_objects", s->frees);
+  mp_field(L, "free_bytes", s->freed);
+  mp_field(L, "realloc_objects", s->reallocs);
+  mp_field(L, "realloc_bytes", s->realloc_bytes);
+  mp_field(L, "realloc_freed", s->realloc_freed);
+  mp_field(L, "samples", s->taken);
+  mp_field(L, "dropped", s->dropped);
   mp_field(L, "period", h->exact ? 1 : h->period.mean);
   set_bool(L, "adaptive", h->period.adaptive);
   mp_field(L, "inuse", inuse);
   mp_field(L, "inuse_samples", (double)h->live.count);
   mp_field(L, "inuse_start", (double)h->inuse_start);
   mp_field(L, "peak", (double)h->peak);
-  if (h->vm.proved) mp_field(L, "gc_cycles", (double)h->cycles);
+  if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);
 }
 
-/* What there is when the snapshot begins. Made in the profiled VM, finalizers
-** may make more while it goes on: that is not in it. */
-typedef struct extent {
-  uint32_t frames, stacks, zones, rows, points, changes, events;
-} extent;
+/* A list of n, or in a window of what it has of these. */
+static void push_list(lua_State *L, const mp_extent *e, uint32_t n)
+{
+  lua_createtable(L, e->row_of != NULL ? 0 : (int)n, 0);
+}
 
-static void push_frames(lua_State *L, const mp_stacks *s, uint32_t n)
+static void push_frames(lua_State *L, const mp_stacks *s, const mp_extent *e)
 {
   static const char *const kinds[] = {
     [MP_LUA] = "Lua", [MP_C] = "C", [MP_BUILTIN] = "builtin",
     [MP_PSEUDO] = "pseudo", [MP_OWN] = "C"
   };
-  uint32_t i;
-  lua_createtable(L, (int)n, 0);
-  for (i = 1; i <= n; i++) {
+  uint32_t i, id;
+  push_list(L, e, e->frames);
+  for (i = 1; i <= e->frames; i++) {
     const mp_frame copy = s->frames[i], *f = &copy;  /* The array may move. */
+    if ((id = mp_extent_new(e->frame_of, i)) == 0) continue;
     lua_createtable(L, 0, 6);
     set_string(L, "kind", kinds[f->kind]);
     if (f->name != NULL) {
@@ -146,13 +134,31 @@ static void push_frames(lua_State *L, const mp_stacks *s, uint32_t n)
     if (f->line > 0) mp_field(L, "line", f->line);
     if (f->linedefined >= 0) mp_field(L, "linedefined", f->linedefined);
     if (f->builtin != 0) mp_field(L, "builtin", f->builtin);
-    lua_rawseti(L, -2, (int)i);
+    lua_rawseti(L, -2, (int)id);
   }
 }
 
-/* Arrays "parent" and, under the name given, what makes up a node. */
-static void push_stacks(lua_State *L, const mp_stacks *s, uint32_t n,
-			const char *field, bool names)
+/* Two arrays of so many stacks: parent and frame. */
+static void push_stacks(lua_State *L, const mp_stacks *s, const mp_extent *e)
+{
+  uint32_t i, id;
+  lua_createtable(L, 0, 2);
+  push_list(L, e, e->stacks);
+  push_list(L, e, e->stacks);
+  for (i = 1; i <= e->stacks; i++) {
+    const mp_node node = s->nodes[i];
+    if ((id = mp_extent_new(e->stack_of, i)) == 0) continue;
+    lua_pushnumber(L, mp_extent_new(e->stack_of, node.parent));
+    lua_rawseti(L, -3, (int)id);
+    lua_pushnumber(L, mp_extent_new(e->frame_of, node.frame));
+    lua_rawseti(L, -2, (int)id);
+  }
+  lua_setfield(L, -3, "frame");
+  lua_setfield(L, -2, "parent");
+}
+
+/* The same for zones: parent and name. */
+static void push_zones(lua_State *L, const mp_stacks *s, uint32_t n)
 {
   uint32_t i;
   lua_createtable(L, 0, 2);
@@ -163,43 +169,48 @@ static void push_stacks(lua_State *L, const mp_stacks *s, uint32_t n,
     const mp_frame copy = s->frames[node.frame], *f = &copy;
     lua_pushnumber(L, node.parent);
     lua_rawseti(L, -3, (int)i);
-    if (names) lua_pushlstring(L, f->name, f->namelen);
-    else lua_pushnumber(L, node.frame);
+    lua_pushlstring(L, f->name, f->namelen);
     lua_rawseti(L, -2, (int)i);
   }
-  lua_setfield(L, -3, field);
+  lua_setfield(L, -3, "name");
   lua_setfield(L, -2, "parent");
 }
 
 /* Sums of fractions that cancel leave a residue far below one. */
 static double whole(double n) { return n < 1e-3 ? 0 : n; }
 
-static void push_rows(lua_State *L, const mp_counts *counts, uint32_t n,
+static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
+		     bool temporary)
+{
+  char state = (char)r->state;
+  lua_createtable(L, 0, temporary ? 13 : 11);
+  mp_field(L, "stack", stack);
+  mp_field(L, "zone", r->zone);
+  lua_pushlstring(L, &state, 1);
+  lua_setfield(L, -2, "state");
+  mp_field(L, "cpu", r->cpu);
+  mp_field(L, "alloc_objects", whole(r->alloc_objects));
+  mp_field(L, "alloc_bytes", whole(r->alloc_bytes));
+  mp_field(L, "inuse_objects", whole(r->inuse_objects));
+  mp_field(L, "inuse_bytes", whole(r->inuse_bytes));
+  mp_field(L, "peak_objects", whole(r->peak_objects));
+  mp_field(L, "peak_bytes", whole(r->peak_bytes));
+  set_string(L, "type", mp_type_name(r->type));
+  if (!temporary) return;
+  mp_field(L, "temp_objects", whole(r->temp_objects));
+  mp_field(L, "temp_bytes", whole(r->temp_bytes));
+}
+
+static void push_rows(lua_State *L, const mp_counts *counts, const mp_extent *e,
 		      bool temporary)
 {
-  uint32_t i;
-  lua_createtable(L, (int)n, 0);
-  for (i = 1; i <= n; i++) {
-    const mp_row copy = counts->rows[i], *r = &copy;
-    char state = (char)r->state;
-    lua_createtable(L, 0, temporary ? 13 : 11);
-    mp_field(L, "stack", r->stack);
-    mp_field(L, "zone", r->zone);
-    lua_pushlstring(L, &state, 1);
-    lua_setfield(L, -2, "state");
-    mp_field(L, "cpu", r->cpu);
-    mp_field(L, "alloc_objects", whole(r->alloc_objects));
-    mp_field(L, "alloc_bytes", whole(r->alloc_bytes));
-    mp_field(L, "inuse_objects", whole(r->inuse_objects));
-    mp_field(L, "inuse_bytes", whole(r->inuse_bytes));
-    mp_field(L, "peak_objects", whole(mp_counts_peak_objects(counts, i)));
-    mp_field(L, "peak_bytes", whole(mp_counts_peak_bytes(counts, i)));
-    set_string(L, "type", mp_type_name(r->type));
-    if (temporary) {
-      mp_field(L, "temp_objects", whole(r->temp_objects));
-      mp_field(L, "temp_bytes", whole(r->temp_bytes));
-    }
-    lua_rawseti(L, -2, (int)i);
+  uint32_t i, id;
+  push_list(L, e, e->rows);
+  for (i = 1; i <= e->rows; i++) {
+    const mp_row r = mp_extent_row(e, counts, i);
+    if ((id = mp_extent_new(e->row_of, i)) == 0) continue;
+    push_row(L, &r, mp_extent_new(e->stack_of, r.stack), temporary);
+    lua_rawseti(L, -2, (int)id);
   }
 }
 
@@ -222,7 +233,7 @@ static void push_course(lua_State *L, const mp_course *c, uint32_t n)
   }
 }
 
-static void push_timeline(lua_State *L, const mp_course *c, const extent *e)
+static void push_timeline(lua_State *L, const mp_course *c, const mp_extent *e)
 {
   uint32_t i;
   int n = 0;
@@ -241,14 +252,16 @@ static void push_timeline(lua_State *L, const mp_course *c, const extent *e)
   }
 }
 
-static void push_events(lua_State *L, const mp_events *e, const extent *to)
+static void push_events(lua_State *L, const mp_events *e, const mp_extent *to)
 {
   uint32_t i;
   int n = 0;
   lua_createtable(L, (int)to->events, 0);
   for (i = 0; i < to->events; i++) {
-    const mp_event copy = e->list[i], *ev = &copy;
+    mp_event copy = e->list[i], *ev = &copy;
     if (ev->at > to->rows || ev->origin > to->rows) continue;
+    if (to->to != NULL) mp_mark_event(to->from, to->to, i, ev);
+    if (ev->count == 0) continue;
     lua_createtable(L, 0, 6);
     set_string(L, "kind", ev->kind == MP_FREE ? "free" : "realloc");
     mp_field(L, "row", ev->at);
@@ -260,37 +273,53 @@ static void push_events(lua_State *L, const mp_events *e, const extent *to)
   }
 }
 
-void mp_snapshot(lua_State *L, mp_profile *p)
+/* What there is to tell of: values of the profile as a whole. */
+static void push_groups(lua_State *L, mp_profile *p, const mp_mark *from,
+			const mp_mark *to)
 {
-  const extent to = {
-    p->capture.stacks.nframes, p->capture.stacks.nnodes,
-    p->capture.zones.nnodes, p->counts.nrows, p->course.npoints,
-    p->course.nchanges, p->heap.events.count
-  };
-  lua_createtable(L, 0, 12);
-  mp_field(L, "version", 1);
+  static const mp_sums start;
+  const mp_sums sums = to != NULL ? mp_mark_sums(from, to) : mp_sums_now(p);
+  lua_newtable(L);
+  push_time(L, &p->span, &sums, to == NULL ? NULL : from == NULL ? &start :
+	    &from->sums);
   push_info(L, p);
   lua_setfield(L, -2, "info");
-  push_cpu(L, &p->cpu);
+  push_cpu(L, &p->cpu, &sums);
   lua_setfield(L, -2, "cpu");
-  push_heap(L, &p->heap, p->heap.dropped + p->cpu.dropped);
+  push_heap(L, &p->heap, &sums);
   lua_setfield(L, -2, "heap");
-  push_frames(L, &p->capture.stacks, to.frames);
+}
+
+static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
+{
+  push_frames(L, &p->capture.stacks, e);
   lua_setfield(L, -2, "frames");
-  push_stacks(L, &p->capture.stacks, to.stacks, "frame", false);
+  push_stacks(L, &p->capture.stacks, e);
   lua_setfield(L, -2, "stacks");
-  push_stacks(L, &p->capture.zones, to.zones, "name", true);
+  push_zones(L, &p->capture.zones, e->zones);
   lua_setfield(L, -2, "zones");
-  push_rows(L, &p->counts, to.rows, !p->heap.rows_only && p->heap.vm.proved);
+  push_rows(L, &p->counts, e, !p->heap.rows_only && p->heap.vm.proved);
   lua_setfield(L, -2, "rows");
-  push_course(L, &p->course, to.points);
+  push_course(L, &p->course, e->points);
   lua_setfield(L, -2, "course");
-  push_timeline(L, &p->course, &to);
+  push_timeline(L, &p->course, e);
   lua_setfield(L, -2, "timeline");
-  if (p->heap.wants_events) {
-    push_events(L, &p->heap.events, &to);
-    lua_setfield(L, -2, "events");
-  }
+  if (!p->heap.wants_events) return;
+  push_events(L, &p->heap.events, e);
+  lua_setfield(L, -2, "events");
+}
+
+void mp_snapshot(lua_State *L, mp_profile *p, const mp_mark *from,
+		 const mp_mark *to)
+{
+  mp_extent e;
+  from = mp_mark_of(from, p);
+  mp_extent_push(L, &e, p, from, to);
+  lua_createtable(L, 0, 12);
+  mp_field(L, "version", 1);
+  push_groups(L, p, from, to);
+  push_tables(L, p, &e);
+  lua_remove(L, -2);
   if (p->memory != NULL) {
     mp_memory_push(L, p->memory);
     lua_setfield(L, -2, "memory");
@@ -301,8 +330,8 @@ void mp_snapshot(lua_State *L, mp_profile *p)
     mp_heapwalk_push(L, p->walk);
     lua_setfield(L, -2, "walk");
   }
-  if (p->heap.wants_leaks) {
-    mp_survivors_push(L, &p->heap, to.rows);
+  if (p->heap.wants_leaks && to == NULL) {
+    mp_survivors_push(L, &p->heap, e.rows);
     lua_pushboolean(L, p->heap.collected);
     lua_setfield(L, -2, "collected");
   }

@@ -61,6 +61,7 @@ void mp_ctx_end(mp_ctx *c)
   mp_screen_close(&c->screen);
   mp_heapwalk_drop(&c->profile);
   mp_memory_drop(&c->profile);
+  mp_mark_free(&c->window);
   mp_profile_close(&c->profile);
 }
 

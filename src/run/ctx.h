@@ -21,6 +21,7 @@ typedef struct mp_ctx {
   mp_report report;
   mp_plan plan;			/* What was asked for at the start. */
   mp_screen screen;		/* The live view. */
+  mp_mark window;		/* Where the last window ended. */
   double due;			/* When the files are to be written anew. */
   pthread_t thread;		/* Where the VM was seen to run last. */
   bool done;			/* The final report was made or given up. */

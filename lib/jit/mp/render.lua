@@ -16,6 +16,9 @@ end
 -- The text of a report without that. Where the program did not run with the
 -- option: nil and a message.
 local function without(p, what, letter)
+  if p.info.window and letter == "L" then
+    return ("no %s in a window: they are of the whole run\n"):format(what)
+  end
   if (p.info.options or ""):find(letter, 1, true) then
     return ("no %s: they could not be recorded\n"):format(what)
   end

@@ -66,6 +66,7 @@ local groups = {
     { "started", "number", optional = true, merge = "min", max = 1e11 },
     { "runs", "number", optional = true, merge = "sum", default = 1 },
     optional(sum("cut")),
+    { "window", "number", optional = true, max = SECONDS },
   } },
   { name = "cpu", key = "cpu", fields = {
     { "enabled", "flag", merge = "any" },

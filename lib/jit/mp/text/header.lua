@@ -64,6 +64,8 @@ end
 local function title(p)
   local script = facts.script(p)
   return joined("luajit-mp"..(script and "  "..script or ""),
+    p.info.window and ("window of %s, from %s on"):format(
+      numbers.seconds(p.info.wall), numbers.seconds(p.info.window)) or
     p.info.wall and "ran "..numbers.seconds(p.info.wall))
 end
 

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See profile/extent.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "profile/extent.h"
+
+mp_row mp_extent_row(const mp_extent *e, const mp_counts *counts, uint32_t i)
+{
+  mp_row r = counts->rows[i];  /* The array may move. */
+  r.peak_objects = mp_counts_peak_objects(counts, i);
+  r.peak_bytes = mp_counts_peak_bytes(counts, i);
+  if (e->to != NULL) mp_mark_row(e->from, e->to, i, &r);
+  return r;
+}
+
+static bool has_any(const mp_row *r)
+{
+  return r->cpu > 0 || r->alloc_bytes > 0 || r->alloc_objects > 0 ||
+	 r->inuse_bytes >= 1e-3 || r->peak_bytes >= 1e-3;
+}
+
+/* Marks the rows that have anything in the window, and their stacks. */
+static void mark(mp_extent *e, const mp_profile *p)
+{
+  const mp_stacks *stacks = &p->capture.stacks;
+  uint32_t i, s;
+  for (i = 1; i <= e->rows; i++) {
+    const mp_row r = mp_extent_row(e, &p->counts, i);
+    if (!has_any(&r)) continue;
+    e->row_of[i] = 1;
+    for (s = r.stack; s != 0 && e->stack_of[s] == 0;
+	 s = stacks->nodes[s].parent)
+      e->stack_of[s] = e->frame_of[stacks->nodes[s].frame] = 1;
+  }
+}
+
+/* Gives new numbers to what is marked; returns how many there are. */
+static void number(uint32_t *of, uint32_t n)
+{
+  uint32_t i, count = 0;
+  for (i = 1; i <= n; i++)
+    if (of[i] != 0) of[i] = ++count;
+}
+
+void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
+		    const mp_mark *from, const mp_mark *to)
+{
+  const mp_stacks *stacks = &p->capture.stacks;
+  size_t n;
+  *e = (mp_extent){
+    stacks->nframes, stacks->nnodes, p->capture.zones.nnodes, p->counts.nrows,
+    p->course.npoints, p->course.nchanges, p->heap.events.count, from, to,
+    NULL, NULL, NULL
+  };
+  if (to != NULL) e->points = e->changes = 0;  /* They are of the whole run. */
+  /* Events refer to rows that need not have anything. */
+  if (to == NULL || p->heap.wants_events) {
+    lua_pushnil(L);
+    return;
+  }
+  n = (size_t)e->frames + e->stacks + e->rows + 3;
+  e->frame_of = lua_newuserdata(L, n * sizeof(uint32_t));
+  memset(e->frame_of, 0, n * sizeof(uint32_t));
+  e->stack_of = e->frame_of + e->frames + 1;
+  e->row_of = e->stack_of + e->stacks + 1;
+  mark(e, p);
+  number(e->frame_of, e->frames);
+  number(e->stack_of, e->stacks);
+  number(e->row_of, e->rows);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** What is in a snapshot: all that there is when it begins, or a window with
+** what it needs alone. Made in the profiled VM, finalizers may make more while
+** the snapshot goes on: that is not in it.
+*/
+#ifndef MP_EXTENT_H
+#define MP_EXTENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/mark.h"
+#include "profile/profile.h"
+
+#include "lua.h"
+
+typedef struct mp_extent {
+  uint32_t frames, stacks, zones, rows, points, changes, events;
+  const mp_mark *from, *to;	/* A window: between these; else NULL. */
+  uint32_t *frame_of, *stack_of, *row_of;  /* New numbers, from 1, by the old
+					   ** ones; 0: left out. NULL: the same
+					   ** for all. */
+} mp_extent;
+
+/* Fills it in. from, to: the window, from the start where from is NULL; to is
+** NULL where there is no window. Pushes one value onto L's stack, which holds
+** the memory. Raises Lua errors: out of memory. */
+void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
+		    const mp_mark *from, const mp_mark *to);
+
+/* The row with that number, as it is in the snapshot. */
+mp_row mp_extent_row(const mp_extent *e, const mp_counts *counts, uint32_t i);
+
+/* The new number. */
+static inline uint32_t mp_extent_new(const uint32_t *of, uint32_t old)
+{
+  return of != NULL ? of[old] : old;
+}
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See profile/mark.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "data/mem.h"
+#include "profile/mark.h"
+#include "sample/objects.h"
+
+/* Samples that are lost unless a safepoint comes. */
+static double count_waiting(const mp_samples *s)
+{
+  double n = 0;
+  uint32_t id;
+  for (id = s->waiting; id != 0; id = s->list[id].next) n++;
+  return n;
+}
+
+/* CPU seconds that the samples stand for. */
+static double cpu_covered(mp_profile *p)
+{
+  double now = p->span.ended ? p->span.cpu1 : mp_cpu_time(&p->cpu);
+  if (!mp_cpu_lost(&p->cpu, now)) return now;
+  mp_notes_add(&p->notes, "CPU time ends at the last sample: afterwards "
+	       "another profiler took the timer, or C code never returned");
+  return p->cpu.samples > 0 ? p->cpu.seen : 0;
+}
+
+mp_sums mp_sums_now(mp_profile *p)
+{
+  mp_alloc *h = &p->heap;
+  double inuse = (double)mp_alloc_inuse(h);
+  double bytes = (double)mp_alloc_bytes(h);
+  mp_sums s = {
+    mp_span_wall(&p->span), cpu_covered(p), (double)p->cpu.samples,
+    (double)mp_alloc_allocs(h), bytes, (double)h->frees,
+    bytes - (inuse - (double)h->inuse_start),
+    (double)h->reallocs, (double)h->realloc_bytes, (double)h->realloc_freed,
+    (double)h->taken,
+    (double)(h->dropped + p->cpu.dropped) + count_waiting(&h->samples),
+    (double)p->capture.cut, (double)h->cycles
+  };
+  return s;
+}
+
+static void copy_rows(mp_mark *m, const mp_counts *counts)
+{
+  uint32_t i;
+  m->nrows = counts->nrows;
+  for (i = 1; i <= m->nrows; i++) {
+    const mp_row *r = &counts->rows[i];
+    m->rows[i] = (mp_marked){
+      r->cpu, r->alloc_objects, r->alloc_bytes, r->temp_objects, r->temp_bytes
+    };
+  }
+}
+
+static void copy_events(mp_mark *m, const mp_events *events)
+{
+  m->nevents = events->count;
+  if (m->nevents > 0)
+    memcpy(m->events, events->list, m->nevents * sizeof(*m->events));
+}
+
+bool mp_mark_take(mp_mark *m, mp_profile *p)
+{
+  /* An object that is still to change its row would count in two windows. */
+  if (!p->span.ended) mp_objects_look(&p->heap, false);
+  m->rows = mp_calloc((size_t)p->counts.nrows + 1, sizeof(*m->rows));
+  m->events = mp_calloc((size_t)p->heap.events.count + 1, sizeof(*m->events));
+  if (m->rows == NULL || m->events == NULL) {
+    mp_mark_free(m);
+    return false;
+  }
+  m->sums = mp_sums_now(p);
+  m->pid = p->span.pid;
+  m->wall0 = p->span.wall0;
+  copy_rows(m, &p->counts);
+  copy_events(m, &p->heap.events);
+  return true;
+}
+
+void mp_mark_free(mp_mark *m)
+{
+  mp_free(m->rows);
+  mp_free(m->events);
+  memset(m, 0, sizeof(*m));
+}
+
+const mp_mark *mp_mark_of(const mp_mark *m, const mp_profile *p)
+{
+  return m != NULL && m->pid == p->span.pid && m->wall0 == p->span.wall0 ? m :
+	 NULL;
+}
+
+/* -- Differences --------------------------------------------------------- */
+
+/* A sample may have gone to another row since, or been found after all. */
+static double since(double then, double now)
+{
+  return now > then ? now - then : 0;
+}
+
+mp_sums mp_mark_sums(const mp_mark *from, const mp_mark *to)
+{
+  mp_sums s = to->sums;
+  const double *then;
+  double *now = (double *)(void *)&s;
+  size_t i;
+  if (from == NULL) return s;
+  then = (const double *)(const void *)&from->sums;
+  for (i = 0; i < sizeof(s) / sizeof(double); i++)
+    now[i] = since(then[i], now[i]);
+  return s;
+}
+
+void mp_mark_row(const mp_mark *from, const mp_mark *to, uint32_t i, mp_row *r)
+{
+  static const mp_marked none;
+  const mp_marked *then = from != NULL && i <= from->nrows ? &from->rows[i] :
+			  &none;
+  const mp_marked *now = i <= to->nrows ? &to->rows[i] : then;
+  r->cpu = since(then->cpu, now->cpu);
+  r->alloc_objects = since(then->alloc_objects, now->alloc_objects);
+  r->alloc_bytes = since(then->alloc_bytes, now->alloc_bytes);
+  r->temp_objects = since(then->temp_objects, now->temp_objects);
+  r->temp_bytes = since(then->temp_bytes, now->temp_bytes);
+}
+
+static uint64_t more(uint64_t then, uint64_t now)
+{
+  return now > then ? now - then : 0;
+}
+
+void mp_mark_event(const mp_mark *from, const mp_mark *to, uint32_t i,
+		   mp_event *e)
+{
+  static const mp_event none;
+  const mp_event *then = from != NULL && i < from->nevents ? &from->events[i] :
+			 &none;
+  const mp_event *now = i < to->nevents ? &to->events[i] : then;
+  e->count = more(then->count, now->count);
+  e->alloc_bytes = more(then->alloc_bytes, now->alloc_bytes);
+  e->free_bytes = more(then->free_bytes, now->free_bytes);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** What a profile had counted at one moment. A window is what was counted
+** between two such marks.
+**
+** A mark takes malloc's memory: 40 bytes for each row of the counts, and as
+** much for each event where these are recorded. It is taken by the thread that
+** runs the VM, or by the one that ends the process, under the lock.
+*/
+#ifndef MP_MARK_H
+#define MP_MARK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "profile/profile.h"
+
+/* What only grows, of the profile as a whole. */
+typedef struct mp_sums {
+  double wall, cpu;		/* Seconds since the start. */
+  double ticks;			/* CPU samples. */
+  double allocs, bytes, frees, freed;
+  double reallocs, realloc_bytes, realloc_freed;
+  double taken, dropped;	/* Allocation samples; samples lost. */
+  double cut;			/* Stacks that were cut. */
+  double cycles;		/* Collections. */
+} mp_sums;
+
+/* What only grows of a row. */
+typedef struct mp_marked {
+  double cpu, alloc_objects, alloc_bytes, temp_objects, temp_bytes;
+} mp_marked;
+
+typedef struct mp_mark {
+  mp_sums sums;
+  mp_marked *rows;		/* By row id; [0] is unused. */
+  mp_event *events;
+  uint32_t nrows, nevents;
+  pid_t pid;			/* The process, */
+  double wall0;			/* and the start of the profile. */
+} mp_mark;
+
+/* What has been counted so far. */
+mp_sums mp_sums_now(mp_profile *p);
+
+/* Makes a mark of zeros one of this moment. False: no memory, and it has none
+** to give back. */
+bool mp_mark_take(mp_mark *m, mp_profile *p);
+
+/* Gives the memory back: the mark is the start of the profile again. */
+void mp_mark_free(mp_mark *m);
+
+/* The mark, or NULL where it is of another profile or of the parent's, before a
+** fork. NULL stands for the start. */
+const mp_mark *mp_mark_of(const mp_mark *m, const mp_profile *p);
+
+/* What the sums were counted between two marks. */
+mp_sums mp_mark_sums(const mp_mark *from, const mp_mark *to);
+
+/* Leaves in the row, or the event, with that number what it counted between two
+** marks; what it has in use stays. */
+void mp_mark_row(const mp_mark *from, const mp_mark *to, uint32_t i, mp_row *r);
+void mp_mark_event(const mp_mark *from, const mp_mark *to, uint32_t i,
+		   mp_event *e);
+
+#endif
