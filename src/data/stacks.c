@@ -61,6 +61,7 @@ static uint64_t hash_frame(const mp_frame *f)
 {
   uint64_t h = mp_mix((uint64_t)f->kind + 1, (uint32_t)f->line);
   h = mp_mix(mp_mix(h, (uint32_t)f->linedefined), f->builtin);
+  h = mp_mix(mp_mix(h, f->code), f->chunk);
   h = hash_string(h, f->name, f->namelen);
   return hash_string(h, f->source, f->sourcelen);
 }
@@ -75,6 +76,7 @@ static bool same_frame(const mp_frame *a, const mp_frame *b)
 {
   return a->kind == b->kind && a->line == b->line &&
 	 a->linedefined == b->linedefined && a->builtin == b->builtin &&
+	 a->code == b->code && a->chunk == b->chunk &&
 	 same_string(a->name, a->namelen, b->name, b->namelen) &&
 	 same_string(a->source, a->sourcelen, b->source, b->sourcelen);
 }

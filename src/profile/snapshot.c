@@ -134,6 +134,10 @@ static void push_frames(lua_State *L, const mp_stacks *s, const mp_extent *e)
     if (f->line > 0) mp_field(L, "line", f->line);
     if (f->linedefined >= 0) mp_field(L, "linedefined", f->linedefined);
     if (f->builtin != 0) mp_field(L, "builtin", f->builtin);
+    if (f->code != 0) {
+      mp_field(L, "code", (double)f->code);
+      mp_field(L, "chunk", (double)f->chunk);
+    }
     lua_rawseti(L, -2, (int)id);
   }
 }

@@ -46,6 +46,7 @@ void mp_capture_free(mp_capture *c)
   mp_stacks_free(&c->stacks);
   mp_stacks_free(&c->zones);
   mp_map_free(&c->frames);
+  mp_codes_free(&c->codes);
   mp_free(c->cache);
   if (c->walk != NULL) mp_walk_free(c->walk);
   mp_free(c->walk);
@@ -91,6 +92,14 @@ static uint64_t frame_hash(const mp_vmframe *f)
   return mp_mix(mp_mix(mp_mix(1, f->func), f->pc), f->site);
 }
 
+/* Which code it is, of which chunk: that of a text is known by the text. */
+static void identify(mp_capture *c, const char *proto, mp_frame *f)
+{
+  mp_code code = mp_codes_get(&c->codes, proto);
+  f->code = code.code;
+  if (f->chunk == 0) f->chunk = code.chunk;
+}
+
 /* Finds out which frame of a report a verified one is. MP_NONE: no memory. */
 static uint32_t frame_id(mp_capture *c, const mp_vmframe *vf)
 {
@@ -100,6 +109,7 @@ static uint32_t frame_id(mp_capture *c, const mp_vmframe *vf)
   mp_frame f;
   if (id != 0) return id;
   mp_name_frame(c->view, vf, &f, buf);
+  if (f.kind == MP_LUA) identify(c, vf->proto, &f);
   id = mp_stacks_frame(&c->stacks, &f);
   if (id != MP_NONE && !mp_map_put(&c->frames, h, id)) return MP_NONE;
   return id;
@@ -267,8 +277,9 @@ uint32_t mp_capture_freeing(mp_capture *c)
   return c->gcrow;
 }
 
-void mp_capture_forget(mp_capture *c)
+void mp_capture_forget(mp_capture *c, const void *block)
 {
+  mp_codes_freed(&c->codes, block);
   c->generation++;
   mp_vm_forget(c->vm);
   mp_walk_forget(c->walk);

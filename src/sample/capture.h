@@ -17,6 +17,7 @@
 #include "data/counts.h"
 #include "data/map.h"
 #include "data/stacks.h"
+#include "vm/code.h"
 #include "vm/view.h"
 #include "vm/vm.h"
 #include "vm/walk.h"
@@ -38,6 +39,7 @@ typedef struct mp_capture {
   mp_stacks stacks;		/* Stacks of both samplers. */
   mp_stacks zones;		/* Stacks of zones. */
   mp_map frames;		/* Hash of a verified frame -> frame id. */
+  mp_codes codes;		/* What code they have. */
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
   uint64_t generation;		/* Changes when code was freed: old keys die. */
@@ -73,7 +75,8 @@ static inline void mp_capture_collected(mp_capture *c)
   mp_walk_collected(c->walk);
 }
 
-/* Prototypes or traces were freed: forget what was keyed by them. */
-void mp_capture_forget(mp_capture *c);
+/* The block is a prototype or a trace, and is being freed: forget what was
+** keyed by it. */
+void mp_capture_forget(mp_capture *c, const void *block);
 
 #endif

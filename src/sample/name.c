@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sample/name.h"
+#include "vm/code.h"
 #include "vm/frame.h"
 
 #define DOTS		"..."
@@ -63,7 +64,8 @@ void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX])
 }
 
 /* A chunk that came from a string, as Lua's messages show it: by the first
-** line of the name that load() gave it, or of the string itself. */
+** line of the name that load() gave it, or of the string itself. A text that is
+** not shown as a whole is an identity, too. */
 static void name_string(mp_frame *f, const char *s, size_t len,
 			char buf[MP_CHUNK_MAX])
 {
@@ -76,6 +78,7 @@ static void name_string(mp_frame *f, const char *s, size_t len,
   f->source = buf;
   f->sourcelen = (uint32_t)snprintf(buf, MP_CHUNK_MAX, "[string \"%.*s%s\"]",
 				    (int)n, s, whole ? "" : "...");
+  if (!whole) f->chunk = mp_code_text(s, len);
 }
 
 /* A function of a chunk. line: where it is, or less than 0. */

@@ -91,14 +91,21 @@ enum {				/* Types of objects (gct). */
 #define UPVAL_V		32	/* slot *: what it refers to. */
 #define UPVAL_SIZE	48
 
+#define PT_PARAMS	10	/* uint8_t: number of parameters. */
 #define PT_SIZEBC	12	/* uint32_t: number of instructions. */
+#define PT_K		32	/* Objects before it, numbers from it on. */
+#define PT_SIZEKGC	48	/* uint32_t: number of those objects, */
+#define PT_SIZEKN	52	/* uint32_t: and of those numbers. */
 #define PT_SIZE		56	/* uint32_t: bytes in all. */
 #define PT_CHUNKNAME	64	/* GCstr * */
 #define PT_FIRSTLINE	72	/* int32_t */
 #define PT_NUMLINE	76	/* int32_t */
+#define PT_LINEINFO	80	/* Lines and names, to the end; or NULL. */
 #define PT_BC		104	/* The instructions follow the prototype. */
 #define BC_SIZE		4	/* An instruction; its operand A is byte 1. */
 #define BC_A		1
+#define BC_TNEW		52	/* Its operand D may change; */
+#define BC_CALLM	65	/* from here on, operations and D may. */
 
 #define TR_NSNAP	10	/* uint16_t */
 #define TR_NINS		12	/* uint32_t */
@@ -261,8 +268,6 @@ enum {				/* Kinds of frame links. */
 #define L_STACKSIZE	88	/* uint32_t: slots. */
 
 #define PT_FRAMESIZE	11	/* uint8_t */
-#define PT_K		32	/* Objects before it, numbers from it on. */
-#define PT_SIZEKGC	48	/* uint32_t: number of those objects. */
 #define PT_SIZEUV	60	/* uint8_t */
 #define PT_TRACE	62	/* uint16_t: its first root trace. */
 #define PT_UVINFO	88	/* Names of upvalues, */

@@ -132,6 +132,11 @@ end
 -- The records of a table; nil: the profile did not record any.
 local function content_of(p, t)
   if t.name == "stack" then return { parent = p.parent, frame = p.frame } end
+  if t.name == "frame" then
+    local list = {}
+    for i, f in ipairs(p.frames) do list[i] = f.raw or f end
+    return list
+  end
   return p[t.key] or not t.recorded and {} or nil
 end
 

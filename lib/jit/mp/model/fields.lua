@@ -105,6 +105,8 @@ local tables = {
     { "linedefined", "line", optional = true },
     { "name", "text", optional = true },
     { "source", "text", optional = true },
+    { "code", "number", optional = true },
+    { "chunk", "number", optional = true },
   } },
   { name = "stack", key = "stacks", columns = true, fields = {
     { "parent", "ref", of = "stack", none = true },

@@ -3,9 +3,9 @@
 -- The functions of a profile, and what each is called.
 ----------------------------------------------------------------------------
 --
--- A Lua function is told from others by its chunk and the line where it begins,
--- not by its name: all methods called "new" are not one function, and one that
--- is called by several names is one. Its name is the one that its source has
+-- A Lua function is told from others by its chunk, the line where it begins and
+-- its code, not by its name: all methods called "new" are not one function, and
+-- one that is called by several names is one. Its name is the one that its source has
 -- at that line, if the source can be read and is what ran. Otherwise it is the
 -- name that it was most often called by, but not that of a function that
 -- left by a tail call to it if there is another one. A function may have none.
@@ -29,11 +29,11 @@ local function identity(f)
   if f.kind ~= "Lua" or not f.linedefined then
     return table.concat({ f.kind, f.source or "", f.name or "" }, "\0")
   end
-  local chunk = f.chunk or ""
+  local code = f.code and ("%.0f"):format(f.code) or ""
   -- Code from a string has no place but in its string: if nothing tells the
   -- strings apart, the name has to do.
-  if not f.chunk and (f.source or ""):find("^%[") then chunk = f.name or "" end
-  return table.concat({ f.kind, f.source or "", f.linedefined, chunk }, "\0")
+  if not f.code and (f.source or ""):find("^%[") then code = f.name or "" end
+  return table.concat({ f.kind, f.source or "", f.linedefined, code }, "\0")
 end
 
 -- All functions, as { index, kind, source, line (where it begins), frame (one

@@ -14,6 +14,8 @@ local profile = require("jit.mp.model.profile")
 
 local function frame_key(f)
   return table.concat({ f.kind, f.line or "", f.linedefined or "",
+    f.code and ("%.0f"):format(f.code) or "",
+    f.chunk and ("%.0f"):format(f.chunk) or "",
     f.name and "n"..f.name or "", f.source and "s"..f.source or "" }, "\0")
 end
 
@@ -127,7 +129,10 @@ end
 -- each number.
 local function translate(p, frame_id, push, push_zone)
   local frames, stacks, zones = {}, { [0] = 0 }, { [0] = 0 }
-  for i, f in ipairs(p.frames) do frames[i] = frame_id(frame_key(f), f) end
+  for i, f in ipairs(p.frames) do
+    local raw = f.raw or f
+    frames[i] = frame_id(frame_key(raw), raw)
+  end
   for i, parent in ipairs(p.parent) do
     stacks[i] = push(stacks[parent], frames[p.frame[i]])
   end

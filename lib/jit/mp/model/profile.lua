@@ -11,6 +11,7 @@
 --
 ----------------------------------------------------------------------------
 
+local chunks = require("jit.mp.model.chunks")
 local estimates = require("jit.mp.model.estimates")
 local functions = require("jit.mp.model.functions")
 local names = require("jit.mp.model.names")
@@ -25,17 +26,15 @@ local Profile = {}
 Profile.__index = Profile
 
 local function new(snapshot)
-  local frames = {}
   estimates.calibrate(snapshot)
-  for i, f in ipairs(snapshot.frames) do
+  for _, f in ipairs(snapshot.frames) do
     -- The numbers of builtins are those of the LuaJIT that runs.
     if f.builtin then f.name, f.builtin = ffnames[f.builtin] or
       ("[builtin#%d]"):format(f.builtin) end
-    frames[i] = f
   end
   return setmetatable({
     info = snapshot.info, cpu = snapshot.cpu, heap = snapshot.heap,
-    rows = snapshot.rows, frames = frames,
+    rows = snapshot.rows, frames = chunks.tell_apart(snapshot.frames),
     parent = snapshot.stacks.parent, frame = snapshot.stacks.frame,
     zones = snapshot.zones, course = snapshot.course or {},
     timeline = snapshot.timeline or {}, events = snapshot.events,
