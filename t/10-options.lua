@@ -89,6 +89,8 @@ wrong("aG", "'G'", "'a'")
 wrong("aA", "'a' and 'A'")
 wrong("Gch", "one of the views")
 wrong("f,l", "','")
+wrong("f\27[1m", "unknown option '\\027' at position 2 of \"f\\027[1m\"")
+wrong("\195\169\255", "unknown option '\195\169'", "\\255")
 
 -- The help has every option of the list.
 local help = options.help()

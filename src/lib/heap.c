@@ -60,11 +60,11 @@ static int fail_because(lua_State *L, const char *why)
 /* Writes the .heapsnapshot. */
 static int write_file(lua_State *L, const char *name, const mp_heapwalk *w)
 {
-  char msg[512];
+  char msg[512], shown[MP_NAME_SIZE];
   int err = mp_output_put(name, w->file, w->filelen);
   if (err == 0) return 0;
-  snprintf(msg, sizeof(msg), "cannot write '%.300s': %s", name,
-	   mp_output_error(err));
+  snprintf(msg, sizeof(msg), "cannot write '%s': %s",
+	   mp_output_name(shown, name), mp_output_error(err));
   return mp_fail(L, msg, err);
 }
 

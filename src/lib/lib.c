@@ -73,14 +73,14 @@ static int core_again(lua_State *L)
 static int core_write(lua_State *L)
 {
   const char *name = luaL_checkstring(L, 1), *text;
-  char msg[512];
+  char msg[512], shown[MP_NAME_SIZE];
   size_t len;
   int err;
   text = luaL_checklstring(L, 2, &len);
   err = mp_output_put(name, text, len);
   if (err != 0) {
-    snprintf(msg, sizeof(msg), "cannot write '%.300s': %s", name,
-	     mp_output_error(err));
+    snprintf(msg, sizeof(msg), "cannot write '%s': %s",
+	     mp_output_name(shown, name), mp_output_error(err));
     return mp_fail(L, msg, err);
   }
   lua_pushboolean(L, 1);

@@ -38,6 +38,25 @@ const char *mp_output_error(int err)
   return "it belongs to another user, in a directory that anybody may write to";
 }
 
+/* Whether a terminal may take it for a command: C0, DEL, and C1 in UTF-8. */
+static bool is_control(const unsigned char *s)
+{
+  return s[0] < 0x20 || s[0] == 0x7f ||
+	 (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0);
+}
+
+const char *mp_output_name(char buf[MP_NAME_SIZE], const char *name)
+{
+  const unsigned char *s = (const unsigned char *)name;
+  char *out = buf;
+  for (; *s != '\0' && out < buf + MP_NAME_SIZE - 5; s++) {
+    if (is_control(s)) out += sprintf(out, "\\%03d", *s);
+    else *out++ = (char)*s;
+  }
+  *out = '\0';
+  return buf;
+}
+
 /* -- Kept descriptors ---------------------------------------------------- */
 
 static void keep(mp_kept *k, int fd)

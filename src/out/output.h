@@ -78,6 +78,12 @@ void mp_output_forked(mp_output *o);
 /* Columns of the terminal; 0: it is none. */
 int mp_output_width(const mp_output *o);
 
+#define MP_NAME_SIZE	320
+
+/* The name as messages show it: control characters are spelled as in a Lua
+** string, and the end of a long name is left out. Returns buf. */
+const char *mp_output_name(char buf[MP_NAME_SIZE], const char *name);
+
 /* What an error of these functions means, in words. */
 const char *mp_output_error(int err);
 

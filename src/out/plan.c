@@ -71,6 +71,7 @@ static int open_output(const planning *p, mp_output *o, const char *name)
 static void open_outputs(lua_State *R, planning *p)
 {
   mp_plan *plan = p->plan;
+  char shown[MP_NAME_SIZE];
   int i, n;
   lua_getfield(R, -1, "files");
   n = (int)lua_objlen(R, -1);
@@ -83,8 +84,8 @@ static void open_outputs(lua_State *R, planning *p)
     name = lua_tostring(R, -1);
     p->err = open_output(p, &plan->outs[plan->nouts++], name);
     if (p->err != 0)
-      snprintf(p->buf, p->n, "cannot open '%.*s' for the report: %s",
-	       MP_NAME_WIDTH, name, mp_output_error(p->err));
+      snprintf(p->buf, p->n, "cannot open '%s' for the report: %s",
+	       mp_output_name(shown, name), mp_output_error(p->err));
     lua_pop(R, 1);
   }
   lua_pop(R, 1);

@@ -32,8 +32,6 @@ typedef struct mp_plan {
   bool help;			/* The report is the list of the options. */
 } mp_plan;
 
-#define MP_NAME_WIDTH 300	/* Characters of a file name in a message. */
-
 /* Makes a plan of what L has on its stack: an option string, or a table of
 ** options, the names of outputs, relative to cwd, which are opened, and perhaps
 ** a userdata with a writer. Returns 0, what the functions of out/output.h do,

@@ -47,11 +47,12 @@ static void explain(request *rq, const char *verb, const char *otherwise,
 		    const char *why)
 {
   const char *name = rq->out != NULL ? rq->out->given : NULL;
+  char shown[MP_NAME_SIZE];
   if (name == NULL)
     snprintf(rq->buf, rq->n, "cannot %s %s: %s", verb, otherwise, why);
   else
-    snprintf(rq->buf, rq->n, "cannot %s '%.*s': %s", verb, MP_NAME_WIDTH, name,
-	     why);
+    snprintf(rq->buf, rq->n, "cannot %s '%s': %s", verb,
+	     mp_output_name(shown, name), why);
 }
 
 /* Leaves the text, nil or a message, the bytes that leak or nil, a remark or

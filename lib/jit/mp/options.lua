@@ -3,6 +3,7 @@
 -- The option string: letters in any order, some with a number.
 ----------------------------------------------------------------------------
 
+local names = require("jit.mp.model.names")
 local views = require("jit.mp.model.views")
 
 -- All options: the parser, the help and the manual's test go by this list.
@@ -57,7 +58,7 @@ end
 
 -- Where a letter stands, for error messages.
 local function place(text, pos)
-  return (" at position %d of %q"):format(pos, text)
+  return (' at position %d of "%s"'):format(pos, names.printable(text))
 end
 
 -- Bytes behind the letter at pos, and the position behind them. nil: there is
@@ -145,8 +146,9 @@ local function parse_one(o, seen, text, pos)
   elseif plain[c] then
     seen[c] = seen[c] or pos
   else
+    c = text:match("^[\194-\244][\128-\191]+", pos) or c
     return nil, ("unknown option '%s'%s; option H lists them all"):format(
-      c, place(text, pos))
+      names.printable(c), place(text, pos))
   end
   return pos + 1
 end

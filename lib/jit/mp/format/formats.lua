@@ -3,6 +3,8 @@
 -- Formats of a report, by the suffix of the file name.
 ----------------------------------------------------------------------------
 
+local names = require("jit.mp.model.names")
+
 -- view: the module. set: what the suffix says besides. part: another suffix
 -- stands for it.
 local list = {
@@ -62,8 +64,8 @@ local function wrong_suffix(name)
       name:find("^/dev/") or name:find("^/proc/") then
     return nil
   end
-  return ("%q ends in .%s, which is no format; these are: %s"):format(name,
-    suffix, (known():gsub("\n", " ")))
+  return ('"%s" ends in .%s, which is no format; these are: %s'):format(
+    names.printable(name), names.printable(suffix), (known():gsub("\n", " ")))
 end
 
 -- The files that are written for a name: pprof's readers want CPU and heap
