@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +17,8 @@
 
 #include "check_main.h"
 #include "check_state.h"
+
+#include "luajit.h"
 
 /* -- Tests --------------------------------------------------------------- */
 
@@ -295,10 +298,36 @@ START_TEST(an_exit_while_threads_run)
 }
 END_TEST
 
+static bool unloaded;
+
+/* The wrapper of a module that lua_close unloads first of all. */
+static int wrapper(lua_State *L, lua_CFunction f)
+{
+  ck_assert_msg(!unloaded, "a function that is not there is called");
+  return f(L);
+}
+
+START_TEST(a_wrapper_of_c_functions)
+{
+  char file[256];
+  lua_State *L = open_state();
+  file_name(file, sizeof(file), 0);
+  start(L, "f", file);
+  lua_pushlightuserdata(L, (void *)wrapper);
+  ck_assert_int_ne(luaJIT_setmode(L, -1, LUAJIT_MODE_WRAPCFUNC |
+				  LUAJIT_MODE_ON), 0);
+  lua_pop(L, 1);
+  run(L, work);
+  unloaded = true;
+  lua_close(L);
+  ck_assert_ptr_nonnull(strstr(take_file(file), "luajit-mp"));
+}
+END_TEST
+
 CHECK_MAIN("host", states_one_after_another,
 	   a_state_that_stops_before_it_is_closed,
 	   the_second_state_gets_its_heap_views_and_later_the_timer,
 	   states_in_several_threads, an_allocator_over_ours,
 	   an_allocator_that_is_kept, memory_stays_flat,
 	   a_host_that_drops_its_coroutine, a_small_c_stack,
-	   an_exit_while_threads_run)
+	   an_exit_while_threads_run, a_wrapper_of_c_functions)

@@ -14,9 +14,12 @@
 #include "run/final.h"
 #include "run/signal.h"
 #include "sample/hook.h"
+#include "vm/cfunction.h"
 
 /* Registry keys. */
 static char guard_key, anchor_key;
+
+#define LOADED_BY "_LOADLIB"	/* LuaJIT's: metatable of what it has loaded. */
 
 static mp_guard *get_guard(lua_State *L)
 {
@@ -122,6 +125,28 @@ mp_guard *mp_guard_make(lua_State *L)
   lua_setmetatable(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
   return g;
+}
+
+/* A module of the program may hold the wrapper of C functions, and lua_close
+** unloads it before it collects the guard: the guard's finalizer must not be
+** called through it. */
+void mp_guard_unwrap(lua_State *L)
+{
+  int top = lua_gettop(L);
+  mp_guard *g = get_guard(L);
+  lua_getfield(L, LUA_REGISTRYINDEX, LOADED_BY);
+  lua_pushlightuserdata(L, &guard_key);
+  lua_rawget(L, LUA_REGISTRYINDEX);
+  if (g != NULL && lua_istable(L, top + 1) && lua_getmetatable(L, top + 2)) {
+    lua_pushliteral(L, "__gc");
+    lua_rawget(L, -2);
+    lua_pushliteral(L, "__gc");
+    lua_rawget(L, top + 1);
+    if (lua_iscfunction(L, -1))
+      mp_cfunction_unwrap((void *)lua_topointer(L, -2), guard_gc,
+			  lua_topointer(L, -1));
+  }
+  lua_settop(L, top);
 }
 
 /* What is done through the anchor touches no stack of the program. */

@@ -31,6 +31,10 @@ mp_ctx *mp_guard_running(lua_State *L);
 ** memory. The pointer is valid until the VM is closed. */
 mp_guard *mp_guard_make(lua_State *L);
 
+/* Where the VM's layout is proved: has the guard's finalizer called without the
+** program's wrapper of C functions. Raises Lua errors: out of memory. */
+void mp_guard_unwrap(lua_State *L);
+
 /* A context for a new run, which is not in the guard yet. NULL: no memory. */
 mp_ctx *mp_guard_new(mp_guard *g);
 

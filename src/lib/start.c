@@ -139,6 +139,7 @@ static bool start(lua_State *L, mp_guard *g, problem *p)
   bool ok;
   if (c == NULL) return fails(p, ENOMEM, "not enough memory");
   mp_vm_prove(&c->profile.heap.vm, L, mp_start);
+  if (c->profile.heap.vm.proved) mp_guard_unwrap(L);
   ok = make_plan(c, L, p);
   if (ok && c->plan.help) {
     ok = show_help(c, p);
