@@ -4,6 +4,7 @@
 */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "data/lock.h"
@@ -108,8 +109,14 @@ static int guard_gc(lua_State *L)
     next = c->next;
     mp_ctx_bury(c);
   }
-  *g = (mp_guard){ NULL, NULL, NULL };
+  *g = (mp_guard){ .number = g->number };
   return 0;
+}
+
+static unsigned next_number(void)
+{
+  static atomic_uint last;
+  return ++last;
 }
 
 mp_guard *mp_guard_make(lua_State *L)
@@ -118,7 +125,7 @@ mp_guard *mp_guard_make(lua_State *L)
   if (g != NULL) return g;
   lua_pushlightuserdata(L, &guard_key);
   g = lua_newuserdata(L, sizeof(*g));
-  *g = (mp_guard){ NULL, NULL, NULL };
+  *g = (mp_guard){ .number = next_number() };
   lua_newtable(L);
   lua_pushcfunction(L, guard_gc);
   lua_setfield(L, -2, "__gc");

@@ -18,6 +18,7 @@ typedef struct mp_guard {
   mp_ctx *spare;		/* One that has ended, to be used again. */
   mp_ctx *stuck;		/* Others, whose hooks are below allocators */
 				/* that were put over them; by next. */
+  unsigned number;		/* Of the VM, in this process: from 1. */
 } mp_guard;
 
 /* The run of the VM, which may have ended or be another process's; NULL: there

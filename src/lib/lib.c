@@ -9,6 +9,7 @@
 #include "lib/arguments.h"
 #include "lib/guard.h"
 #include "lib/heap.h"
+#include "lib/onsignal.h"
 #include "lib/start.h"
 #include "lib/window.h"
 #include "out/files.h"
@@ -126,6 +127,7 @@ int luaopen_jit_mp_core(lua_State *L)
     { "report", core_report },
     { "again", core_again },
     { "write", core_write },
+    { "on_signal", mp_on_signal },
     { NULL, NULL }
   };
   lua_newtable(L);

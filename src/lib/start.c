@@ -53,17 +53,18 @@ static void set_plan(mp_ctx *c)
 }
 
 /* Has the option string read, which is all that the rest needs to know. */
-static bool make_plan(mp_ctx *c, lua_State *L, problem *p)
+static bool make_plan(mp_ctx *c, unsigned state, lua_State *L, problem *p)
 {
   mp_origin *o = &c->profile.origin;
   const char *path = lua_tostring(L, lua_upvalueindex(1));
   mp_origin_set(o, L);
+  o->state = state;
   if (o->cwd == NULL)
     return fails(p, ENOMEM, "not enough memory");
   p->err = mp_report_open(&c->report, &c->profile, path, p->msg,
 			  sizeof(p->msg));
   if (p->err == 0)
-    p->err = mp_plan_make(&c->plan, &c->report.state, L, o->cwd, p->msg,
+    p->err = mp_plan_make(&c->plan, &c->report.state, L, o, p->msg,
 			  sizeof(p->msg));
   if (p->err != 0) return false;
   o->options = strdup(c->plan.text);
@@ -140,7 +141,7 @@ static bool start(lua_State *L, mp_guard *g, problem *p)
   if (c == NULL) return fails(p, ENOMEM, "not enough memory");
   mp_vm_prove(&c->profile.heap.vm, L, mp_start);
   if (c->profile.heap.vm.proved) mp_guard_unwrap(L);
-  ok = make_plan(c, L, p);
+  ok = make_plan(c, g->number, L, p);
   if (ok && c->plan.help) {
     ok = show_help(c, p);
   } else if (ok && prepare(c, L, p)) {

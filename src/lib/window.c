@@ -79,7 +79,7 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
   mp_plan plan;
   int err;
   mp_signal_hold(false);
-  err = mp_plan_make(&plan, &c->report.state, L, p->origin.cwd, buf, n);
+  err = mp_plan_make(&plan, &c->report.state, L, &p->origin, buf, n);
   *help = plan.help;
   if (err == 0) {
     if (plan.memory) mp_memory_take(p, c->report.state.R, true);

@@ -16,7 +16,7 @@
 typedef struct planning {
   mp_plan *plan;
   lua_State *L;			/* Has the arguments on its stack. */
-  const char *cwd;
+  const mp_origin *origin;
   char *buf;			/* For a message. */
   size_t n;
   int err;
@@ -64,7 +64,7 @@ static int open_output(const planning *p, mp_output *o, const char *name)
 {
   const luajit_mp_writer *w = &p->plan->writer;
   return w->write != NULL ? mp_output_hand(o, name, w) :
-	 mp_output_open(o, name, p->cwd);
+	 mp_output_open(o, name, p->origin->cwd);
 }
 
 /* Opens the files of the plan on top of the stack. */
@@ -72,7 +72,9 @@ static void open_outputs(lua_State *R, planning *p)
 {
   mp_plan *plan = p->plan;
   char shown[MP_NAME_SIZE];
+  char number[24];
   int i, n;
+  snprintf(number, sizeof(number), "%u", p->origin->state);
   lua_getfield(R, -1, "files");
   n = (int)lua_objlen(R, -1);
   p->err = ENOMEM;
@@ -81,12 +83,12 @@ static void open_outputs(lua_State *R, planning *p)
   for (p->err = 0, i = 1; i <= n && p->err == 0; i++) {
     const char *name;
     lua_rawgeti(R, -1, i);
-    name = lua_tostring(R, -1);
+    name = luaL_gsub(R, lua_tostring(R, -1), "%s", number);
     p->err = open_output(p, &plan->outs[plan->nouts++], name);
     if (p->err != 0)
       snprintf(p->buf, p->n, "cannot open '%s' for the report: %s",
 	       mp_output_name(shown, name), mp_output_error(p->err));
-    lua_pop(R, 1);
+    lua_pop(R, 2);
   }
   lua_pop(R, 1);
 }
@@ -144,10 +146,10 @@ int mp_plan_in_make(lua_State *R)
   return 0;
 }
 
-int mp_plan_make(mp_plan *plan, mp_state *s, lua_State *L, const char *cwd,
-		 char *buf, size_t n)
+int mp_plan_make(mp_plan *plan, mp_state *s, lua_State *L,
+		 const mp_origin *origin, char *buf, size_t n)
 {
-  planning p = { plan, L, cwd, buf, n, 0 };
+  planning p = { plan, L, origin, buf, n, 0 };
   memset(plan, 0, sizeof(*plan));
   if (!mp_state_take(s, buf, n)) return EBUSY;
   if (!mp_state_call(s, mp_plan_in_make, &p, buf, n) && p.err == 0)

@@ -11,6 +11,7 @@
 
 #include "out/output.h"
 #include "out/state.h"
+#include "profile/origin.h"
 
 #define MP_FAILED (-1)		/* The report could not be made. */
 #define MP_WRONG (-2)		/* Wrong arguments. */
@@ -33,12 +34,12 @@ typedef struct mp_plan {
 } mp_plan;
 
 /* Makes a plan of what L has on its stack: an option string, or a table of
-** options, the names of outputs, relative to cwd, which are opened, and perhaps
-** a userdata with a writer. Returns 0, what the functions of out/output.h do,
+** options, the names of outputs, which are opened, and perhaps a userdata with a
+** writer. %s in a name stands for the number of the state. Returns 0, what the functions of out/output.h do,
 ** or one of the numbers above; if not 0, with a message in buf. To be freed in
 ** any case, at the same address. */
-int mp_plan_make(mp_plan *plan, mp_state *s, lua_State *L, const char *cwd,
-		 char *buf, size_t n);
+int mp_plan_make(mp_plan *plan, mp_state *s, lua_State *L,
+		 const mp_origin *origin, char *buf, size_t n);
 void mp_plan_free(mp_plan *plan, mp_state *s);
 
 /* Pushes the plan as jit.mp.plan made it, in a function of the state. */

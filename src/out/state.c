@@ -57,6 +57,8 @@ static void make_function(lua_State *R, lua_CFunction f)
 static int open_state(lua_State *R)
 {
   opening *o = lua_touserdata(R, 1);
+  lua_pushboolean(R, 1);  /* For libluajit-mp-preload. */
+  lua_setfield(R, LUA_REGISTRYINDEX, "jit.mp.private");
   luaL_openlibs(R);
   luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   set_package(R, "path", o->path);

@@ -14,6 +14,7 @@ typedef struct mp_origin {
   char *cwd, *script;		/* When the profile began. */
   char **command;		/* The luajit command's words; NULL ends it. */
   char *luajit, *os, *arch;	/* What is running, as the jit library says. */
+  unsigned state;		/* Number of the Lua state in the process. */
 } mp_origin;
 
 /* Notes the directory ("/" if there is none any more), and the words of the

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** libluajit-mp-preload: with LD_PRELOAD, each state that a host program opens
+** its libraries in loads the module jit.mp.env, which profiles it by the
+** environment. The program's LuaJIT must be a shared library.
+**
+** Everything else is looked up where luaL_openlibs was found: the program may
+** have no LuaJIT, or another Lua, or have loaded it for itself alone.
+*/
+#include "config.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lauxlib.h"
+#include "lualib.h"
+
+/* The functions of the program's LuaJIT. */
+typedef struct functions {
+  __typeof__(luaL_openlibs) *openlibs;
+  __typeof__(luaL_loadbuffer) *loadbuffer;
+  __typeof__(lua_getfield) *getfield;
+  __typeof__(lua_pushstring) *pushstring;
+  __typeof__(lua_pcall) *pcall;
+  __typeof__(lua_settop) *settop;
+  __typeof__(lua_toboolean) *toboolean;
+  void *jit;			/* NULL: it is another Lua. */
+} functions;
+
+static const char loader[] =
+  "local path, cpath = ...\n"
+  "local ok, msg = pcall(require, 'jit.mp.env')\n"
+  "if not ok then\n"
+  "  local p, c = package.path, package.cpath\n"
+  "  package.path, package.cpath = path..';'..p, cpath..';'..c\n"
+  "  ok = pcall(require, 'jit.mp.env')\n"
+  "  package.path, package.cpath = p, c\n"
+  "end\n"
+  "if not ok then io.stderr:write('luajit-mp: ', tostring(msg), '\\n') end\n";
+
+/* dlsym gives no function pointers. */
+static void look_up(void *from, const char *name, void *f)
+{
+  void *p = dlsym(from, name);
+  memcpy(f, &p, sizeof(p));
+}
+
+static bool find_in(void *from, functions *f)
+{
+  look_up(from, "luaL_openlibs", &f->openlibs);
+  look_up(from, "luaL_loadbuffer", &f->loadbuffer);
+  look_up(from, "lua_getfield", &f->getfield);
+  look_up(from, "lua_pushstring", &f->pushstring);
+  look_up(from, "lua_pcall", &f->pcall);
+  look_up(from, "lua_settop", &f->settop);
+  look_up(from, "lua_toboolean", &f->toboolean);
+  look_up(from, "luaJIT_setmode", &f->jit);
+  return f->openlibs != NULL;
+}
+
+/* What the caller's object has loaded for itself is behind no other. */
+static bool find(functions *f, void *caller)
+{
+  Dl_info info;
+  void *object;
+  bool found;
+  if (find_in(RTLD_NEXT, f)) return true;
+  if (dladdr(caller, &info) == 0) return false;
+  object = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (object == NULL) return false;
+  found = find_in(object, f);
+  dlclose(object);
+  return found;
+}
+
+static bool is_wanted(const functions *f, lua_State *L)
+{
+  bool ours;
+  if (getenv("LUAJIT_MP") == NULL && getenv("LUAJIT_MP_SIGNAL") == NULL)
+    return false;
+  if (f->jit == NULL || f->loadbuffer == NULL || f->getfield == NULL ||
+      f->pushstring == NULL || f->pcall == NULL || f->settop == NULL ||
+      f->toboolean == NULL)
+    return false;
+  f->getfield(L, LUA_REGISTRYINDEX, "jit.mp.private");
+  ours = f->toboolean(L, -1);
+  f->settop(L, -2);
+  return !ours;
+}
+
+static void load(const functions *f, lua_State *L)
+{
+  if (f->loadbuffer(L, loader, sizeof(loader) - 1, "=luajit-mp") == 0) {
+    f->pushstring(L, MP_LUADIR "/?.lua");
+    f->pushstring(L, MP_CMODDIR "/?.so");
+    if (f->pcall(L, 2, 0, 0) == 0) return;
+  }
+  f->settop(L, -2);
+}
+
+__attribute__((visibility("default")))
+LUALIB_API void luaL_openlibs(lua_State *L)
+{
+  functions f;
+  if (!find(&f, __builtin_return_address(0))) {
+    fputs("luajit-mp: there is no luaL_openlibs\n", stderr);
+    abort();
+  }
+  f.openlibs(L);
+  if (is_wanted(&f, L)) load(&f, L);
+}

@@ -1,0 +1,192 @@
+-- SPDX-License-Identifier: MIT
+-- A profile by the environment alone: LUA_INIT, signals, the preloaded
+-- library.
+
+local tap = require("tap")
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+
+local function finish()
+  os.execute("rm -rf "..dir)
+  tap.done()
+end
+
+local init = "require'jit.mp.env'"
+
+local function run(program, env)
+  tap.write(dir.."/app.lua", program)
+  env.LUA_INIT = init
+  return tap.luajit("app.lua", { dir = dir, env = env })
+end
+
+local function take(name)
+  local text = tap.read(dir.."/"..name)
+  os.remove(dir.."/"..name)
+  return text
+end
+
+local work = [[
+local function work()
+  local keep = {}
+  for i = 1, 30000 do keep[i % 100] = { i } end
+end
+work()
+print("result")
+]]
+
+-- LUAJIT_MP alone.
+local r = run(work, { LUAJIT_MP = "lb1,out.txt,out.mp" })
+tap.is(r.status..r.out..r.err, "0result\n", "the program does what it does")
+tap.like(take("out.txt"), "app.lua:3", "and is profiled")
+tap.ok(take("out.mp"), "with both outputs")
+for _, what in ipairs({ false, "" }) do
+  r = run(work.."print(package.loaded['jit.mp'])", { LUAJIT_MP = what })
+  tap.is(r.out..r.err, "result\nnil\n", "nothing is loaded without")
+end
+for what, why in pairs({ y = "unknown option 'y'", ["f,/no/x"] = "cannot open",
+    ["f,a.doc"] = "no format" }) do
+  r = run(work, { LUAJIT_MP = what })
+  tap.is(r.status..r.out, "0result\n", "the program runs with "..what)
+  tap.like(r.err, "^luajit%-mp: [^\n]*"..why.."[^\n]*\n$", "which is said")
+end
+
+-- A signal begins, a signal ends.
+local signalled = [[
+local function kill() os.execute("kill -USR2 $PPID") end
+local keep = {}
+local function before() for i = 1, 30000 do keep[i % 100] = { i } end end
+local function during() for i = 1, 30000 do keep[i % 100] = { i } end end
+local function after() for i = 1, 30000 do keep[i % 100] = { i } end end
+local function read()
+  local f = io.open("out.txt")
+  if f then f:close() end
+  return f
+end
+before() kill() during() kill() after()
+print(read() ~= nil)
+assert(os.rename("out.txt", "first.txt"))
+after() kill() during() kill() before()
+print((debug.gethook()))
+]]
+r = run(signalled, { LUAJIT_MP = "lb1,out.txt", LUAJIT_MP_SIGNAL = "USR2" })
+tap.is(r.status..r.out..r.err, "0true\nnil\n", "a program with signals")
+for _, name in ipairs({ "first.txt", "out.txt" }) do
+  local text = take(name)
+  tap.like(text, "app.lua:4", "what was done between them")
+  tap.unlike(text, "app.lua:3", "not what was done before")
+  tap.unlike(text, "app.lua:5", "nor after")
+end
+r = run(signalled:gsub("print%(%(debug", "kill() %0"), { LUAJIT_MP = "lb1,out.txt",
+  LUAJIT_MP_SIGNAL = "SIGUSR2" })
+tap.is(r.err, "", "three signals")
+tap.ok(take("out.txt"), "the end of the program writes what was begun")
+os.remove(dir.."/first.txt")
+
+-- The program's own hook is there all the same.
+r = run([[
+jit.off()
+local n = 0
+debug.sethook(function() n = n + 1 end, "", 100)
+os.execute("kill -USR2 $PPID")
+for i = 1, 1e5 do end
+os.execute("kill -USR2 $PPID")
+for i = 1, 1e5 do end
+local f, mask, count = debug.gethook()
+print(f ~= nil, mask, count, n > 100)
+]], { LUAJIT_MP = "f,out.txt", LUAJIT_MP_SIGNAL = "12" })
+tap.is(r.out..r.err, "true\t\t100\ttrue\n", "a hook of the program's")
+tap.ok(take("out.txt"), "and the report")
+
+-- In coroutines, and in a compiled loop, which the profile interrupts.
+r = run([[
+local function busy(t) while os.clock() < t do for i = 1, 100 do end end end
+os.execute("(sleep 0.3; kill -USR2 $PPID) &")
+coroutine.wrap(function()
+  os.execute("kill -USR2 $PPID")
+  busy(os.clock() + 0.2)
+end)()
+local n = 0
+while not io.open("out.txt") and os.clock() < 5 do n = n + 1 end
+print(os.clock() < 5)
+]], { LUAJIT_MP = "f,out.txt", LUAJIT_MP_SIGNAL = "USR2" })
+tap.is(r.out..r.err, "true\n", "a coroutine's and a loop's signals")
+take("out.txt")
+
+for name, why in pairs({ USR9 = "unknown signal 'USR9'",
+    KILL = "unknown signal", ["9"] = "signal 9 cannot be handled",
+    ["RTMIN+99"] = "unknown signal", ["RTMIN+1"] = false }) do
+  r = run(work, { LUAJIT_MP = "f,out.txt", LUAJIT_MP_SIGNAL = name })
+  tap.is(r.status..r.out, "0result\n", "the program runs with signal "..name)
+  if why then tap.like(r.err, "^luajit%-mp: "..why, "which is said")
+  else tap.is(r.err, "", "which will do") end
+end
+
+-- A child of fork that is told has its own report.
+r = run([[
+local ffi = require("ffi")
+ffi.cdef"int fork(void); int wait(int *); int getpid(void);"
+local pid = ffi.C.fork()
+if pid == 0 then
+  os.execute("kill -USR2 $PPID")
+  local t = {} for i = 1, 30000 do t[i % 100] = { i } end
+  os.execute("kill -USR2 $PPID")
+  for i = 1, 100 do end
+  os.exit(0)
+end
+ffi.C.wait(nil)
+print(pid)
+]], { LUAJIT_MP = "lb1,out.%p.txt", LUAJIT_MP_SIGNAL = "USR2" })
+tap.like(take(("out.%s.txt"):format(r.out:match("%d+"))), "app.lua:6",
+  "a child's profile")
+
+-- The preloaded library, in a program that knows nothing of it.
+tap.write(dir.."/host.c", [[
+#include <lauxlib.h>
+#include <lualib.h>
+static void run(const char *file)
+{
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  if (luaL_dofile(L, file) != 0) puts(lua_tostring(L, -1));
+  lua_close(L);
+}
+int main(int argc, char **argv)
+{
+  int i;
+  for (i = 1; i < argc; i++) run(argv[i]);
+  return 0;
+}
+]])
+r = tap.sh(("cd %s && %s host.c -include stdio.h $(pkg-config --cflags --libs "..
+  "luajit) -o host"):format(dir, os.getenv("CC") or "cc"))
+if not tap.is(r.status, 0, "a host program") then
+  tap.diag(r.err)
+  finish()
+end
+tap.write(dir.."/app.lua", work)
+local asan = os.getenv("LIBASAN") or ""
+local function host(args, env)
+  env.LD_PRELOAD = (asan ~= "" and asan..":" or "")..
+    tap.builddir.."/.libs/libluajit-mp-preload.so"
+  return tap.sh(args, { dir = dir, env = env })
+end
+r = host("./host app.lua app.lua", { LUAJIT_MP = "lb1,out.%s.txt" })
+tap.is(r.status..r.out..r.err, "0result\nresult\n", "with the library")
+for i = 1, 2 do
+  tap.like(take(("out.%d.txt"):format(i)), "app.lua:3", "report of state "..i)
+end
+tap.is(take("out.3.txt"), nil, "none of the state that makes reports")
+r = host("./host app.lua", { LUAJIT_MP = "y" })
+tap.is(r.status..r.out, "0result\n", "with a wrong option")
+tap.like(r.err, "^luajit%-mp: unknown option 'y'", "which is said")
+r = host("./host app.lua", { LUAJIT_MP = false })
+tap.is(r.status..r.out..r.err, "0result\n", "without the variable")
+r = host("./host app.lua", { LUAJIT_MP = "f", LUA_PATH = "/none/?.lua",
+  LUA_CPATH = "/none/?.so" })
+tap.is(r.status..(r.err ~= "" and "result\n" or r.out), "0result\n",
+  "without the modules")
+r = host("sh -c 'echo shell'", { LUAJIT_MP = "f" })
+tap.is(r.status..r.out..r.err, "0shell\n", "a program without Lua")
+finish()
