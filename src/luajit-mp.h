@@ -38,10 +38,14 @@ typedef struct luajit_mp_writer {
 int luajit_mp_start(struct lua_State *L, const char *what,
 		    const luajit_mp_writer *w);
 
-/* Writes a report of the profile so far, in the same way. The profile goes
-** on. */
+/* Writes a report of the profile so far; the profile goes on. */
 int luajit_mp_write(struct lua_State *L, const char *what,
 		    const luajit_mp_writer *w);
+
+/* The same for what happened since the last window, by the options of the
+** start. outputs: names with commas between them. */
+int luajit_mp_window(struct lua_State *L, const char *outputs,
+		     const luajit_mp_writer *w);
 
 /* Ends the profile and writes what the start asked for. */
 int luajit_mp_stop(struct lua_State *L);

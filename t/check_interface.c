@@ -44,11 +44,13 @@ START_TEST(a_report_and_its_end)
   top = lua_gettop(L);
   ck_assert_int_eq(luajit_mp_write(L, "l,b.txt", &w), 0);
   ck_assert_str_eq(t.name, "b.txt");
+  ck_assert_int_eq(luajit_mp_window(L, "c.txt", &w), 0);
+  ck_assert_str_eq(t.name, "c.txt");
   ck_assert_int_eq(t.stops, 0);
   ck_assert_int_eq(luajit_mp_stop(L), 0);
   ck_assert_str_eq(t.name, "a.html");
   ck_assert_uint_gt(t.size, 1000);
-  ck_assert_int_eq(t.reports, 2);
+  ck_assert_int_eq(t.reports, 3);
   ck_assert_int_eq(t.stops, 1);
   ck_assert_int_eq(lua_gettop(L), top);
   lua_close(L);
@@ -96,6 +98,7 @@ START_TEST(wrong_calls)
   ck_assert_int_eq(luajit_mp_stop(L), ESRCH);
   ck_assert_str_eq(luajit_mp_error(), "the profiler is not running");
   ck_assert_int_eq(luajit_mp_write(L, "f", &w), ESRCH);
+  ck_assert_int_eq(luajit_mp_window(L, "a.txt", &w), ESRCH);
   ck_assert_int_eq(luajit_mp_start(L, "fy", &w), -1);
   ck_assert_ptr_nonnull(strstr(luajit_mp_error(), "unknown option 'y'"));
   ck_assert_int_eq(luajit_mp_start(L, "f", &w), 0);

@@ -102,6 +102,12 @@ EXPORTED int luajit_mp_write(lua_State *L, const char *what,
   return call(L, (request){ "report", what, w, 0 });
 }
 
+EXPORTED int luajit_mp_window(lua_State *L, const char *outputs,
+			      const luajit_mp_writer *w)
+{
+  return call(L, (request){ "window", outputs, w, 0 });
+}
+
 EXPORTED int luajit_mp_stop(lua_State *L)
 {
   return call(L, (request){ "stop", NULL, NULL, 0 });

@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #include "lib/arguments.h"
 #include "out/report.h"
@@ -22,8 +21,7 @@ int mp_fail(lua_State *L, const char *msg, int err)
   return 3;
 }
 
-/* Whether it is a writer of a host program's, which has that metatable. */
-static bool is_writer(lua_State *L, int i)
+bool mp_is_writer(lua_State *L, int i)
 {
   bool is;
   if (lua_type(L, i) != LUA_TUSERDATA || !lua_getmetatable(L, i)) return false;
@@ -43,7 +41,7 @@ void mp_check_arguments(lua_State *L)
   }
   luaL_checkstack(L, 8, "too many outputs");
   n = lua_gettop(L);
-  if (n > 1 && is_writer(L, n)) n--;
+  if (n > 1 && mp_is_writer(L, n)) n--;
   for (i = 1; i <= n; i++)
     if (lua_type(L, i) != LUA_TSTRING &&
 	lua_type(L, i) != (i == 1 ? LUA_TTABLE : LUA_TNIL))
