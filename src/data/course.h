@@ -28,7 +28,7 @@ typedef struct mp_point {
   uint64_t allocated;		/* Bytes, since the start. */
   uint64_t cycles;		/* Collections begun, since the start. */
   size_t inuse;			/* Bytes in the Lua heap. */
-  size_t rss;			/* Bytes of the process in memory; 0: unknown. */
+  size_t rss;			/* Bytes in memory; 0: unknown. */
   char phase;			/* Of the collector: one of "pmsf" or '?'. */
 } mp_point;
 
@@ -42,13 +42,13 @@ typedef struct mp_change {
 /* The amounts of a row at the last point. */
 typedef struct mp_before {
   double cpu, alloc_objects, alloc_bytes, inuse_bytes;
-  uint32_t last;		/* Its latest change while thinning, plus one. */
+  uint32_t last;		/* Index of its latest change, plus one. */
 } mp_before;
 
 typedef struct mp_course {
   mp_point *points;		/* MP_COURSE_MAX of them, or NULL. */
   uint32_t npoints;
-  double spacing, due;		/* Seconds; when the next point is due. */
+  double spacing, due;		/* Seconds; the time of the next point. */
   mp_change *changes;		/* By point. */
   uint32_t nchanges, capchanges;
   mp_before *before;		/* By row id. */

@@ -19,18 +19,18 @@
 typedef struct search {
   uint32_t n;			/* Nodes found: the last number. */
   uint32_t *num;		/* By node: its number; 0: not met yet. */
-  mp_list node;			/* Which node it is. */
-  mp_list parent;			/* In the tree; then: a linked ancestor. */
-  mp_list first;			/* Where its edges begin in `to`; one more. */
+  mp_list node;			/* By number: the node. */
+  mp_list parent;		/* In the tree; then: a linked one. */
+  mp_list first;		/* Index of its first edge in `to`. */
   mp_list to;			/* Nodes that edges lead to: no leaves. */
   uint32_t *pfirst;		/* Where its predecessors begin in `pred`. */
   uint32_t *pred;		/* Numbers that edges come from. */
   uint32_t *semi, *label, *bucket, *dom;
-  mp_list path;			/* Room for compression. */
+  mp_list path;		/* Room for compression. */
 } search;
 
-/* Nodes not met yet to which an edge leads go onto the stack; all of them are
-** kept. False: no memory. */
+/* Keeps all edges of a node; the nodes to which they lead go onto the stack if
+** they were not met before. False: no memory. */
 static bool search_edges(mp_graph *g, search *s, mp_list *stack, uint32_t num)
 {
   uint32_t i, n = mp_graph_list(g, s->node.a[num]);
@@ -137,8 +137,8 @@ static uint32_t eval(mp_graph *g, search *s, uint32_t v, uint32_t linked)
   return label[v];
 }
 
-/* Gives each node that waits for p its dominator, or the node that has the same
-** one. */
+/* Gives each node that waits for p its dominator, or a node that has the same
+** dominator. */
 static void empty_bucket(mp_graph *g, search *s, uint32_t p, uint32_t linked)
 {
   uint32_t v, next;
@@ -191,7 +191,7 @@ static uint32_t common(const search *s, uint32_t a, uint32_t b)
   return a;
 }
 
-/* Depths and jumps take the place of what is not needed any more. */
+/* Depths and jumps take the place of arrays that are not needed any more. */
 static void prepare_common(search *s)
 {
   uint32_t *depth = s->semi, *jump = s->label, *dom = s->dom, w;

@@ -7,7 +7,7 @@
 ** if every path from the root to that one leads through it: if it goes, the
 ** other one goes too. The nearest of them is the immediate dominator, here
 ** called the holder. The retained size of a node is the size of all nodes that
-** it dominates, itself included. A node shared by several others counts for the
+** it dominates, and of itself. A node shared by several others counts for the
 ** nearest node that dominates all of these.
 **
 ** The user's callback lists the edges of a node, and may be called several
@@ -43,11 +43,11 @@ struct mp_graph {
   uint64_t *retained;		/* By node: first its own size. */
 
   /* -- Results -- */
-  uint32_t *holder;		/* By node; MP_GRAPH_NONE: the root, and what */
-				/* cannot be reached from it. */
+  uint32_t *holder;		/* By node; MP_GRAPH_NONE: the root, and */
+				/* nodes that it does not lead to. */
   uint32_t *order;		/* Reached nodes without leaves; a holder */
   uint32_t nordered;		/* comes before what it holds. */
-  uint32_t *up;			/* By node: the one before on a shortest path. */
+  uint32_t *up;			/* By node: the one before on the path. */
   uint64_t nedges;		/* Between nodes that are no leaves. */
   mp_usage usage;		/* Its memory. */
 

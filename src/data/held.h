@@ -49,8 +49,8 @@ typedef struct mp_held {
   uint32_t nentries, capentries;
   mp_held_entry *sums;		/* By row id: the record under way, */
   uint32_t nsums, capsums;	/* and the highest row id in it. */
-  mp_held_record begun;		/* Which it is; cycle 0: none is under way. */
-  double spacing, due;		/* Seconds; when the next one is due. */
+  mp_held_record begun;		/* The record under way; cycle 0: none. */
+  double spacing, due;		/* Seconds; when the next record is due. */
 } mp_held;
 
 /* Makes an empty history. Takes no memory yet. */

@@ -11,9 +11,9 @@
 #include "data/mem.h"
 
 #define SLOTS_MIN	256u	/* A power of two. */
-#define SLAB_LEAVES	60	/* Leaves taken from malloc at a time, */
-#define SLABS_SMALL	32	/* so often; then */
-#define SLAB_LARGE	((size_t)2 << 20)  /* bytes, as a large page has. */
+#define SLAB_LEAVES	60	/* Leaves in a slab, for so many slabs; */
+#define SLABS_SMALL	32	/* later slabs have this many */
+#define SLAB_LARGE	((size_t)2 << 20)  /* bytes: a large page. */
 #define PAGE_DENSE	12	/* Bits of an address within its page: */
 #define PAGE_SPARSE	8	/* 256 cells, or 16. */
 

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #define MP_LIVE_LAST	64	/* A power of two. */
-#define MP_LIVE_HASHES	65536	/* As many as mp_live_hash has values. */
+#define MP_LIVE_HASHES	65536	/* The number of values of mp_live_hash. */
 
 typedef struct mp_leaf {
   struct mp_leaf *next;		/* Next free leaf. */
@@ -38,7 +38,7 @@ typedef struct mp_leafslot {
 } mp_leafslot;
 
 typedef struct mp_live {
-  uint8_t hashes[MP_LIVE_HASHES];  /* Objects with it; 255: for ever. */
+  uint8_t hashes[MP_LIVE_HASHES];  /* Objects with that hash; 255: full. */
   mp_leafslot last[MP_LIVE_LAST];  /* Pages looked for last, by number. */
   mp_leafslot *slots;		/* The hash table. */
   uint32_t mask;		/* Slots - 1. */

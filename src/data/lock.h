@@ -9,8 +9,7 @@
 **
 ** The lock is recursive: starting or stopping LuaJIT's profiler flushes all
 ** traces, and the program may have attached a handler to that event which
-** calls the profiler. A signal handler that returns never takes
-** it.
+** calls the profiler. A signal handler that returns never takes the lock.
 */
 #ifndef MP_LOCK_H
 #define MP_LOCK_H
@@ -20,7 +19,7 @@
 void mp_lock(void);
 void mp_unlock(void);
 
-/* Whether nobody has it, just now. Async-signal-safe. */
+/* Whether nobody has the lock at the moment. Async-signal-safe. */
 bool mp_lock_is_free(void);
 
 /* In the child of a fork, which has one thread: nobody has the lock. */

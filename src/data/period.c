@@ -9,9 +9,10 @@
 #include "data/period.h"
 
 #define DISTANCE_MAX	0x1p62
-#define TOOK_FIRST	400e-9	/* Seconds that samples take, until known. */
-#define TOOK_MORE	4	/* One that took so many times more was interrupted. */
-#define OTHER_COST	50e-9	/* All but the capture; the free, too. */
+#define TOOK_FIRST	400e-9	/* Seconds of a capture, until measured. */
+#define TOOK_MORE	4	/* A sample that took so many times more was */
+				/* interrupted. */
+#define OTHER_COST	50e-9	/* Seconds of a sample besides its capture. */
 
 /* Spreads a seed over the generator's state (splitmix64's constants). */
 static uint64_t spread(uint64_t *x)
@@ -62,7 +63,7 @@ void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
     least = bytes / passed * p->cost / MP_PERIOD_BUDGET;
     if (mean < least) mean = least;
   }
-  /* One short burst, or one pause, does not make a program. */
+  /* One short burst, or one pause, says little: go half of the way. */
   mean = sqrt(p->mean * mean);
   p->mean = mean < MP_PERIOD_MIN ? MP_PERIOD_MIN :
 	    mean > MP_PERIOD_MAX ? MP_PERIOD_MAX : mean;

@@ -34,7 +34,7 @@
 #define MP_PERIOD_FIRST	(16u << 10)	/* Adaptive period, at first: bytes. */
 #define MP_PERIOD_MIN	512u		/* Adaptive period, at least: bytes. */
 #define MP_PERIOD_MAX	(4u << 20)	/* Adaptive period, at most: bytes. */
-#define MP_PERIOD_LIVE	2048		/* Samples of what is in use. */
+#define MP_PERIOD_LIVE	2048		/* Samples of memory in use. */
 #define MP_PERIOD_BUDGET 0.005		/* Part of the CPU time. */
 #define MP_PERIOD_STEP	64		/* Draws between two adaptations. */
 #define MP_PERIOD_TIMED	16		/* One draw in so many is timed. */
@@ -42,7 +42,7 @@
 typedef struct mp_period {
   double mean;			/* N of the draw under way, in bytes. */
   uint64_t rng[2];		/* State of a small private generator. */
-  bool adaptive;		/* N goes by the program. */
+  bool adaptive;		/* N is adapted to the program. */
   uint32_t draws;		/* Made so far. */
   double cost;			/* CPU seconds a sample, moving average. */
   double allocated, cpu;	/* At the last adaptation: bytes, seconds. */
@@ -51,23 +51,23 @@ typedef struct mp_period {
 /* mean: N in bytes; 0: adaptive. Equal seeds give equal draws. */
 void mp_period_init(mp_period *p, uint64_t mean, uint64_t seed);
 
-/* Whether the sample under way is to be timed, */
+/* Whether the capture of the sample under way is to be timed. */
 static inline bool mp_period_timed(const mp_period *p)
 {
   return p->adaptive && p->draws % MP_PERIOD_TIMED == 0;
 }
 
-/* and how many seconds its capture took. */
+/* That capture took so many seconds. */
 void mp_period_took(mp_period *p, double seconds);
 
-/* Whether it is time to adapt, */
+/* Whether mp_period_adapt is to be called before the next draw. */
 static inline bool mp_period_due(const mp_period *p)
 {
   return p->adaptive && p->draws % MP_PERIOD_STEP == 0;
 }
 
-/* and where the program is: bytes that it has allocated and has in use, and
-** its CPU time in seconds. To be told before a draw. */
+/* Adapts N to the program: the bytes that it has allocated and has in use, and
+** its CPU time in seconds. */
 void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
 		     double cpu);
 
@@ -76,8 +76,8 @@ void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
 ** reaches it. */
 int64_t mp_period_next(mp_period *p);
 
-/* How many objects a sample of that size stands for under the draw that
-** found it: at least 1. Ask before the next draw. */
+/* The number of objects that a sample of that size stands for under the draw
+** that found it: at least 1. To be called before the next draw. */
 double mp_period_weight(const mp_period *p, size_t size);
 
 #endif

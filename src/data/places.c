@@ -78,7 +78,7 @@ static int by_page(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
-/* Notes where to look for each number. */
+/* Notes for numbers at regular distances the page that they lie in. */
 static bool make_hints(mp_places *p)
 {
   uint32_t n = (p->count >> MP_PLACES_HINT) + 1, i, page = 0;

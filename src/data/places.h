@@ -7,7 +7,7 @@
 ** lookup reaches through one hash table of pages. Neighbours in memory are
 ** neighbours in the table. An object takes about two bytes.
 **
-** All addresses are added first, then the set is closed, then it is asked.
+** All addresses are added first; then the set is closed; lookups come last.
 ** Memory comes from malloc. One thread at a time.
 */
 #ifndef MP_PLACES_H
@@ -44,7 +44,7 @@ typedef struct mp_places {
 ** memory, or there are 2^32 of them. */
 bool mp_places_add(mp_places *p, const void *addr);
 
-/* Numbers them. False: no memory, or too many. */
+/* Closes the set and numbers its addresses. False: no memory, or too many. */
 bool mp_places_close(mp_places *p);
 
 /* The page of an address, or NULL; remembers it. */

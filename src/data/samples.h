@@ -3,8 +3,8 @@
 ** Records of the sampled objects that are alive, by number.
 **
 ** Numbers count from 1; the record of a freed object is used again. A record
-** whose stack is not known yet is linked into the list of those that wait for
-** a safepoint.
+** whose stack is not known yet is in the list of records that wait for a
+** safepoint.
 */
 #ifndef MP_SAMPLES_H
 #define MP_SAMPLES_H
@@ -17,7 +17,7 @@ typedef struct mp_sample {
   double objects;		/* How many objects it stands for. */
   size_t size;			/* Bytes of the object; 0: free record. */
   uint64_t birth:62;		/* Milliseconds since the start. */
-  uint64_t waiting:1;		/* Its stack is not known yet. */
+  uint64_t waiting:1;		/* For a safepoint: its stack is not known. */
   uint64_t freed:1;		/* Freed while it waited. */
   union {
     uint32_t row;		/* Row that it counts in. */

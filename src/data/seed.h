@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Seeds for random generators: no two are alike, in forked processes either.
+** Seeds for random generators: no two are alike, not even in forked processes.
 */
 #ifndef MP_SEED_H
 #define MP_SEED_H

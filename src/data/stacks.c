@@ -91,8 +91,8 @@ static const mp_frame *same_source(const mp_stacks *s, uint64_t h,
 				  f->sourcelen) ? o : NULL;
 }
 
-/* Copies the strings of the frame that gets this id into the arena: the
-** source of a chunk once. All that can fail comes first, so that a failure
+/* Copies the strings of the frame that gets this id into the arena, the source
+** of a chunk once. Everything that can fail comes first, so that a failure
 ** leaves nothing behind. */
 static bool own_strings(mp_stacks *s, mp_frame *f, uint32_t id)
 {

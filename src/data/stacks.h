@@ -23,13 +23,13 @@ typedef enum mp_kind {
   MP_LUA,			/* Lua function. */
   MP_C,				/* C function. */
   MP_BUILTIN,			/* Builtin of the VM, known by number. */
-  MP_PSEUDO,			/* No function: "(...)" says what it is. */
+  MP_PSEUDO,			/* No function: a state, such as "(C code)". */
   MP_ZONE,			/* A zone's name. */
   MP_OWN			/* The profiler's own function: in no stack. */
 } mp_kind;
 
 typedef struct mp_frame {
-  const char *name;		/* Function name, own copy; NULL: anonymous. */
+  const char *name;		/* Function name, copied; NULL: anonymous. */
   const char *source;		/* Chunk name without @ or =; C: the library. */
   uint32_t namelen;		/* Bytes in name. May contain any byte. */
   uint32_t sourcelen;		/* Bytes in source. */

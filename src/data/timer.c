@@ -30,8 +30,8 @@ double mp_timer_clock(pid_t tid)
 
 /* -- The task clock ------------------------------------------------------ */
 
-/* Time in the kernel counts. Where that may not be measured this clock would
-** charge it to what comes after, and is not used. */
+/* Time in the kernel counts. Where that time may not be measured, this clock
+** would charge it to the code that runs next: then it is not used. */
 static int open_task_clock(pid_t tid, uint64_t interval)
 {
   struct perf_event_attr a;
@@ -60,7 +60,8 @@ static bool start_task_clock(mp_timer *t)
   return false;
 }
 
-/* The program may have closed the descriptor, and opened another file. */
+/* Whether the descriptor is still ours: the program may have closed it, and
+** opened another file. */
 static bool is_open(const mp_timer *t)
 {
   struct f_owner_ex owner;

@@ -2,9 +2,10 @@
 /*
 ** A timer on the CPU time of one thread, which sends that thread a signal.
 **
-** The best that the system permits: the task clock of perf_event_open, which
-** is exact to microseconds, or else a POSIX timer, which looks at the clock at
-** each tick of the kernel only. Neither of them survives exec or a fork.
+** The timer is the best that the system permits: the task clock of
+** perf_event_open, which is exact to microseconds, or else a POSIX timer, which
+** looks at the clock at each tick of the kernel only. Neither survives exec or
+** a fork.
 **
 ** The intervals of the task clock vary at random between a half and one and a
 ** half times their mean, so that they never keep step with the program or with
@@ -27,7 +28,7 @@ typedef enum mp_timerkind {
 typedef struct mp_timer {
   mp_timerkind kind;
   pid_t tid;			/* The thread. */
-  int sig;			/* What it is sent. */
+  int sig;			/* The signal that it is sent. */
   int fd;			/* Of the task clock. */
   timer_t id;			/* Of the POSIX timer. */
   uint64_t interval;		/* Nanoseconds, in the mean. */

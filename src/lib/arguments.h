@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What functions of jit.mp.core take and return.
+** Arguments and results of the functions of jit.mp.core.
 */
 #ifndef MP_ARGUMENTS_H
 #define MP_ARGUMENTS_H
@@ -9,8 +9,8 @@
 
 #include "lua.h"
 
-/* What a function returns that failed: nil, the message, the error. Wrong
-** arguments (MP_WRONG) are the caller's error, and raised. */
+/* Returns from a function that failed: with nil, the message, the error. Wrong
+** arguments (MP_WRONG) are the caller's fault: their message is raised. */
 int mp_fail(lua_State *L, const char *msg, int err);
 
 /* Checks the arguments of L: an option string, which is "f" by default, names of

@@ -39,14 +39,14 @@ void mp_guard_unwrap(lua_State *L);
 /* A context for a new run, which is not in the guard yet. NULL: no memory. */
 mp_ctx *mp_guard_new(mp_guard *g);
 
-/* It did not come to a run. */
+/* The context is not needed for a run after all. */
 void mp_guard_drop(mp_guard *g, mp_ctx *c);
 
 /* Makes the anchor of the run, with jit.zone's table. Raises Lua errors. */
 void mp_guard_anchor(lua_State *L, mp_ctx *c);
 
-/* Takes the run out of the guard and ends it. Returns what the final report
-** does, with a message in buf. */
+/* Takes the run out of the guard and ends it. Returns as mp_final_report,
+** with a message in buf. */
 int mp_guard_end(lua_State *L, char *buf, size_t n);
 
 #endif

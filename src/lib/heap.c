@@ -19,9 +19,10 @@
 
 #include "lauxlib.h"
 
-/* Unless the caller says: */
-#define REFERENCES	20	/* references that why tells, */
-#define DEPTH		3	/* references from the value that dot draws. */
+/* Defaults: */
+#define REFERENCES	20	/* references that `why` lists; */
+#define DEPTH		3	/* references from the value that `dot` */
+				/* draws. */
 
 /* The profile that is under way in this process; or NULL. */
 static mp_profile *profile(lua_State *L)
@@ -30,7 +31,8 @@ static mp_profile *profile(lua_State *L)
   return c != NULL ? &c->profile : NULL;
 }
 
-/* Calls the upvalue with what is on the stack: what it allocates is ours. */
+/* Calls the upvalue with the arguments on the stack. Its allocations count as
+** the profiler's. */
 static int call_frozen(lua_State *L)
 {
   mp_profile *p = profile(L);

@@ -94,8 +94,8 @@ static int make_snapshot(lua_State *L)
   return 1;
 }
 
-/* Calls the upvalue: what it allocates is ours, and the profile cannot be
-** stopped meanwhile. */
+/* Calls the upvalue. Its allocations count as the profiler's, and the profile
+** cannot be stopped meanwhile. */
 static int call_frozen(mp_profile *p, lua_State *L)
 {
   bool frozen = p->heap.frozen, busy = p->busy;  /* A finalizer may be here. */

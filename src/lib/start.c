@@ -27,7 +27,7 @@
 
 /* Why a start failed. */
 typedef struct problem {
-  int err;			/* What mp_fail takes; 0: it did not. */
+  int err;			/* The error for mp_fail; 0: none. */
   char msg[512];
 } problem;
 
@@ -80,7 +80,7 @@ static bool open_screen(mp_ctx *c, problem *p)
 			   "is none: leave out option T");
 }
 
-/* A finalizer that ran meanwhile may have started a profile. */
+/* Whether no profile has been started meanwhile, by a finalizer. */
 static bool none_within(lua_State *L, problem *p)
 {
   return mp_guard_get(L) == NULL ||
@@ -99,7 +99,7 @@ static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
   return true;
 }
 
-/* Everything that may fail. */
+/* All steps of a start that may fail. */
 static bool prepare(mp_ctx *c, lua_State *L, problem *p)
 {
   if (mp_vm_inevent(&c->profile.heap.vm, L))

@@ -14,7 +14,7 @@
 **	directory()		the current directory
 **	width()			columns of the terminal that is standard output
 **
-** which return nil and a message where they fail. */
+** These return nil and a message where they fail. */
 void mp_files_push(lua_State *L);
 
 #endif

@@ -3,9 +3,8 @@
 ** See out/modules.h.
 **
 ** The first directory is the one that holds the core's own modules. After it
-** come those of the program's package.path, for what belongs to LuaJIT
-** (jit.vmdef), all of them absolute: the program may change its directory and
-** its path.
+** come those of the program's package.path, for modules of LuaJIT (jit.vmdef).
+** All of them are absolute: the program may change its directory and its path.
 */
 #include "config.h"
 
@@ -30,7 +29,7 @@ static void push_package(lua_State *L, const char *field)
   lua_remove(L, -2);
 }
 
-/* Pushes the path with the directory put before what is not absolute. */
+/* Pushes the path, whose relative elements get the directory in front. */
 static void push_absolute(lua_State *L, const char *path, const char *cwd)
 {
   luaL_Buffer b;
@@ -48,8 +47,8 @@ static void push_absolute(lua_State *L, const char *path, const char *cwd)
   luaL_pushresult(&b);
 }
 
-/* Pushes the pattern by which our modules are found in that path, or nil and
-** why there are none. */
+/* Pushes the pattern by which our modules are found in that path. False: pushes
+** a message, there are none. */
 static bool push_ours(lua_State *L, const char *path)
 {
   const char *file;

@@ -154,7 +154,7 @@ static int open_special(mp_output *o)
   int fd, err = mp_target_check(o->dir.fd, o->name, &st);
   if (err != 0) return err;
   if (!S_ISLNK(st.st_mode)) flags |= O_NOFOLLOW;
-  mp_write_waits(true);  /* For somebody who reads. */
+  mp_write_waits(true);  /* The other end may have no reader yet. */
   do
     fd = openat(o->dir.fd, o->name, flags);
   while (fd < 0 && errno == EINTR);
@@ -293,7 +293,7 @@ static int write_file(mp_output *o, const char *text, size_t len)
   int err = check_target(o);
   if (err == 0) err = replace(o->dir.fd, o->name, text, len);
   if (err != ENOENT) return err;
-  err = find_target(o);  /* The directory may have been made again. */
+  err = find_target(o);  /* The directory may have been made anew. */
   return err != 0 ? err : replace(o->dir.fd, o->name, text, len);
 }
 

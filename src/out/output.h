@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Where a report goes: standard output, a file, or the program that hosts Lua.
+** The destination of a report: standard output, a file, or the program that
+** hosts Lua.
 **
-** Whether a file can be written is found out when the profile starts, so that
-** a wrong name is known before the program has run. A file is complete or
-** absent: it is written beside its place, at the end, and then renamed.
-** Anything but a regular file (a terminal, a pipe, /dev/stdout) is opened at
-** the start and written at the end, but for a FIFO, which is opened at the
-** end: its reader may come late.
+** The start of a profile finds out whether the file can be written, so that a
+** wrong name is known before the program has run. A file is complete or absent:
+** it is written beside its place, at the end, and then renamed. Anything but a
+** regular file (a terminal, a pipe, /dev/stdout) is opened at the start and
+** written at the end, but for a FIFO, which is opened at the end: its reader
+** may come late.
 **
 ** Directories and descriptors are kept from the start on: the program may
 ** change its directory or root. It may also close them and open others, so
-** each is used only while it is what it was.
+** each is used only while it is still the file that was opened.
 **
 ** A host program may take the text itself, with a writer (luajit-mp.h). The child
 ** that stands in for a program which is stuck cannot give it any.
@@ -54,11 +55,11 @@ typedef struct mp_output {
 ** stands for the process, %t for the time. To be closed even where it fails. */
 int mp_output_open(mp_output *o, const char *name, const char *cwd);
 
-/* The writer takes what goes to that name. To be closed even where it fails. */
+/* The writer takes the text for that name. To be closed even where it fails. */
 int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w);
 
-/* Writes the text; whatever was there is replaced. SIGPIPE and SIGXFSZ that
-** come of it are not delivered. */
+/* Writes the text, which replaces the file. A SIGPIPE or SIGXFSZ that this
+** causes is not delivered. */
 int mp_output_write(mp_output *o, const char *text, size_t len);
 
 void mp_output_close(mp_output *o);
@@ -72,10 +73,10 @@ bool mp_output_perpid(const mp_output *o);
 /* Whether a text replaces the one before: it is a regular file, or a writer. */
 bool mp_output_is_file(const mp_output *o);
 
-/* In the child of a fork, whose report goes there, too. */
+/* In the child of a fork, whose report has the same destination. */
 void mp_output_forked(mp_output *o);
 
-/* Columns of the terminal; 0: it is none. */
+/* Columns of the terminal; 0: the destination is none. */
 int mp_output_width(const mp_output *o);
 
 #define MP_NAME_SIZE	320

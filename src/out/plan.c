@@ -40,7 +40,7 @@ static bool bool_field(lua_State *R, const char *field)
   return b;
 }
 
-/* What the core needs to know of the plan on top of the stack. */
+/* Reads the settings of the core from the plan on top of the stack. */
 static void read_plan(lua_State *R, mp_plan *plan)
 {
   plan->period = (uint64_t)number_field(R, "period", 0);
@@ -95,8 +95,8 @@ static void open_outputs(lua_State *R, planning *p)
 
 #define DEPTH	2		/* Of tables in arguments. */
 
-/* Pushes to R what L has at i; false in place of what no argument is. L has
-** room for it on its stack. */
+/* Pushes to R the value that L has at i; false in place of a value that cannot
+** be an argument. L has room for it on its stack. */
 static void copy(lua_State *R, lua_State *L, int i, int depth)
 {
   const char *s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A plan: what an option string and the names of outputs ask for.
+** A plan: the settings and outputs that the user asks for.
 */
 #ifndef MP_PLAN_H
 #define MP_PLAN_H
@@ -16,11 +16,11 @@
 #define MP_FAILED (-1)		/* The report could not be made. */
 #define MP_WRONG (-2)		/* Wrong arguments. */
 
-/* What an option string and the names of outputs ask for. The parsed options
+/* The meaning of an option string and the names of outputs. The parsed options
 ** themselves stay in the state that makes the reports. */
 typedef struct mp_plan {
   char *text;			/* The option string. */
-  mp_output *outs;		/* Where the report goes: `nouts` places. */
+  mp_output *outs;		/* The destinations of the report: `nouts`. */
   int nouts;
   luajit_mp_writer writer;	/* Takes what goes there, if it has a write. */
   uint64_t period;		/* Mean bytes between samples; 0: adapts. */

@@ -19,7 +19,7 @@
 typedef struct request {
   mp_report *r;
   const mp_plan *plan;
-  mp_output *out;		/* Where it goes: there, */
+  mp_output *out;		/* Its destination: an output, */
   mp_screen *screen;		/* or to the screen. */
   char *buf;			/* For a message. */
   size_t n;
@@ -28,7 +28,7 @@ typedef struct request {
   int err;
 } request;
 
-/* Another thread may run the VM: what is read must not move. */
+/* Under the lock: another thread may run the VM, and move the arrays. */
 static void push_snapshot(lua_State *R, request *rq)
 {
   if (rq->plan->help) {
@@ -42,7 +42,8 @@ static void push_snapshot(lua_State *R, request *rq)
   rq->locked = false;
 }
 
-/* Says what failed, with the name of the output, or else those words. */
+/* Makes the message: the verb with the name of the output, or else those
+** words. */
 static void explain(request *rq, const char *verb, const char *otherwise,
 		    const char *why)
 {
@@ -127,7 +128,7 @@ int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
 
 void mp_report_close(mp_report *r) { mp_state_close(&r->state); }
 
-/* Calls one of these. Returns what mp_report_write does. */
+/* Calls one of these functions. Returns as mp_report_write. */
 static int make(request *rq, lua_CFunction f)
 {
   char msg[256];

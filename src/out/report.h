@@ -2,7 +2,7 @@
 /*
 ** Reports are made in a private Lua state (out/state.h), by plans.
 **
-** Functions return what those of out/plan.h do, with a message in buf.
+** Functions return as those of out/plan.h, with a message in buf.
 */
 #ifndef MP_REPORT_H
 #define MP_REPORT_H
@@ -27,13 +27,13 @@ int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
 void mp_report_close(mp_report *r);
 
 /* Makes and writes the reports of the plan, each whether or not others fail.
-** Returns the error of the first that fails; what the others say goes to
-** standard error. *leaked: the bytes that they say leak, or 0. */
+** Returns the error of the first that fails; the messages of others go to
+** standard error. *leaked: the bytes that leak by these reports, or 0. */
 int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
 		    char *buf, size_t n);
 
-/* The same, once in a while, for the files alone: what is no regular file gets
-** the last report. */
+/* The same, once in a while, for regular files alone: other outputs get the
+** last report only. */
 int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n);
 
 /* Draws the report of the plan on the screen. */

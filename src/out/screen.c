@@ -44,7 +44,8 @@ static void putf(const mp_screen *s, const char *format, int a, int b)
   put(s, buf, strlen(buf));
 }
 
-/* The descriptor may have been closed by the program, and be another file. */
+/* Whether the descriptor is still a terminal: the program may have closed it
+** and opened another file. */
 static bool is_terminal(const mp_screen *s)
 {
   return s->fd >= 0 && isatty(s->fd);
@@ -78,9 +79,9 @@ int mp_screen_open(mp_screen *s)
   return 0;
 }
 
-/* Makes the lower part of the screen the one that scrolls. What is there moves
-** up first, so that nothing is written over; after a change of the size all of
-** it, what was drawn for the old size too. */
+/* Makes only the lower part of the screen scroll. Text that stands in the upper
+** part moves up first, so that nothing is written over; after a change of the
+** size all text moves, the view that was drawn for the old size included. */
 static void divide(mp_screen *s)
 {
   int lines = s->divided ? s->rows : view_rows(s), i;
@@ -92,7 +93,7 @@ static void divide(mp_screen *s)
   s->divided_columns = s->columns;
 }
 
-/* Where so many characters of UTF-8 end, or the line does. */
+/* The end of so many characters of UTF-8, or of the line. */
 static const char *cut(const char *text, const char *end, int columns)
 {
   while (text < end && columns-- > 0) {
@@ -113,7 +114,7 @@ static void draw_row(mp_screen *s, int row, const char *text, const char *end)
     put(s, "--", 2);
 }
 
-/* No longer divided, if the terminal has shrunk. */
+/* Lets the whole screen scroll again. */
 static void undivide(mp_screen *s)
 {
   if (s->divided) putf(s, "\033[r\033[%d;%dH\n", s->rows, 1);

@@ -29,12 +29,12 @@ void mp_screen_init(mp_screen *s);
 /* Reads TERM and NO_COLOR. 0, or an errno value: there is no terminal. */
 int mp_screen_open(mp_screen *s);
 
-/* Whether it is to be drawn: `wall` seconds after the start. Looks at the size
-** of the terminal. */
+/* Whether the view is to be drawn, `wall` seconds after the start. Looks at the
+** size of the terminal. */
 bool mp_screen_due(mp_screen *s, double wall);
 
-/* Draws as many lines of the text as there is room for, and of each as many
-** characters. */
+/* Draws as many lines of the text, and as many characters of each, as there is
+** room for. */
 void mp_screen_draw(mp_screen *s, const char *text, size_t len);
 
 /* Puts everything back. */

@@ -36,7 +36,7 @@ static void set_package(lua_State *R, const char *field, const char *value)
   lua_pop(R, 1);
 }
 
-/* What require() gives for a module that is made by push. */
+/* Makes require() return the value that push pushes for a module. */
 static void set_loaded(lua_State *R, const char *module,
 		       void (*push)(lua_State *))
 {

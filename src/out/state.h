@@ -6,10 +6,10 @@
 ** so nothing that the program does can stop the report: another directory or
 ** root, changed libraries, a full heap, a trace or a C call that is still
 ** running when the process is told to end. And the profiled heap, whose size
-** and collections are measured, holds next to nothing of ours.
+** and collections are measured, holds next to nothing of the profiler's.
 **
-** Nothing is done with the state but inside a protected call. The functions
-** that are called so are made when it is opened: a call itself needs no memory.
+** The state is only used inside protected calls. The functions for these are
+** made when it is opened: a call itself needs no memory.
 */
 #ifndef MP_STATE_H
 #define MP_STATE_H
@@ -31,19 +31,19 @@ int mp_state_open(mp_state *s, const char *path,
 		  const lua_CFunction *functions, char *buf, size_t n);
 void mp_state_close(mp_state *s);
 
-/* Takes the state for some calls: a finalizer, or another thread, may want it
-** too. False, with a message: it is in use. */
+/* Takes the state for some calls: a finalizer, or another thread, may want it,
+** too. False, with a message: the state is in use. */
 bool mp_state_take(mp_state *s, char *buf, size_t n);
 
-/* Gives it back, without the memory that is not needed any more. */
+/* Gives the state back, and frees memory that is not needed any more. */
 void mp_state_give_back(mp_state *s);
 
-/* Calls one of the functions with that argument, a light userdata. False: it
-** raised an error, whose message is in buf, if not NULL. */
+/* Calls one of the functions with that argument, a light userdata. False: the
+** function raised an error, whose message is in buf, if not NULL. */
 bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
 		   size_t n);
 
-/* Pushes a function of the module, in one of these functions. */
+/* Pushes a function of the module jit.mp.plan, in one of these functions. */
 void mp_state_push(lua_State *R, const char *function);
 
 #endif

@@ -15,7 +15,7 @@
 #include "out/target.h"
 
 #define MAX_LINKS 40		/* As in Linux. */
-#define PROC_MAGIC 0x9fa0	/* Its links may lead where no path does. */
+#define PROC_MAGIC 0x9fa0	/* Its links may lead to files without paths. */
 
 static int open_dir(int dir, const char *name, int flags)
 {
@@ -55,7 +55,7 @@ static int next_name(mp_target *p, char *path)
   return 0;
 }
 
-/* Puts what the link says before the rest of the path. */
+/* Puts the text of the link before the rest of the path. */
 static int follow(mp_target *p, char *path, size_t size)
 {
   char target[PATH_MAX];

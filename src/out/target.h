@@ -32,8 +32,8 @@ int mp_target_find(mp_target *p, const char *path);
 int mp_target_stat(const mp_target *p, struct stat *st);
 
 /* The same for a name in a directory that was found before, with the same
-** check: MP_FOREIGN for another user's entry, ELOOP for a link, but for those of
-** /proc/self/fd. A stranger cannot replace an entry that passes. */
+** check: MP_FOREIGN for another user's entry, ELOOP for a link, but for
+** those of /proc/self/fd. A stranger cannot replace an entry that passes. */
 int mp_target_check(int dir, const char *name, struct stat *st);
 
 void mp_target_close(mp_target *p);

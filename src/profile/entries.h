@@ -30,7 +30,7 @@ typedef struct mp_entry {
   uint32_t first, count;	/* Nodes. */
   uint32_t up;			/* Node that refers to them, or */
 				/* MP_ENTRY_MANY: several do. */
-  uint32_t holder, named;	/* Nodes: the first one's holder, the first one. */
+  uint32_t holder, named;	/* Nodes: the holder of the first; the first. */
   uint32_t merged;		/* Entries that went into it. */
   uint32_t prefix;		/* Bytes that their keys have in common. */
   uint8_t how;

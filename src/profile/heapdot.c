@@ -17,10 +17,10 @@ typedef struct drawing {
   mp_heap h;
   FILE *f;
   const char *list[MP_DOT_NODES];  /* Objects in the order they are met. */
-  uint32_t n, at;		/* Of these; the one that is looked at. */
-  mp_map numbers;		/* Number in the heap -> place in the list + 1. */
-  bool grow;			/* What is met is added. */
-  bool cut;			/* There was more. */
+  uint32_t n, at;		/* Their number; the one that is looked at. */
+  mp_map numbers;		/* Number in the heap -> index in list + 1. */
+  bool grow;			/* Objects that are met are added. */
+  bool cut;			/* There were more objects. */
 } drawing;
 
 /* A label in quotes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A drawing of what a value refers to, for Graphviz.
+** A drawing of the objects that a value refers to, for Graphviz.
 */
 #ifndef MP_HEAPDOT_H
 #define MP_HEAPDOT_H
@@ -10,8 +10,8 @@
 #include "vm/heap.h"
 
 /* The text, from malloc: the object in that slot of L's running C function,
-** and what can be reached from it by so many references, at most MP_DOT_NODES
-** objects. NULL: *why says why. */
+** and the objects that can be reached from it by so many references, at most
+** MP_DOT_NODES of them. NULL: *why says why. */
 #define MP_DOT_NODES	1000
 char *mp_heapdot_make(lua_State *L, int index, unsigned depth, size_t *len,
 		      const char **why);

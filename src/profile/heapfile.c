@@ -15,7 +15,7 @@
 #include "vm/heapname.h"
 
 #define FIELDS		7	/* Numbers of a node. */
-#define OWN		6	/* Nodes for what is no object that is held. */
+#define OWN		6	/* Nodes for the VM's memory and for garbage. */
 
 /* Types of nodes and of edges, as the file's beginning lists them. */
 enum { HIDDEN, ARRAY, STRING, OBJECT, CODE, CLOSURE, REGEXP, NUMBER, NATIVE,
@@ -50,7 +50,7 @@ typedef struct writing {
   uint64_t nedges;
   uint32_t count;		/* Edges of the node under way. */
   const char *from;		/* That node's object. */
-  bool first;			/* Nothing of the list was written yet. */
+  bool first;			/* The next element is the list's first. */
   mp_map names;			/* Hash of a name -> its number + 1. */
   char **list;			/* Names by number. */
   uint32_t nlist, caplist;
@@ -164,7 +164,7 @@ static void place_object(void *ud, uint32_t number, const void *o)
   if (mp_graph_reached(w->g, number)) w->place[number] = w->nnodes++;
 }
 
-/* What is no object that is held. */
+/* Writes the nodes for the VM's own memory and for garbage. */
 static void write_own(writing *w, const mp_heapown *own, uint64_t garbage)
 {
   write_node(w, SYNTHETIC, "(held by nothing: not collected yet)", garbage, 0);
@@ -253,7 +253,7 @@ static void write_names(writing *w)
   fputs("]}\n", w->f);
 }
 
-#define COUNTS		128	/* Room for what the next writes. */
+#define COUNTS		128	/* Bytes that the next function writes. */
 
 /* The numbers of nodes and edges, in COUNTS bytes: they stand before the nodes
 ** and the edges, and are known after them. */

@@ -2,9 +2,9 @@
 /*
 ** A heap as Chrome's DevTools read it: the text of a .heapsnapshot file.
 **
-** All objects that something holds are in it, with all references; besides,
-** a node each for the objects that nothing holds and for what the VM itself
-** takes: so its total is what the collector counts.
+** All objects that something holds are in it, with all references. Besides, the
+** objects that nothing holds have a node, and so has each part of the VM's own
+** memory: the total is the number that the collector counts.
 */
 #ifndef MP_HEAPFILE_H
 #define MP_HEAPFILE_H

@@ -15,7 +15,7 @@
 #include "profile/heapfile.h"
 #include "profile/heapwalk.h"
 
-/* What is at work while the program stands still. */
+/* The data of a walk while the program stands still. */
 typedef struct walking {
   const mp_alloc *heap;		/* The sampler; or NULL. */
   mp_heapwalk *w;
@@ -71,7 +71,7 @@ static void join(walking *k, uint32_t number, uint32_t id, uint64_t size)
   if (j == NULL) return;
   j->objects += s.objects;
   j->bytes += s.objects * (double)s.size;
-  if (heap->rows_only) return;  /* When is not known. */
+  if (heap->rows_only) return;  /* Without records nothing tells births. */
   if ((double)s.birth < j->first) j->first = (double)s.birth;
   if ((double)s.birth > j->last) j->last = (double)s.birth;
 }
@@ -126,7 +126,7 @@ static const char *walk(walking *k, lua_State *L, double share, bool file)
   return k->failed ? no_memory : NULL;
 }
 
-/* The allocator, under the profiler's own. */
+/* Looks at the VM's allocator, which is below the profiler's. */
 static void look_arena(const mp_profile *p, lua_State *L, mp_arena *a)
 {
   void *ud;

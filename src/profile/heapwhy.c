@@ -22,7 +22,7 @@ typedef struct asking {
   mp_heap h;
   mp_graph g;
   uint32_t target, node;	/* The node whose references are looked at. */
-  uint32_t count;		/* Of these, to the target. */
+  uint32_t count;		/* References from it to the target. */
   bool failed;
 } asking;
 
@@ -33,7 +33,7 @@ static const char *object(const asking *k, uint32_t node)
 
 /* -- Paths --------------------------------------------------------------- */
 
-/* The names of a path, put together; cut: there is more before. NULL: no
+/* The names of a path, put together; cut: its beginning is left out. NULL: no
 ** memory. */
 static char *join_names(asking *k, const uint32_t *nodes, uint32_t n, bool cut)
 {
@@ -49,8 +49,8 @@ static char *join_names(asking *k, const uint32_t *nodes, uint32_t n, bool cut)
   return path;
 }
 
-/* The path to the node, and on to the target, if that is another one. Returns
-** its references, or 0: it leads through the target. */
+/* Makes the path to the node, and on to the target, if that is another one.
+** Returns the number of its references, or 0: it leads through the target. */
 static uint32_t make_path(asking *k, uint32_t node, bool on, char **path)
 {
   uint32_t nodes[PATH_MAX_SHOWN + 1], n = 0, all = 0, up = node;

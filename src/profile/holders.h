@@ -2,14 +2,14 @@
 /*
 ** Who holds the heap, as lines that a person can read.
 **
-** The objects of a heap form a tree by who holds whom (data/graph.h), of which
-** these lines are a picture: a line stands for an object, or for objects of one
-** type that are held in one way by what one line stands for ("[*]", 100,000
-** tables). Every object that holds at least so many bytes has a line of its
-** own; of what is less, siblings of one type share one.
+** The objects of a heap form a tree by who holds whom (data/graph.h). These
+** lines are a picture of the tree: a line stands for an object, or for objects
+** of one type that are held in one way by the objects of one line ("[*]",
+** 100,000 tables). Every object that holds at least so many bytes has a line of
+** its own; smaller siblings of one type share one.
 **
-** Memory comes from malloc. Made while the program stands still; the lines are
-** texts and numbers, and need the heap no longer.
+** Memory comes from malloc. The lines are made while the program stands still;
+** they are texts and numbers, and need the heap no longer.
 */
 #ifndef MP_HOLDERS_H
 #define MP_HOLDERS_H
@@ -26,10 +26,10 @@ typedef struct mp_holder {
   uint32_t depth;		/* Of the VM: 0. */
   uint32_t count;		/* Objects it stands for. */
   uint64_t self;		/* Their bytes, */
-  uint64_t bytes;		/* and of all that they hold, and of them. */
+  uint64_t bytes;		/* with those of all that they hold. */
   const char *type;		/* Static string. */
-  char *label;			/* To append to its holder's; NULL: no memory. */
-  char *what;			/* What it is, where it is one. */
+  char *label;			/* Behind its holder's; NULL: no memory. */
+  char *what;			/* The object's name, where there is one. */
   uint32_t first;		/* A node, then the next one by `next`. */
 } mp_holder;
 

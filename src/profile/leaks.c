@@ -2,16 +2,16 @@
 /*
 ** See profile/leaks.h.
 **
-** A state that is being closed is left alone: the program's main chunk has
-** returned, and what its locals held would go, though the program held it to
-** its end. There the report goes by the last collection that was made.
+** A state that is being closed is not collected: the program's main chunk has
+** returned, so objects that its locals held to its end would go. There the
+** report goes by the last collection that was made.
 */
 #include "config.h"
 
 #include "profile/leaks.h"
 #include "profile/point.h"
 
-/* Twice: what finalizers let go is collected the second time. */
+/* The second collection takes the objects that finalizers let go. */
 static int collect_twice(lua_State *L)
 {
   lua_gc(L, LUA_GCCOLLECT, 0);
@@ -30,7 +30,7 @@ void mp_leaks_collect(mp_profile *p, lua_State *L)
   lua_pushcfunction(L, collect_twice);
   if (lua_pcall(L, 0, 0, 0) != 0) lua_pop(L, 1);  /* A finalizer's error. */
   p->busy = false;
-  h->kept.due = 0;  /* All that is in use now is held. */
+  h->kept.due = 0;  /* A record at once: all memory in use is held. */
   mp_alloc_flip(h);
   mp_held_end(&h->kept);
   mp_point_take(p, true);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Points of the course of the run (data/course.h): what time it is, and how
-** high the heap stands.
+** Points of the timeline (data/course.h): the time, and the size of the heap.
 */
 #ifndef MP_POINT_H
 #define MP_POINT_H

@@ -2,8 +2,8 @@
 /*
 ** One profile: both samplers of a VM and what they have counted.
 **
-** Everything lives in malloc's memory, never in the profiled Lua heap. Only
-** the thread that runs the VM changes it. The thread that ends the process
+** All memory comes from malloc, never from the profiled Lua heap. Only the
+** thread that runs the VM changes a profile. The thread that ends the process
 ** may read it, under the lock.
 */
 #ifndef MP_PROFILE_H
@@ -28,7 +28,7 @@ typedef struct mp_profile {
   mp_cpu cpu;
   mp_capture capture;
   mp_counts counts;		/* Rows of both samplers. */
-  mp_course course;		/* How the heap went. */
+  mp_course course;		/* The timeline. */
   mp_span span;
   mp_origin origin;
   mp_notes notes;
@@ -38,8 +38,8 @@ typedef struct mp_profile {
 } mp_profile;
 
 /* Makes an empty profile of zeros, or of one that was closed, whose hook may
-** still be called; takes no memory yet. p is MP_ALLOC_ALIGNed, and its fields
-** that say what is wanted may be set from then on. */
+** still be called; takes no memory yet. p is MP_ALLOC_ALIGNed. Options may be
+** set in its fields from then on. */
 void mp_profile_init(mp_profile *p);
 
 /* Takes the memory that both samplers need before they start; the VM has been
@@ -50,7 +50,8 @@ bool mp_profile_open(mp_profile *p);
 ** still be called, for as long as the VM lives. */
 void mp_profile_close(mp_profile *p);
 
-/* In the child of a fork: what was counted before it is the parent's. */
+/* In the child of a fork: forgets the counts from before it, which are the
+** parent's. */
 void mp_profile_restart(mp_profile *p);
 
 #endif

@@ -104,7 +104,7 @@ static void push_heap(lua_State *L, mp_alloc *h, const mp_sums *s)
   if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);
 }
 
-/* A list of n, or in a window of what it has of these. */
+/* Pushes an empty list with room for n; in a window their number is not known. */
 static void push_list(lua_State *L, const mp_extent *e, uint32_t n)
 {
   lua_createtable(L, e->row_of != NULL ? 0 : (int)n, 0);
@@ -142,7 +142,7 @@ static void push_frames(lua_State *L, const mp_stacks *s, const mp_extent *e)
   }
 }
 
-/* Two arrays of so many stacks: parent and frame. */
+/* Pushes the stacks as two arrays: parent and frame. */
 static void push_stacks(lua_State *L, const mp_stacks *s, const mp_extent *e)
 {
   uint32_t i, id;
@@ -218,6 +218,17 @@ static void push_rows(lua_State *L, const mp_counts *counts, const mp_extent *e,
   }
 }
 
+static const char *phase_name(char phase)
+{
+  switch (phase) {
+  case 'p': return "pause";
+  case 'm': return "mark";
+  case 's': return "sweep";
+  case 'f': return "finalize";
+  default: return NULL;
+  }
+}
+
 static void push_course(lua_State *L, const mp_course *c, uint32_t n)
 {
   uint32_t i;
@@ -231,8 +242,7 @@ static void push_course(lua_State *L, const mp_course *c, uint32_t n)
     mp_field(L, "inuse", (double)p->inuse);
     mp_field(L, "cycles", (double)p->cycles);
     mp_field(L, "rss", (double)p->rss);
-    set_string(L, "phase", p->phase == 'p' ? "pause" : p->phase == 'm' ? "mark" :
-	       p->phase == 's' ? "sweep" : p->phase == 'f' ? "finalize" : NULL);
+    set_string(L, "phase", phase_name(p->phase));
     lua_rawseti(L, -2, (int)i + 1);
   }
 }

@@ -9,10 +9,11 @@
 #include "profile/mark.h"
 #include "profile/profile.h"
 
-/* Pushes the profile as one table onto L's stack, where L may be of any VM. With
-** `to`, only what was counted up to that mark, and from another one, or from
-** the start where `from` is NULL: a window. It has no course, no timeline and no
-** ages of objects, which are of the whole run; in use is what is so now.
+/* Pushes the profile as one table onto the stack of L, which may be of any VM.
+** With `to` the table is a window: it has the counts up to that mark, from the
+** mark `from`, or from the start where that is NULL. A window has no course, no
+** timeline and no ages of objects, which are of the whole run; its bytes in use
+** are those of now.
 ** Raises Lua errors: out of memory. */
 void mp_snapshot(lua_State *L, mp_profile *p, const mp_mark *from,
 		 const mp_mark *to);

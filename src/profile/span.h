@@ -15,18 +15,18 @@ typedef struct mp_span {
   double unix0;			/* Unix time at the start. */
   double wall0;			/* Clock at the start, */
   double wall1;			/* and at the end, */
-  double cpu1;			/* CPU time until there, */
-  bool ended;			/* if that has come. */
+  double cpu1;			/* and the CPU time at the end; */
+  bool ended;			/* both are known. */
 } mp_span;
 
 /* The run begins here and now, in this process. */
 void mp_span_begin(mp_span *s);
 
-/* It ends here, if it has not, after that CPU time: what reports cost later is
-** not part of it. */
+/* The run ends here, if it has not yet, after that CPU time: the cost of
+** reports is no part of it. */
 void mp_span_end(mp_span *s, double cpu);
 
-/* How long it was, or is so far. */
+/* The length of the run, so far or until its end, in seconds. */
 double mp_span_wall(const mp_span *s);
 
 #endif

@@ -24,7 +24,7 @@ static void push_collections(lua_State *L, const mp_held *h)
   }
 }
 
-/* Sums of what was added and taken away may be a little less than nothing. */
+/* A sum of additions and subtractions may be a little less than zero. */
 static double not_negative(double n) { return n > 0 ? n : 0; }
 
 static void push_held(lua_State *L, const mp_held *h, uint32_t rows)
@@ -50,7 +50,7 @@ static void push_held(lua_State *L, const mp_held *h, uint32_t rows)
 /* Objects of a row that a collection left alive. */
 typedef struct survivors {
   double objects;
-  double births;		/* Sum of the seconds at which they were born. */
+  double births;		/* Sum of the times of birth, in seconds. */
 } survivors;
 
 /* Pushes the memory of the array. */

@@ -23,7 +23,7 @@ static void tick(void *data)
   mp_point_take(&c->profile, false);
 }
 
-/* Of a context that is used again the hook may be called at any time. */
+/* Clears a context that is used again, whose hook may be called at any time. */
 static void clear(mp_ctx *c)
 {
   mp_profile_init(&c->profile);

@@ -28,27 +28,27 @@ typedef struct mp_ctx {
   struct mp_ctx *next;		/* Next one of the process. */
 } mp_ctx;
 
-/* An empty one, or NULL: no memory. old: one of the same VM that has ended, to
-** be used again, or NULL. */
+/* An empty context, or NULL: no memory. old: a context of the same VM that has
+** ended, to be used again, or NULL. */
 mp_ctx *mp_ctx_new(mp_ctx *old);
 
-/* Gives back all that it holds. Both samplers have stopped, and it is in no
-** list. It is itself kept for as long as its VM: a C library may have asked for
-** the VM's allocator while that was the hook, and go on using it. */
+/* Gives back all memory that the context holds. Both samplers have stopped, and
+** it is in no list. The context itself lives as long as its VM: a C library may
+** have asked for the VM's allocator while that was the hook, and use it on. */
 void mp_ctx_end(mp_ctx *c);
 
-/* Its VM is being closed: it is freed, but not before some others are, since
-** finalizers of the VM may still come. NULL: nothing happens. */
+/* The VM of the context is being closed: frees it, but not before some others,
+** since finalizers of the VM may still come. NULL: nothing happens. */
 void mp_ctx_bury(mp_ctx *c);
 
-/* From now on none is ended: the process ends, and this thread walks the list
-** while others may still close their VMs. */
+/* From now on no context is ended: the process ends, and this thread walks the
+** list while others may still close their VMs. */
 void mp_ctx_keep_all(void);
 
 void mp_ctx_enlist(mp_ctx *c);
 void mp_ctx_delist(mp_ctx *c);
 
-/* The first one of the process, or NULL. Under the lock. */
+/* The first context of the process, or NULL. Under the lock. */
 mp_ctx *mp_ctx_list(void);
 
 #endif

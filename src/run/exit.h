@@ -9,10 +9,11 @@
 ** exits with this status. */
 #define MP_EXIT_LEAK	3
 
-/* To be called once, before anything is registered that calls the next. */
+/* To be called once, before a function is registered that calls the next
+** one. */
 void mp_exit_install(void);
 
-/* Says that it leaked. */
+/* The program leaked more than is allowed. */
 void mp_exit_leaky(void);
 
 #endif

@@ -30,7 +30,7 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n)
   return err;
 }
 
-/* What is to be done while the VM is at rest. */
+/* Prepares the final report while the VM is at rest. */
 static void prepare(mp_ctx *c)
 {
   lua_State *L = c->profile.capture.anchor;

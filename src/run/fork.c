@@ -20,7 +20,8 @@ static bool per_process(const mp_ctx *c)
   return true;
 }
 
-/* The VM of a thread that is not in the child will never run again. */
+/* Whether a context goes on in the child: the VM of a thread that is not there
+** will never run again. */
 static bool goes_on(const mp_ctx *c)
 {
   return !c->done && per_process(c) && pthread_equal(c->thread, pthread_self());
@@ -52,6 +53,5 @@ static void in_child(void)
   if (!any) mp_signal_leave();  /* There is nothing to wait for. */
 }
 
-/* Under the lock no thread is in the middle of something that the child would
-** find so. */
+/* A fork under the lock: the child finds no shared data half changed. */
 void mp_fork_install(void) { pthread_atfork(mp_lock, mp_unlock, in_child); }

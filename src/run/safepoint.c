@@ -19,7 +19,8 @@ static void draw(mp_ctx *c)
   mp_signal_release(false);
 }
 
-/* Writes the files anew. What fails is said at the end, if it still does. */
+/* Writes the files anew. An error is reported at the end only, if it
+** persists. */
 static void rewrite(mp_ctx *c)
 {
   char msg[512];

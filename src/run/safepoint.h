@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What happens at a safepoint: the function that LuaJIT's profiler calls.
+** The work at a safepoint: the function that LuaJIT's profiler calls.
 */
 #ifndef MP_SAFEPOINT_H
 #define MP_SAFEPOINT_H

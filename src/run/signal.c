@@ -21,7 +21,7 @@
 #include "run/standin.h"
 
 #define PATIENCE 1000		/* Milliseconds until a safepoint must come. */
-#define SOON	10		/* Where none can come. */
+#define SOON	10		/* The same, where none can come. */
 #define GRACE	300		/* For a process that is about to exit. */
 #define BUSY_MAX 20		/* Times that a lock may be found held. */
 
@@ -51,8 +51,8 @@ static void die_of(int sig)
   for (;;) pause();
 }
 
-/* Sends the signal after so many milliseconds. No library's timer_create: it
-** may take memory. */
+/* Sends the signal after so many milliseconds. By a system call: the C
+** library's timer_create may take memory. */
 static void send_later(int sig, int ms)
 {
   struct sigevent ev;

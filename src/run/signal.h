@@ -6,9 +6,9 @@
 ** the VM for a safepoint, where the report is written; then the signal does
 ** what it would have done. Where no safepoint comes within a second, because
 ** the program is blocked in C code, a child writes the report (run/standin.h).
-** So it does at once for signals that come of what the program is just doing
-** (SIGPIPE, SIGXFSZ): it must not go on. In no case does the handler do what
-** is not async-signal-safe.
+** A child does so at once for signals that the program itself causes (SIGPIPE,
+** SIGXFSZ): the program must not go on. The handler calls only functions that
+** are async-signal-safe.
 **
 ** A report that has begun is finished: further signals wait for it, however
 ** long it takes. The third one, or SIGQUIT, gives it up, and says so. A
@@ -20,7 +20,7 @@
 
 #include <stdbool.h>
 
-/* To be called once, before the others; and in the child of a fork. */
+/* To be called once, before the other functions; and in the child of a fork. */
 void mp_signal_install(void);
 void mp_signal_forked(void);
 
@@ -28,11 +28,11 @@ void mp_signal_forked(void);
 ** is not ended by them: none is taken there. */
 void mp_signal_take(void);
 
-/* The luajit command gives SIGINT another action, and gives it the default one
-** back when it came: to be called now and then. */
+/* The luajit command gives SIGINT another action, and the default one when the
+** signal has come: to be called now and then. */
 void mp_signal_take_again(void);
 
-/* Gives them back. One that waits is delivered. */
+/* Gives the signals back. One that waits is delivered. */
 void mp_signal_leave(void);
 
 /* At a safepoint: if a signal has come, reports, and dies of it. */

@@ -21,10 +21,12 @@
 #include "run/final.h"
 #include "run/standin.h"
 
-#define STEP	10		/* Milliseconds between two looks at it. */
-#define STUCK	700		/* So long without any progress: stuck. */
+#define STEP	10		/* Milliseconds between two looks at the */
+				/* child. */
+#define STUCK	700		/* Milliseconds without progress: it is */
+				/* stuck. */
 
-/* Shared with the child: what it is at. */
+/* The progress of the child, in memory that it shares with us. */
 static struct progress {
   volatile int writing;		/* It waits for a reader or a disk. */
   volatile int written;		/* All reports are. */
@@ -74,8 +76,8 @@ static void run_child(pid_t parent)
   _exit(0);
 }
 
-/* Whether the child has come on since: it has used the processor or waits for
-** its reader. */
+/* Whether the child has made progress since the last call: it has used the
+** processor or waits for its reader. */
 static bool comes_on(clockid_t clock, struct timespec *last)
 {
   struct timespec now;

@@ -8,18 +8,18 @@
 ** reports are lost; the parent notices that within a second, and goes on. A
 ** child that writes may take as long as its readers do.
 **
-** Everything here may be called by a signal handler.
+** A signal handler may call these functions but mp_standin_install.
 */
 #ifndef MP_STANDIN_H
 #define MP_STANDIN_H
 
 #include <stdbool.h>
 
-/* To be called before, in each process; not by a handler. */
+/* To be called before the other function, in each process. */
 void mp_standin_install(void);
 
-/* Writes all reports. given_up: becomes true when nobody wants them any more.
-** False: they are lost, some of them at least. */
+/* Writes all reports. given_up: returns true when nobody wants them any more.
+** False: some reports, or all of them, are lost. */
 bool mp_standin_report(bool (*given_up)(void));
 
 #endif

@@ -8,7 +8,7 @@
 #include "data/seed.h"
 #include "sample/alloc.h"
 
-#define FAR	((int64_t)1 << 60)	/* No sample until there. */
+#define FAR	((int64_t)1 << 60)	/* Bytes that no program allocates. */
 
 void mp_alloc_draw_distance(mp_alloc *h)
 {
@@ -53,8 +53,7 @@ void mp_alloc_freeze(mp_alloc *h)
 
 void mp_alloc_thaw(mp_alloc *h)
 {
-  /* What was allocated counts as if it had always been there; what was freed
-  ** was counted. */
+  /* Allocations so far count as made before the start; frees were counted. */
   h->inuse_start += (uint64_t)(FAR - h->now.countdown);
   h->now = h->saved;
   h->frozen = false;

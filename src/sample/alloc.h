@@ -40,18 +40,18 @@
 ** first line of the processor's cache. */
 #define MP_ALLOC_ALIGN	((size_t)64)
 
-/* What a freeze puts back when it ends. The countdown is what the hook
-** subtracts each size from; below zero the call takes the slow path, mostly
-** because the next sample is due. (Below, not at: so a subtraction and a jump
+/* The numbers that the end of a freeze puts back. The hook subtracts each size
+** from the countdown; below zero the call takes the slow path, mostly because
+** the next sample is due. (Below zero, not at zero: so a subtraction and a jump
 ** are all that the processor has to do.) */
 typedef struct mp_totals {
   int64_t countdown;		/* Bytes. */
   uint64_t allocs;		/* Allocations; a reallocation is one. */
 } mp_totals;
 
-/* What a reallocation replaced. */
+/* The block that a reallocation replaced. */
 typedef struct mp_moved {
-  bool counted;			/* It was one, and is an event. */
+  bool counted;			/* There was one, and it is an event. */
   uint32_t origin;		/* Row that had allocated the block before. */
   size_t size;			/* Its size before. */
 } mp_moved;
@@ -64,39 +64,39 @@ typedef struct mp_alloc {
   uint64_t frees;		/* A reallocation is one, too. */
   size_t peak;			/* Highest total of the Lua heap so far. */
   uint8_t white;		/* The collector's white, when last seen. */
-  bool frozen;			/* What is allocated is the profiler's own. */
+  bool frozen;			/* Allocations are the profiler's own. */
   bool installed;		/* The hook is in place. */
   bool exact;			/* Every allocation is a sample. */
   bool rows_only;		/* Ids in `live` are rows, not samples. */
   bool wants_events, wants_leaks;
-  mp_vm vm;			/* How to look into the VM; vm.g first. */
+  mp_vm vm;			/* The VM's layout; vm.g first. */
   mp_live live;			/* Sampled objects still alive. */
 
   bool retired;			/* The hook only passes on. */
 
   /* -- The next sample -- */
-  mp_period period;		/* How far it is from one to the next. */
+  mp_period period;		/* Draws the distances between samples. */
   int64_t held;			/* Put aside from the countdown. */
-  uint64_t drawn;		/* Bytes until there, from the start. */
+  uint64_t drawn;		/* Bytes from the start to the next sample. */
 
   /* -- Totals, all of them exact -- */
   uint64_t reallocs;
   uint64_t realloc_bytes, realloc_freed;  /* Sizes, after and before. */
   uint64_t cycles;		/* Collections seen to begin their sweep. */
   size_t inuse_start;		/* Bytes in the Lua heap at the start. */
-  mp_totals saved;		/* While frozen: what is not to change, */
-  size_t saved_inuse;		/* and the bytes in use. */
+  mp_totals saved;		/* While frozen: the totals before, */
+  size_t saved_inuse;		/* and the bytes in use before. */
 
   /* -- Samples -- */
   mp_samples samples;
   uint64_t taken;		/* Allocation samples taken. */
   uint64_t dropped;		/* Samples lost for want of memory. */
   bool collected;		/* A full collection was made on purpose. */
-  mp_types types;		/* What kind of object is asked for where. */
+  mp_types types;		/* The kinds of objects, by place. */
   mp_moved last;		/* The last allocation, as an event, */
-  mp_moved asked;		/* and that of the block types asks about. */
+  mp_moved asked;		/* and that of the block of `types`. */
   mp_events events;		/* Reallocations and frees, where wanted. */
-  mp_held kept;			/* What collections left, for leaks. */
+  mp_held kept;			/* Survivors of collections, for leaks. */
 
   /* -- Whom it works with; set by the owner before the start -- */
   mp_capture *capture;
@@ -106,29 +106,31 @@ typedef struct mp_alloc {
   uint64_t now_ms;		/* Milliseconds since the start, by tick. */
 } mp_alloc;
 
-/* Gives memory back. From now on the hook only passes on what it is asked for,
-** to allocf: others may have kept it, or put an allocator over it. */
+/* Gives memory back. From now on the hook only passes calls on to allocf:
+** others may have kept the hook, or put an allocator over it. */
 void mp_alloc_close(mp_alloc *h);
 
-/* Makes an empty one of zeros, whose hook passes on to that allocator, if it
-** is not NULL. */
+/* Makes a sampler that has counted nothing, of zeros. Its hook passes calls on
+** to that allocator, if it is not NULL. */
 void mp_alloc_init(mp_alloc *h, lua_Alloc f, void *ud);
 
-/* What is allocated in between is not the program's, and not counted. */
+/* Allocations between a freeze and a thaw are the profiler's, and do not
+** count. */
 void mp_alloc_freeze(mp_alloc *h);
 void mp_alloc_thaw(mp_alloc *h);
 
-/* In the child of a fork: forgets what was before it. What is alive counts as
-** allocated at the fork; other samples are drawn than in the parent. */
+/* In the child of a fork: forgets everything before the fork. Objects that are
+** alive count as allocated there; the samples drawn differ from the
+** parent's. */
 void mp_alloc_restart(mp_alloc *h);
 
 /* Totals, all of them exact. */
 uint64_t mp_alloc_bytes(const mp_alloc *h);  /* Allocated since the start. */
-uint64_t mp_alloc_allocs(const mp_alloc *h);  /* How often. */
+uint64_t mp_alloc_allocs(const mp_alloc *h);  /* Allocations since the start. */
 size_t mp_alloc_inuse(mp_alloc *h);  /* In the heap now; updates the peak. */
 
-/* Where leaks are wanted, a collection begins its sweep: the history of what
-** collections left alive goes on. */
+/* A collection begins its sweep: where leaks are wanted, it gets a record of
+** the objects that it leaves alive (data/held.h). */
 void mp_alloc_flip(mp_alloc *h);
 
 /* Whether a collection has come to the object, and left it. */
@@ -136,11 +138,11 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);
 
 /* -- For the hook (sample/hook.c) -- */
 
-/* Draws the distance to the next sample; it begins here. */
+/* Draws the distance from here to the next sample. */
 void mp_alloc_draw_distance(mp_alloc *h);
 
-/* The next call is to take the slow path, if the type of a block is open: all
-** of the distance is put aside. */
+/* If the type of a block is not known yet, makes the next call take the slow
+** path: all of the distance is put aside. */
 static inline void mp_alloc_hold(mp_alloc *h)
 {
   if (h->types.unknown.block == NULL || h->now.countdown <= 0) return;
@@ -148,14 +150,14 @@ static inline void mp_alloc_hold(mp_alloc *h)
   h->now.countdown = 0;
 }
 
-/* The countdown is the whole distance again. */
+/* Makes the countdown the whole distance again. */
 static inline void mp_alloc_unhold(mp_alloc *h)
 {
   h->now.countdown += h->held;
   h->held = 0;
 }
 
-/* The Lua heap is as large as never before. */
+/* The Lua heap is larger than ever before. */
 static inline void mp_alloc_peaks(mp_alloc *h, size_t inuse)
 {
   h->peak = inuse;

@@ -2,11 +2,11 @@
 /*
 ** One capture for both samplers. See sample/capture.h.
 **
-** To name the frames of a stack takes microseconds. So a stack that was seen
-** before is recognised by a key made of its raw words (vm/walk.h), the stack
-** of the frames below one that have not changed is kept with that frame, and
-** a frame that was seen before is recognised by the words that its name and
-** line depend on: only a new frame is named.
+** Naming the frames of a stack takes microseconds. So only new frames are
+** named: a stack that was seen before is recognised by a key made of its raw
+** words (vm/walk.h); the stack below a frame is kept with that frame; and a
+** frame that was seen before is recognised by the words on which its name and
+** line depend.
 **
 ** Where the VM's layout is not known a stack can only be had at a safepoint
 ** (sample/dump.h).
@@ -74,14 +74,15 @@ static uint32_t pseudo(mp_capture *c, const char *name)
   return mp_stacks_frame(&c->stacks, &f);
 }
 
-/* Puts a frame on top of a stack. MP_NONE: there is no one or the other. */
+/* Puts a frame on top of a stack. MP_NONE: one of them is MP_NONE, or there is
+** no memory. */
 static uint32_t push(mp_capture *c, uint32_t stack, uint32_t frame)
 {
   return stack == MP_NONE || frame == MP_NONE ? MP_NONE :
 	 mp_stacks_push(&c->stacks, stack, frame);
 }
 
-/* The empty stack with one pseudo frame: what is known when nothing is. */
+/* A stack of one pseudo frame, for a sample whose stack is not known. */
 static uint32_t pseudo_stack(mp_capture *c, const char *name)
 {
   return push(c, 0, pseudo(c, name));
@@ -130,15 +131,16 @@ static void learn_site(mp_capture *c, const mp_vmframe *callee,
   mp_walk_site(c->walk, caller->pc, id);
 }
 
-/* A C function without a name that called everything: the host's. The luajit
-** command has one, of which nobody wants to know in every stack. */
+/* Whether a frame is the host's: a C function without a name at the bottom of
+** the stack. The luajit command has one, which would only be a nuisance in
+** every stack. */
 static bool is_host(const mp_frame *f)
 {
   return f->kind == MP_C && f->name != NULL && f->name[0] == '+';
 }
 
-/* The stack of n verified frames above another one, which `below` is. Where
-** their levels in the walk are, each gets the stack below. */
+/* The stack of n verified frames above the stack `below`. The level of each in
+** the walk, if it has one, gets the stack below it. */
 static uint32_t push_frames(mp_capture *c, int n, uint32_t below)
 {
   uint32_t stack = below, host = 0;
@@ -241,10 +243,11 @@ static inline uint32_t capture(mp_capture *c, mp_where *w, int state,
 uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
 {
   mp_where w;
-  if (c->vm->proved)
-    return mp_where_safepoint(c->vm, c->walk, L, &w) ? capture(c, &w, state, 0, NULL) :
-	   pseudo_row(c, "(no Lua function)", state, 0);
-  return row_of(c, dumped_stack(c, L), zone_now(c), state, 0);
+  if (!c->vm->proved)
+    return row_of(c, dumped_stack(c, L), zone_now(c), state, 0);
+  return mp_where_safepoint(c->vm, c->walk, L, &w) ?
+	 capture(c, &w, state, 0, NULL) :
+	 pseudo_row(c, "(no Lua function)", state, 0);
 }
 
 uint32_t mp_capture_running(mp_capture *c, uint8_t type)
@@ -252,14 +255,14 @@ uint32_t mp_capture_running(mp_capture *c, uint8_t type)
   const char *top = NULL;
   mp_where w;
   int state;
-  if (mp_vm_collecting(c->vm))  /* What it shrinks is no line's. */
+  if (mp_vm_collecting(c->vm))  /* No line asks for the arrays it shrinks. */
     return pseudo_row(c, COLLECTOR, 'G', type);
   if (!mp_where_running(c->vm, c->walk, &w, &state))
     return pseudo_row(c, w.L ? "(no Lua function)" :
 		      mp_vm_hosted(c->vm) ? "(host program)" :
 		      "(thread not known)", state, type);
   if (w.compiling) {
-    top = "(JIT compiler)";  /* What it allocates is no line's. */
+    top = "(JIT compiler)";  /* No line asks for its allocations. */
     state = 'J';
     if (type == MP_TYPE_UNKNOWN || type == MP_OTHER) type = MP_RECORDER;
   } else if (state == 'J') {

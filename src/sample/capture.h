@@ -2,11 +2,11 @@
 /*
 ** One capture for both samplers: what a thread is doing, as a row of counts.
 **
-** A mp_capture is embedded in a profile and belongs to its
-** VM's thread: captures are made there, inside the allocator or at a
-** safepoint. Another thread reads stacks and zones when the process ends,
-** under the lock (data/lock.h). What they are made of comes from malloc; where that
-** fails a capture has row 0 and nothing else changes.
+** A mp_capture is embedded in a profile and belongs to the thread of its VM:
+** captures are made there, inside the allocator or at a safepoint. Another
+** thread reads stacks and zones when the process ends, under the lock
+** (data/lock.h). Memory comes from malloc; where there is none a capture has
+** row 0 and nothing else changes.
 */
 #ifndef MP_CAPTURE_H
 #define MP_CAPTURE_H
@@ -33,7 +33,7 @@ typedef struct mp_cached {
 typedef struct mp_capture {
   mp_vm *vm;			/* The VM that is looked into. */
   mp_counts *counts;		/* Where rows are made. */
-  lua_State *anchor;		/* A coroutine of that VM that never runs: its */
+  lua_State *anchor;		/* A coroutine of that VM that never runs; */
 				/* slot 1 holds jit.zone's table, or nil. */
   const void *zonetable;	/* That table, or NULL. */
   mp_stacks stacks;		/* Stacks of both samplers. */
@@ -44,29 +44,30 @@ typedef struct mp_capture {
   uint32_t cachemask;
   uint64_t generation;		/* Changes when code was freed: old keys die. */
   uint64_t cut;			/* Samples whose stacks had more frames. */
-  uint32_t gcrow;		/* Row of what the collector frees, or 0. */
+  uint32_t gcrow;		/* Row of frees by the collector, or 0. */
   mp_walk *walk;		/* The stack that was met last. */
   mp_view *view;		/* The stack that is looked at. */
 } mp_capture;
 
-/* Makes one with a cache of so many rows, a power of two. The anchor and its
-** table are set later. False: no memory; mp_capture_free is still to come. */
+/* Makes a capture with a cache of so many rows, a power of two. The anchor and
+** its table are set later. False: no memory; mp_capture_free is to be called
+** nevertheless. */
 bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots);
 void mp_capture_free(mp_capture *c);
 
-/* The anchor is there, with jit.zone's table in its slot 1, or nil. */
+/* Sets the anchor, which has jit.zone's table in its slot 1, or nil. */
 void mp_capture_anchor(mp_capture *c, lua_State *anchor);
 
-/* Row for what L is doing now, at a safepoint, in one of the VM's states
-** "NICGJ". 0: no memory. */
+/* The row of L, which is at a safepoint, in one of the VM's states "NICGJ". 0:
+** no memory. */
 uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state);
 
-/* The same inside the allocator, where the running thread is not at hand, for
-** an object of that type. */
+/* The row of the running thread, which need not be known, inside the allocator,
+** for an object of that type. */
 uint32_t mp_capture_running(mp_capture *c, uint8_t type);
 
-/* Where memory is being freed. 0: not known. */
+/* The row that is freeing memory. 0: not known. */
 uint32_t mp_capture_freeing(mp_capture *c);
 
 /* Functions were collected: others may lie where they were. */

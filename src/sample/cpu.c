@@ -21,8 +21,8 @@
 
 #include "luajit.h"
 
-static mp_cpu *_Atomic owner;	/* Who has LuaJIT's profiler, */
-static mp_cpu *heirs;		/* and who would take it. Under the lock. */
+static mp_cpu *_Atomic owner;	/* Has LuaJIT's profiler. Written, as the */
+static mp_cpu *heirs;		/* list of those that wait, under the lock. */
 
 /* -- Time ---------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ double mp_cpu_time(const mp_cpu *c)
   return now;
 }
 
-/* From now on another clock may count. */
+/* Begins to count CPU time by the clock of that thread, or of the process. */
 static void begin_clock(mp_cpu *c, pid_t tid, bool by_process)
 {
   c->before = mp_cpu_time(c);
@@ -69,8 +69,8 @@ void mp_cpu_ask(mp_cpu *c) { mp_ticks_ask(c->tid, !c->by_process); }
 
 /* -- LuaJIT's profiler --------------------------------------------------- */
 
-/* Whether the owner still has it: lua_close ends it before finalizers run, and
-** others may have taken it. */
+/* Whether the owner still has the profiler: lua_close ends it before finalizers
+** run, and others may have taken it. */
 static bool runs(const mp_cpu *c)
 {
   return !mp_profiler_known() || mp_profiler_runs(on_safepoint, c->vm);
@@ -99,9 +99,9 @@ static void disown(void)
 
 static struct sigaction old_prof;  /* What SIGPROF did before. */
 
-/* Starts it for a VM whose thread may be another one. When it is stopped
-** LuaJIT puts back what SIGPROF did before; a signal of its timer that is still
-** on its way must not kill the process then. */
+/* Starts it for a VM whose thread may be another one. LuaJIT's stop restores
+** the earlier action of SIGPROF: that must be to ignore it, lest a signal of
+** its timer that is still on its way kill the process. */
 static void start_profiler(mp_cpu *c, lua_State *L, const char *lines)
 {
   char mode[32];
@@ -128,8 +128,8 @@ static bool taken(void)
 	 sa.sa_handler != SIG_IGN;
 }
 
-/* Sets the line mode of a VM that waits. Where the owner's VM is closed just
-** now this starts the profiler. */
+/* Sets the line mode of a VM that waits. Where the owner's VM is being closed
+** at the moment, this starts the profiler. */
 static void wait_for_profiler(mp_cpu *c, lua_State *L)
 {
   c->waited = true;
@@ -158,7 +158,8 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
   return err;
 }
 
-/* No signal of LuaJIT's timer can be on its way. */
+/* Restores the action of SIGPROF. No signal of LuaJIT's timer can be on its
+** way. */
 static void put_back_prof(void)
 {
   struct sigaction sa;

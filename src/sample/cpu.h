@@ -29,15 +29,15 @@ typedef void mp_cpu_callback(void *data, lua_State *L, int samples, int state);
 typedef struct mp_cpu {
   mp_capture *capture;		/* The profile's. */
   mp_cpu_callback *at_safepoint;
-  void *data;			/* For that. */
+  void *data;			/* Its argument. */
   int interval;			/* Milliseconds asked of the timer. */
-  const void *vm;		/* Tells the VM: its registry. */
+  const void *vm;		/* Identifies the VM: its registry. */
   _Atomic pid_t tid;		/* Thread where the VM runs. */
   atomic_bool has_timer;	/* The profiler is ours, */
   atomic_bool had_timer;	/* or was. */
   bool waited;			/* Another VM that we profile had it. */
   bool by_process;		/* LuaJIT's timer had to stay. */
-  const char *_Atomic clock;	/* What ticks: static string, or NULL. */
+  const char *_Atomic clock;	/* Name of the clock: static string, or NULL. */
   uint64_t samples;		/* Ticks counted. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
   double before;		/* CPU time used in threads it ran in before, */
@@ -47,15 +47,15 @@ typedef struct mp_cpu {
 } mp_cpu;
 
 /* Starts sampling; the caller has set capture, at_safepoint, data, interval.
-** L runs. 0, or an errno value: EBUSY if another profiler has the timer. Where
-** another VM that we profile has it, has_timer stays false for now; waited says
-** so for good. */
+** L runs. Returns 0, or an errno value: EBUSY if another profiler has the
+** timer. Where another VM that we profile has it, has_timer stays false for
+** now, and waited becomes true for good. */
 int mp_cpu_start(mp_cpu *c, lua_State *L);
 
-/* Ends it, and hands the profiler over. L runs. */
+/* Ends sampling, and hands the profiler over to a VM that waits. L runs. */
 void mp_cpu_stop(mp_cpu *c, lua_State *L);
 
-/* Counts samples for what L is doing: called at a safepoint. */
+/* Counts samples for the row of L, which is at a safepoint. */
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state);
 
 /* The VM runs in this thread, which may be another one than before. */
@@ -67,11 +67,11 @@ void mp_cpu_ask(mp_cpu *c);
 /* In the child of a fork: the timer was the parent's. */
 void mp_cpu_forked(void);
 
-/* After that, in the thread of the VM: begins anew, with the profiler if the
-** parent had it. */
+/* After mp_cpu_forked, in the thread of the VM: begins anew, with the profiler
+** if the parent had it. */
 void mp_cpu_restart(mp_cpu *c);
 
-/* Seconds of CPU time since the start: that of the threads the VM ran in. */
+/* Seconds of CPU time since the start, of the threads that the VM ran in. */
 double mp_cpu_time(const mp_cpu *c);
 
 /* Whether the profiler was lost to somebody else: now is mp_cpu_time. */

@@ -51,7 +51,8 @@ static bool parse_cpart(mp_frame *f, const char *p, const char *end,
   return true;
 }
 
-/* A name that is no place: "module:name", where the module is the same. */
+/* Takes the module off a name that is no place, "module:name", where the module
+** is the frame's own. */
 static void strip_module(mp_frame *f, const char *first, char *buf)
 {
   if (f->namelen <= f->sourcelen || first[f->sourcelen] != ':' ||

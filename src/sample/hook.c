@@ -57,7 +57,7 @@ static void count_event(mp_alloc *h, mp_eventkind kind, uint32_t at,
   if (!mp_events_add(&h->events, kind, at, origin, nsize, osize)) h->dropped++;
 }
 
-/* The profile has ended, and the hook is still called. */
+/* The hook of a profile that has ended. */
 static void *pass_on(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 {
   return h->allocf(h->allocd, ptr, osize, nsize);
@@ -65,7 +65,7 @@ static void *pass_on(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 
 /* -- Frees --------------------------------------------------------------- */
 
-/* To be done before any block is freed that may be code or a thread. */
+/* To be called before a block is freed that may be code or a thread. */
 static void before_free(mp_alloc *h, void *ptr, size_t osize)
 {
   if (h->vm.proved && heap_changed(h, osize)) watch_heap(h, osize);
@@ -102,8 +102,8 @@ static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
 
 /* -- Allocations --------------------------------------------------------- */
 
-/* Has the allocation made whose size was subtracted from the countdown, and
-** gives that back where it fails. */
+/* Has an allocation made, whose size was subtracted from the countdown; gives
+** the size back where the allocation fails. */
 static inline void *allocate(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 {
   void *p = h->allocf(h->allocd, ptr, osize, nsize);
@@ -115,7 +115,7 @@ static inline void *allocate(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 /* A block of osize bytes became one of nsize. */
 static void count_realloc(mp_alloc *h, size_t osize, size_t nsize)
 {
-  if (h->frozen) {  /* As if it had never been there. */
+  if (h->frozen) {  /* As if the block had never been there. */
     h->now.countdown += (int64_t)osize;
     return;
   }
@@ -126,7 +126,7 @@ static void count_realloc(mp_alloc *h, size_t osize, size_t nsize)
 }
 
 /* Has any allocation made, and forgets the block that a reallocation replaced.
-** at: its row, for the event. */
+** at: the row of the allocation, for the event. */
 static void *allocate_any(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
 			  uint32_t at)
 {
@@ -174,7 +174,7 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
   return id;
 }
 
-/* Seconds that a safepoint takes which a sample has to wait for. */
+/* Seconds that a safepoint costs for which a sample has to wait. */
 #define SAFEPOINT_COST	20e-6
 
 /* The row of the allocation under way; 0: not known yet. Some captures are
@@ -214,7 +214,7 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   return p;
 }
 
-/* Of the allocator's caller, for mp_type_site. */
+/* The return address of the allocator, for mp_type_site. */
 #define RET	__builtin_return_address(0)
 #define FRAME	(const char *)__builtin_dwarf_cfa()
 
@@ -236,7 +236,7 @@ static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
   return p;
 }
 
-/* A reallocation that is no sample, mostly of a block that was none. */
+/* A reallocation that is no sample, mostly of a block that was none either. */
 static __attribute__((noinline)) void *quick_realloc(mp_alloc *h, void *ptr,
 						     size_t osize,
 						     size_t nsize)
@@ -335,7 +335,7 @@ static bool is_hook(lua_Alloc f)
 
 void mp_hook_install(mp_alloc *h, lua_State *L)
 {
-  /* It may have passed on what others asked for. */
+  /* The hook of an earlier profile may have been kept in use by others. */
   h->retired = h->frozen = false;
   h->now = (mp_totals){ 0, 0 };
   h->frees = 0;

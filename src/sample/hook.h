@@ -7,8 +7,8 @@
 
 #include "sample/alloc.h"
 
-/* Puts the hook in place. L runs; the fields of the heap that say what is
-** wanted and whom it works with are set. */
+/* Puts the hook in place. L runs; the caller has set the options in the heap,
+** and the other samplers that it works with. */
 void mp_hook_install(mp_alloc *h, lua_State *L);
 
 /* Takes the hook away. False: somebody put an allocator over it, so it stays,

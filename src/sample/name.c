@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What a function is called. See sample/name.h.
+** Names of functions. See sample/name.h.
 */
 #include "config.h"
 

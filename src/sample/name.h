@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What a function of a stack is called: a verified frame as a frame of a
-** report.
+** Names of functions: turns a verified frame into a frame of a report.
 **
-** Inside the allocator too: nothing here takes memory, raises an error, or
-** changes what others share.
+** Inside the allocator too: these functions take no memory, raise no error, and
+** change nothing that is shared.
 */
 #ifndef MP_NAME_H
 #define MP_NAME_H
@@ -17,7 +16,7 @@
 #define MP_NAME_MAX	512	/* Bytes of a name that are kept. */
 #define MP_SOURCE_MAX	4096	/* And of a chunk's. */
 
-#define MP_CHUNK_MAX	64	/* Bytes that stand for a chunk from a string. */
+#define MP_CHUNK_MAX	64	/* Bytes of the name of a string chunk. */
 
 /* Fills in *f; its strings are the VM's, static, or in buf. */
 void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
@@ -27,8 +26,8 @@ void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
 void mp_name_set(mp_frame *f, const char *name, size_t len,
 		 char buf[MP_NAME_MAX]);
 
-/* A C function: its symbol if it has one, else what its caller calls it (in
-** *f already), else its place in the library. */
+/* Names a C function: by its symbol if it has one, else by the name that its
+** caller has for it (in *f already), else by its place in the library. */
 void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX]);
 
 /* A frame of which nothing is known. */

@@ -6,7 +6,7 @@
 
 #include "sample/objects.h"
 
-/* The next collection took it: it need not have been made. */
+/* Counts an object that the first collection after its birth took. */
 static void count_temporary(mp_alloc *h, const mp_sample *s)
 {
   mp_row *r = &h->capture->counts->rows[s->row];
@@ -14,7 +14,8 @@ static void count_temporary(mp_alloc *h, const mp_sample *s)
   r->temp_bytes += s->objects * (double)s->size;
 }
 
-/* The sweep takes an object that was there when it began: it was dead. */
+/* The sweep takes an object that was there when the sweep began: it was dead
+** then. */
 static void count_swept(mp_alloc *h, const mp_sample *s)
 {
   if (h->vm.proved && (int32_t)((uint32_t)h->cycles - s->cycle) > 0 &&
@@ -31,7 +32,7 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
     return id;
   }
   s = &h->samples.list[id];
-  if (s->waiting) {  /* For its stack: then it is counted and freed. */
+  if (s->waiting) {  /* For its stack: it is counted and freed later. */
     s->freed = 1;
     return 0;
   }
@@ -67,7 +68,7 @@ uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize)
 
 /* -- Types --------------------------------------------------------------- */
 
-/* A block's type is known now: it moves to the row with that type. */
+/* The type of a block has become known: moves it to the row with that type. */
 static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
 {
   mp_counts *counts = h->capture->counts;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The sampled objects of a heap: from allocation to free, and what type each
-** turns out to be. Private to the heap sampler.
+** The sampled objects of a heap, from allocation to free, and their types.
+** Private to the heap sampler.
 **
-** The table of live objects knows an object by an id. That is the number of
-** its sample's record or, where `rows_only` says that nothing else need be
-** known, its row of the counts.
+** The table of live objects knows an object by an id. The id is the number of
+** its sample's record or, where `rows_only` says that the row is enough, its
+** row of the counts.
 */
 #ifndef MP_OBJECTS_H
 #define MP_OBJECTS_H

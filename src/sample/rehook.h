@@ -13,11 +13,12 @@
 
 #include "lua.h"
 
-/* Last thing in LuaJIT's callback. vm: a thread of that VM which lives on. */
+/* Notes a hook that is set now: the last call in LuaJIT's callback. vm: a
+** thread of that VM which lives on. */
 void mp_rehook_note(lua_State *vm);
 
-/* To be called by the timer's signal in the thread of the VM, not within the
-** callback. Async-signal-safe. */
+/* Sets the hook again: to be called by the handler of the timer's signal in the
+** thread of the VM, not within the callback. Async-signal-safe. */
 void mp_rehook_set(void);
 
 /* Forgets it: the VM has no profile any more. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The zone that the program says it is in (jit.zone), as a stack of names.
+** The zones in which the program says it is (jit.zone), as a stack of names.
 **
 ** On the thread that runs the VM, inside the allocator too: the VM's stack is
-** not touched, no memory of the VM is taken, no error raised.
+** not touched, no memory of the VM is taken, no error is raised.
 */
 #ifndef MP_ZONE_H
 #define MP_ZONE_H

@@ -3,7 +3,7 @@
 ** Calls of C functions in the machine code of a trace.
 **
 ** An allocation is known by the address that it returns to. The last snapshot
-** before that need not be the one of the instruction: where nothing between
+** before that address need not belong to the instruction: where nothing between
 ** two snapshots of a loop can leave the trace, the later one is dropped. But
 ** the calls of one function stand in the order of the program in the part that
 ** comes before the loop, which has all its snapshots, and again in the loop.
@@ -17,8 +17,9 @@
 
 #define MP_CALL_NONE UINT32_MAX
 
-/* How many calls of the function, whose call returns to `addr`, come before
-** that in the machine code. MP_CALL_NONE: it is no call that can be told. */
+/* The number of calls in the machine code that come before the one that returns
+** to `addr` and call the same function. MP_CALL_NONE: that is no call, or one
+** that cannot be told from others. */
 uint32_t mp_call_index(const char *trace, uint64_t addr);
 
 /* The snapshot of the instruction that calls a C function, which returns to

@@ -60,7 +60,7 @@ void mp_copy_thread(mp_copy *c, lua_State *L, const char *cf, uint64_t pc)
     AT(slot *, c->thread, L_MAXSTACK) = c->base;
   if (pc != 0) {
     AT(uint64_t, c->cframe, CF_PC) = pc;
-  } else {  /* What the VM itself writes where there is no PC. */
+  } else {  /* The VM itself writes this where there is no PC. */
     AT(uint64_t, c->cframe, CF_PC) = AT(uint64_t, c->cframe, CF_L);
   }
 }
@@ -115,8 +115,8 @@ static void copy_snapshot(const mp_where *w, slot *frame)
   }
 }
 
-/* Replaces functions that are not known, above the trace's base, by stand-ins
-** of the prototype that contains the PC. False: a frame makes no sense. */
+/* Puts stand-ins, of the prototype that contains the PC, for the functions
+** above the trace's base that are not known. False: a frame makes no sense. */
 static bool copy_functions(mp_copy *c, const mp_vm *vm, const mp_where *w,
 			   slot *f, slot *lim, uint64_t pc)
 {
@@ -150,8 +150,8 @@ static bool copy_functions(mp_copy *c, const mp_vm *vm, const mp_where *w,
   return false;
 }
 
-/* Looks for the snapshot of a place on a trace; that may be another trace's
-** (vm/sunk.h). */
+/* Looks for the snapshot of a place on a trace. The snapshot may belong to
+** another trace (vm/sunk.h). */
 static void find_snapshot(const mp_vm *vm, mp_where *w)
 {
   if (w->snap != NULL || w->trace == NULL) return;

@@ -2,10 +2,10 @@
 /*
 ** Frames of a Lua stack, and the functions in them.
 **
-** A frame is known by the slot that holds its link. All of this only reads,
-** and follows nothing that it has not checked: it can be used wherever the
-** layout is proved (vm/prove.h), inside the allocator too. A PC is the
-** address behind the instruction it stands for, as the VM saves it.
+** A frame is known by the slot that holds its link. These functions only read,
+** and follow no pointer that they have not checked: they can be used wherever
+** the layout is proved (vm/prove.h), inside the allocator too. A PC is the
+** address behind the instruction that it stands for, as the VM saves it.
 */
 #ifndef MP_FRAME_H
 #define MP_FRAME_H
@@ -16,15 +16,15 @@
 
 #include "lua.h"
 
-/* Whether the slot holds a function that is one. */
+/* Whether a slot's value is a function, and leads to an object that is one. */
 bool mp_frame_isfunc(uint64_t v);
 
 /* PC of the top function, in the C frame that runs it; 0: not known. */
 uint64_t mp_frame_toppc(const char *cframe);
 
-/* PC of the Lua function below the frame `next`, if it was left by something
-** else than a Lua call: it is saved in the C frame that was running it. f:
-** the top frame. 0: not known. */
+/* PC of the Lua function below the frame `next`, if something other than a Lua
+** call left it: the PC is saved in the C frame that was running the function.
+** f: the top frame. 0: not known. */
 uint64_t mp_frame_cframepc(lua_State *L, const uint64_t *f,
 			   const uint64_t *next);
 

@@ -56,7 +56,7 @@ static void add_list(mp_heap *h, const char *o)
     add_object(h, o);
 }
 
-/* A ring, of which the collector knows the last one. */
+/* Adds the objects of a ring, of which the collector knows the last one. */
 static void add_ring(mp_heap *h, const char *last)
 {
   const char *o = last;

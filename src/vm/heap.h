@@ -2,11 +2,12 @@
 /*
 ** The Lua heap, read from outside: every object, its size, what it refers to.
 **
-** All of this only reads, on the thread that runs the VM, which stands still
+** These functions only read, on the thread that runs the VM, which stands still
 ** meanwhile; memory comes from malloc, never from the heap that is read. The
-** collector may be in any phase: what it has not freed yet is found too, and
-** that nothing leads there shows that it is garbage. Not inside the allocator,
-** nor in a signal handler: there the VM may be changing an object.
+** collector may be in any phase: objects that it has not freed yet are found
+** too, and are garbage if nothing leads to them. They are not to be called
+** inside the allocator, nor in a signal handler: there the VM may be changing
+** an object.
 **
 ** Objects are known by their addresses. References are those that the
 ** collector follows: not the values or keys that a weak table lets go.
@@ -26,13 +27,13 @@
 
 #include "lua.h"
 
-/* What differs from version to version. */
+/* The parts of the layout that differ from version to version. */
 typedef struct mp_heaplayout {
   bool proved;
-  const char *why;		/* If not: why not. Static string. */
+  const char *why;		/* The reason if it is not: static string. */
   uint32_t curl, vmstate;	/* As in mp_vm. */
-  uint32_t mainl;		/* The main thread: so far before the global */
-				/* state. */
+  uint32_t mainl;		/* Distance from the main thread to the */
+				/* global state. */
   uint32_t registry;		/* Offset of the registry's slot. */
   uint32_t names;		/* Names of events among the VM's roots. */
   uint32_t thread;		/* Bytes of a lua_State. */
@@ -56,14 +57,15 @@ typedef struct mp_heap {
   const char *modestr;		/* The string "__mode". */
   struct {
     const char *meta;		/* A metatable, */
-    int weak;			/* and what tables with it let go. */
+    int weak;			/* and the references that are weak in */
+				/* tables with it. */
   } modes[64];
   const char *self;		/* A thread whose slots from `hidden` on */
   const uint64_t *hidden;	/* are not the program's; or NULL. */
   bool failed;			/* There was no memory. */
 } mp_heap;
 
-/* The same by a layout that is to be proved: for the proof. */
+/* mp_heap_open with a layout that is still to be proved: for the proof. */
 bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L);
 
 /* Finds all objects of L's heap. False: no memory, or the layout is not
@@ -71,8 +73,8 @@ bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L);
 bool mp_heap_open(mp_heap *h, lua_State *L);
 void mp_heap_close(mp_heap *h);
 
-/* The object in that slot of L's running C function; NULL: it is none. That
-** function's slots tell of no references from then on. */
+/* The object in that slot of L's running C function; NULL: the value is none.
+** From then on the slots of that function count as no references. */
 const char *mp_heap_argument(mp_heap *h, lua_State *L, int index);
 
 /* The VM's table of strings. */
@@ -91,8 +93,8 @@ typedef struct mp_heapparts {
 } mp_heapparts;
 void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts);
 
-/* What the VM itself takes, in bytes. The sum of all objects and these is what
-** the collector counts. */
+/* The memory that the VM itself takes, in bytes. Together with all objects it
+** adds up to the total that the collector counts. */
 typedef struct mp_heapown {
   uint64_t total;		/* As the collector counts. */
   uint64_t state;		/* The global state, with the compiler's. */
@@ -102,7 +104,7 @@ typedef struct mp_heapown {
   uint64_t rest;		/* The compiler's buffers, others. */
 } mp_heapown;
 
-/* objects: bytes of all of them. False: it does not add up. */
+/* objects: bytes of all objects. False: the numbers do not add up. */
 bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own);
 
 /* -- References (heapedge.c) --------------------------------------------- */
@@ -117,7 +119,7 @@ typedef enum mp_how {
   MP_BY_BEING,			/* A key in a hash part. */
   MP_BY_META, MP_BY_ENV,
   MP_BY_UPVALUE,		/* detail: its index, from 0. */
-  MP_BY_VALUE,			/* What an upvalue refers to. */
+  MP_BY_VALUE,			/* The value of an upvalue. */
   MP_BY_PROTO, MP_BY_CONST, MP_BY_CHUNK,
   MP_BY_SLOT,			/* Of a stack; detail: its index, from 0. */
   MP_BY_TRACE,			/* detail: number of the trace. */
@@ -130,11 +132,11 @@ typedef enum mp_root {
   MP_ROOT_FINQUEUE, MP_ROOT_VMTHREAD, MP_ROOT_NAMES, MP_ROOT_FIXED
 } mp_root;
 
-/* Tells one reference. The same may be told several times. */
+/* Receives a reference. One reference may come several times. */
 typedef void mp_heap_see(void *ud, const char *to, mp_how how,
 			 uint64_t detail);
 
-/* Tells all references of an object, or the VM's own (NULL). */
+/* Calls `see` for all references of an object, or for the VM's own (NULL). */
 void mp_heap_edges(mp_heap *h, const char *obj, mp_heap_see *see, void *ud);
 
 /* Makes a graph of the objects, by their numbers, with their sizes; its root

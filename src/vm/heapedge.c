@@ -14,7 +14,7 @@
 
 /* -- Of objects ---------------------------------------------------------- */
 
-/* Who wants to know. */
+/* The receiver of references. */
 typedef struct eye {
   mp_heap *h;
   mp_heap_see *see;
@@ -46,7 +46,7 @@ static int mode_of(slot v)
   return weak;
 }
 
-/* What a table with that metatable lets go. */
+/* The references that are weak in a table with that metatable: WEAK_* bits. */
 static int weakness(mp_heap *h, const char *meta)
 {
   uint32_t cell = (uint32_t)((uintptr_t)meta >> 4) & 63, i, hmask;
@@ -184,7 +184,7 @@ static void see_ffi(const eye *e)
   }
 }
 
-/* The VM's array of objects that it needs. */
+/* The VM's array of the objects that it needs itself. */
 static void see_array(const eye *e)
 {
   uint32_t names = e->h->layout->names, i, n;

@@ -38,7 +38,7 @@ static void put(text *t, const char *fmt, ...)
   t->left -= (size_t)n;
 }
 
-/* Bytes that are no ASCII are taken for UTF-8. */
+/* Bytes that are not ASCII are taken for UTF-8. */
 static void put_bytes(text *t, const char *s, size_t len)
 {
   size_t i;
@@ -213,7 +213,7 @@ const char *mp_heap_type(const char *o)
 
 unsigned mp_heap_typeno(const char *o) { return obj_gct(o) % MP_HEAP_TYPES; }
 
-/* What a coroutine runs: the function at the bottom of its stack. */
+/* The function that a coroutine runs, at the bottom of its stack. */
 static void put_thread(text *t, const char *th)
 {
   const slot *stack = AT(const slot *, th, L_STACK);

@@ -187,7 +187,7 @@ typedef struct checking {
   bool good;
 } checking;
 
-/* Bytes of the block that begins there; its owner is found. */
+/* Bytes of the block that begins there, which is owned from now on. */
 static uint64_t own_block(checking *c, const void *p)
 {
   block *b = (block *)(uintptr_t)p - 1;
@@ -217,7 +217,7 @@ static void check_object(void *ud, uint32_t number, const void *o)
   if (size != mp_heap_size(c->h, o)) c->good = false;
 }
 
-/* Objects and blocks: each is the other's, and all add up. */
+/* Each object has blocks, each block an owner, and all add up. */
 static bool check_blocks(mp_heap *h, block *all)
 {
   checking c = { h, MP_PLACES_EMPTY, 0, true };

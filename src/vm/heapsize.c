@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Sizes: of objects, and of what the VM itself takes. See vm/heap.h.
+** Sizes of objects, and of the VM's own memory. See vm/heap.h.
 */
 #include "config.h"
 
@@ -31,7 +31,8 @@ static uint64_t userdata_size(const char *u)
   return size;
 }
 
-/* The data of a cdata that has nothing before it have their type's size. */
+/* The data of a cdata without a header before it have the size of their
+** type. */
 static uint64_t cdata_size(const mp_heap *h, const char *cd)
 {
   const char *cts = AT(const char *, h->g, h->layout->curl + CURL_CTSTATE);

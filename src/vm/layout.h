@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #if defined(__x86_64__) && !defined(__ILP32__)
-#define MP_LAYOUT	1	/* This is the processor whose layout is known. */
+#define MP_LAYOUT	1	/* The layout is known. */
 #endif
 
 typedef uint64_t slot;		/* TValue. */
@@ -43,13 +43,13 @@ enum {				/* Types of objects (gct). */
 #define STR_LEN		20	/* uint32_t */
 #define STR_DATA	24
 #define STR_LENS	4	/* The length was before the hash, once. */
-#define STR_SLACK	4	/* Bytes behind the text, 0 included, at most. */
+#define STR_SLACK	4	/* Bytes behind the text, at most. */
 
 #define STRTAB_MASK	8	/* From the string table: uint32_t. */
 #define BUF_END		(-8)	/* From a buffer's start: char *: its end, */
 #define BUF_W		(-16)	/* and where it is written to. */
 #define BUF_SIZE	16	/* From the write position to the start. */
-#define VEC_N		8	/* From a parser's vector: uint32_t: elements. */
+#define VEC_N		8	/* From a vector: uint32_t: elements. */
 
 #define L_GLREF		16	/* lua_State: its global state. */
 #define L_BASE		32	/* slot *: base of the running function. */
@@ -74,8 +74,8 @@ enum {				/* Types of objects (gct). */
 #define J_ARRAY_SEARCH	4096	/* The trace array: before this. */
 
 /* From a word of the global state that was found. */
-#define VMSTATE_MAINL	8	/* From vmstate to the main thread's reference. */
-#define CURL_JITBASE	8	/* From cur_L: slot *: base of a running trace. */
+#define VMSTATE_MAINL	8	/* From vmstate: the main thread. */
+#define CURL_JITBASE	8	/* From cur_L: slot *: base of a trace. */
 #define TRACES_FREE	8	/* From the trace array: uint32_t: a number, */
 #define TRACES_SIZE	12	/* uint32_t: its elements; */
 #define TRACES_END	16	/* what follows it. */
@@ -124,8 +124,8 @@ enum {				/* Types of objects (gct). */
 #define TR_INS0		0x8000	/* First instruction; below: constants. */
 
 #define IR_SIZE		8
-#define IR_OP1		0	/* uint16_t: operands; of a side trace's first */
-#define IR_OP2		2	/* instruction: parent's and exit's number. */
+#define IR_OP1		0	/* uint16_t: operands; of a side trace's */
+#define IR_OP2		2	/* first one: numbers of parent and exit. */
 #define IR_OP		5	/* uint8_t */
 #define IR_REG		6	/* uint8_t: register, or: */
 #define REG_SUNK	0xfd	/* sunk, and in a snapshot. */
@@ -136,7 +136,7 @@ enum {				/* Types of objects (gct). */
 #define SNAP_SIZE	12
 #define SNAP_ENTRIES	256	/* Fewer are in a snapshot. */
 #define SNAP_MAPOFS	0	/* uint32_t */
-#define SNAP_REF	4	/* uint16_t: the instruction that it is before. */
+#define SNAP_REF	4	/* uint16_t: the instruction behind it. */
 #define SNAP_MCOFS	6	/* uint16_t: offset into the machine code. */
 #define SNAP_NENT	10	/* uint8_t: slots that it lists. */
 #define SNAP_BASE(pcbase)	((uint32_t)((pcbase) & 0xff))

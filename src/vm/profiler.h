@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Who has LuaJIT's profiler: there is one in a process, for one VM at a time.
+** The owner of LuaJIT's profiler: a process has one, for one VM at a time.
 **
-** LuaJIT's API does not tell. So after the first start the place is looked for
-** where LuaJIT notes the callback and its data: among the variables of the
-** library, or of the program, that LuaJIT is part of. The VM that has it is
-** noted just before, NULL while nobody has it. That is written by the thread
-** that starts or stops the profiler (lua_close stops it, too).
+** LuaJIT's API does not tell who that is. So after the first start we look for
+** the place where LuaJIT notes the callback and its data: among the variables
+** of the library, or of the program, that LuaJIT is part of. Just before them
+** stands the VM that has the profiler; NULL while nobody has it. The thread
+** that starts or stops the profiler writes it (lua_close stops it, too).
 */
 #ifndef MP_PROFILER_H
 #define MP_PROFILER_H
@@ -15,11 +15,11 @@
 
 #include "luajit.h"
 
-/* Looks for that place: the profiler was just started with these. False: it
-** was not found, and nothing below may be asked. */
+/* Looks for that place: the profiler was just started with these. False: the
+** place was not found, and no function below may be called. */
 bool mp_profiler_find(luaJIT_profile_callback cb, const void *data);
 
-/* Whether it is known. */
+/* Whether that place is known. */
 bool mp_profiler_known(void);
 
 /* Whether the profiler runs with these. Async-signal-safe. */

@@ -2,9 +2,9 @@
 /*
 ** The proof that this VM has the layout of vm/layout.h.
 **
-** Public headers say nothing about it: what is used is found on the running
-** VM, by how it behaves. What cannot be proved is not used: allocation samples
-** then wait for the VM's own safepoints (sample/heap.c).
+** Public headers say nothing about the layout: each part that is used is found
+** on the running VM, by how it behaves. Without a proof nothing of it is used:
+** allocation samples then wait for the VM's own safepoints (sample/alloc.h).
 */
 #ifndef MP_PROVE_H
 #define MP_PROVE_H
@@ -16,9 +16,9 @@
 ** Raises Lua errors: out of memory. */
 void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self);
 
-/* Whether L runs inside a handler of jit.attach or jit.profile: the JIT compiler
-** may be at work, and the proof fails for that. vm is the result of the proof,
-** successful or not. False: it does not, or that is not known. */
+/* Whether L runs inside a handler of jit.attach or jit.profile: the proof fails
+** there, because the JIT compiler may be at work. vm is the result of the
+** proof, successful or not. False: it does not, or that is not known. */
 bool mp_vm_inevent(const mp_vm *vm, lua_State *L);
 
 #endif

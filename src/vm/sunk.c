@@ -76,8 +76,9 @@ static uint32_t index_in_head(const char *T, uint32_t ref, uint32_t *count)
   return n;
 }
 
-/* The snapshot of a sunk instruction. In the head of a side trace it stands
-** for one of the trace that was left. NULL: it is not known for which. */
+/* The snapshot of a sunk instruction. In the head of a side trace the
+** instruction stands for one of the trace that was left. NULL: it is not known
+** for which one. */
 static const char *origin(const mp_vm *vm, const char **T, uint32_t ref)
 {
   int i;
@@ -130,8 +131,8 @@ const char *mp_sunk_at_exit(const mp_vm *vm, const char **trace,
 
 /* -- In a side trace ----------------------------------------------------- */
 
-/* Where there are several kinds of objects it is not known which function
-** makes which: all of that number must be on one line then. */
+/* Where there are several kinds of objects, nothing tells which function makes
+** which: then all objects of that number must be on one line. */
 const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
 			    uint64_t addr)
 {

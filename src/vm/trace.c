@@ -33,7 +33,8 @@ bool mp_trace_has(const char *T, uint64_t addr)
   return addr - AT(uint64_t, T, TR_MCODE) <= AT(uint32_t, T, TR_SZMCODE);
 }
 
-/* Where the address is that a C function called by the trace returns to. */
+/* The word that holds the return address of a C function called by the
+** trace. */
 static const uint64_t *return_slot(lua_State *L, const char *T)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
@@ -41,8 +42,8 @@ static const uint64_t *return_slot(lua_State *L, const char *T)
   return (const uint64_t *)(const void *)sp - 1;
 }
 
-/* Whether these are traces, each under its number; one at least. They need
-** not be there: the kernel is asked. */
+/* Whether these are traces, each under its number; one at least. The memory
+** need not be there: the kernel reads it for us. */
 static bool are_traces(char **traces, uint32_t size)
 {
   uint32_t n, met = 0;

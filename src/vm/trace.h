@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Traces: which one runs, and what its snapshots and constants tell.
+** Traces: the running one, and the facts in snapshots and constants.
 **
 ** A trace is known by the address of its GCtrace. On the thread that runs the
 ** VM, inside the allocator too: nothing is written to, no memory is taken.
@@ -16,15 +16,15 @@
 /* The trace of that number, or NULL. The array must have been met. */
 const char *mp_trace_get(const mp_vm *vm, uint32_t n);
 
-/* Numbers of traces are less than that; 0: the array was not met yet. */
+/* The limit below which numbers of traces lie; 0: the array was not met yet. */
 uint32_t mp_trace_limit(const mp_vm *vm);
 
 /* Whether an address lies in the trace's machine code. */
 bool mp_trace_has(const char *trace, uint64_t addr);
 
 /* The trace whose machine code called the C function that we are in, and the
-** address it will return to. n: the VM's state; while the collector runs that
-** is no number of a trace. NULL: it was not found. */
+** address that the function returns to. n: the VM's state, which is no number
+** of a trace while the collector runs. NULL: not found. */
 const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n,
 			     uint64_t *ret);
 
@@ -44,13 +44,13 @@ const char *mp_trace_snapof(const char *trace, uint32_t ref);
 /* The entries of a snapshot. */
 const uint32_t *mp_snap_entries(const char *trace, const char *snap);
 
-/* Address of a snapshot's instruction, and by how many slots its base is above
-** the trace's. */
+/* Address of a snapshot's instruction, and the distance in slots from the
+** trace's base to the snapshot's. */
 uint64_t mp_snap_pc(const char *trace, const char *snap, uint32_t *baseofs);
 
-/* A trace is being left, and objects that the compiler sank are allocated now:
-** the trace, and the snapshot of that exit, whose PC the VM has just saved.
-** NULL: not found. */
+/* While a trace is being left, and objects that the compiler sank are
+** allocated: the trace, and the snapshot of that exit, whose PC the VM has just
+** saved. NULL: not found. */
 const char *mp_trace_exit(mp_vm *vm, uint64_t pc, const char **snap);
 
 /* Kind of a constant (one of K_*, or another number); *v: its value if it is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What kind of thing a block of the Lua heap is. See vm/type.h.
+** The kind of object that a block of the Lua heap is. See vm/type.h.
 */
 #include "config.h"
 
@@ -83,8 +83,8 @@ static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
   return above ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-/* How far from the allocator's frame its caller's return address lies. -1: it
-** was not found. */
+/* The distance from the allocator's frame to its caller's return address. -1:
+** not found. */
 __attribute__((noinline, no_sanitize_address))
 static int32_t find_offset(const void *ret, const char *frame)
 {
@@ -204,7 +204,7 @@ static bool is_buffer(const char *start, const char *p, size_t size)
 	 (size_t)(AT(const char *, start, BUF_W) - p) <= size;
 }
 
-/* What the VM's own state knows the block as. */
+/* The type of a block that the VM's own state refers to. */
 __attribute__((noinline))
 static mp_type vm_type(mp_vm *vm, const char *p, size_t size)
 {
@@ -249,7 +249,7 @@ static mp_type stack_type(const char *p, size_t size)
   return MP_TYPE_UNKNOWN;
 }
 
-/* What refers to the block among the youngest objects. */
+/* The type of a block that one of the youngest objects refers to. */
 static mp_type referred_type(const mp_vm *vm, const char *p)
 {
   const char *o = AT(const char *, vm->g, G_ROOT);
@@ -272,8 +272,9 @@ void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
   t->unknown = (mp_unknown){ block, size, s, id, 0 };
 }
 
-/* What a block was found to be. A place is believed the second time: a block
-** that the VM has not filled in yet may still look like what was there. */
+/* Learns the type of a place from one of its blocks. It is believed the second
+** time: a block that the VM has not filled in yet may still look like the
+** object that was there before. */
 static void learn(mp_site *s, mp_type type)
 {
   if (type == MP_TYPE_UNKNOWN) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What kind of thing a block of the Lua heap is.
+** The kind of object that a block of the Lua heap is.
 **
 ** LuaJIT does not tell its allocator. But each kind is asked for at a few
 ** places in its code only, and such a place shows on the C stack: by the
 ** address that the allocator returns to, and the one that its caller returns
-** to. What is asked for at a place is learned when it is met for the first
-** time: by then the block is looked at, and for what points to it, when the
-** VM comes by the next time and has filled it in.
+** to. The kind of a place is learned from its first blocks: when the VM calls
+** the allocator again it has filled a block in, and the block, and the memory
+** that points to it, are looked at.
 */
 #ifndef MP_TYPE_H
 #define MP_TYPE_H
@@ -29,10 +29,11 @@ typedef enum mp_type {
 
 /* A place that asks for memory. */
 typedef struct mp_site {
-  const void *ret, *ret2;	/* Where allocator and caller return to. */
+  const void *ret, *ret2;	/* The allocator's and the caller's return */
+				/* addresses. */
   uint8_t type;			/* An mp_type, once it is known. */
-  uint8_t guess;		/* What its last block was. */
-  uint8_t tries;		/* Blocks that told nothing. */
+  uint8_t guess;		/* The kind of its last block. */
+  uint8_t tries;		/* Blocks whose kind was not found out. */
   size_t largest;		/* Bytes of the largest block looked at. */
 } mp_site;
 
@@ -42,7 +43,7 @@ typedef struct mp_caller {
   int32_t ofs;			/* From the top of the allocator's frame. */
 } mp_caller;
 
-/* A place that was met not long ago, by the addresses as they stand there. */
+/* A place that was met not long ago, by the addresses as found on the stack. */
 typedef struct mp_met {
   const void *ret, *ret2;
   mp_site *site;
@@ -57,7 +58,7 @@ typedef struct mp_unknown {
   char *block;			/* NULL: there is none. */
   size_t size;
   mp_site *site;
-  uint32_t id;			/* The sample's: the user's business. */
+  uint32_t id;			/* The sample's: for the user. */
   int looks;			/* How often it was looked at. */
 } mp_unknown;
 
@@ -73,7 +74,7 @@ typedef struct mp_types {
 
 void mp_type_init(mp_types *t, const mp_vm *vm);
 
-/* The same where it is not one of those met last. */
+/* mp_type_site for a place that is not one of those met last. */
 mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame);
 
 static inline mp_met *mp_type_met(mp_types *t, const void *ret2)
@@ -82,7 +83,7 @@ static inline mp_met *mp_type_met(mp_types *t, const void *ret2)
 }
 
 /* The place that calls the allocator. ret: the allocator's return address;
-** frame: the top of its frame (__builtin_dwarf_cfa). NULL: not to be had. */
+** frame: the top of its frame (__builtin_dwarf_cfa). NULL: not known. */
 static inline mp_site *mp_type_site(mp_types *t, const void *ret,
 				    const char *frame)
 {
@@ -95,24 +96,25 @@ static inline mp_site *mp_type_site(mp_types *t, const void *ret,
   return mp_type_find(t, ret, frame);
 }
 
-/* Whether it is worth asking: what looked like nothing much may look like
-** something when it is large. */
+/* Whether a block is worth looking at: a place whose small blocks told nothing
+** may have a large one that does. */
 static inline bool mp_type_wanted(const mp_site *s, size_t size)
 {
   return s != NULL && (s->type == MP_TYPE_UNKNOWN ||
 		       (s->type == MP_OTHER && size / 2 > s->largest));
 }
 
-/* This block was asked for at such a place; there is no other question. */
+/* Begins to look at a block that was asked for at such a place. No other block
+** is being looked at. */
 void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
 		 uint32_t id);
 
-/* Looks at it; to be called each time the VM comes by. last: it will not be
-** there any more. True: the question is closed, *type is the answer (or still
-** unknown), and the place has learned. */
+/* Looks at that block; to be called each time the VM calls the allocator. last:
+** the block is about to be freed. True: there is no need to look again, *type
+** is its type (which may be MP_TYPE_UNKNOWN), and the place has learned. */
 bool mp_type_look(mp_types *t, mp_vm *vm, bool last, mp_type *type);
 
-/* Field of a report for each type. */
+/* The name that reports give to a type. */
 const char *mp_type_name(unsigned type);
 
 #endif

@@ -26,7 +26,8 @@ static bool view_make(mp_view *v, mp_vm *vm, mp_where *w)
   v->copy.base = w->base;
   v->copy.vbase = NULL;
   if (!error && !mp_frame_isfunc(fn)) return false;
-  if (!error && (w->trace != NULL || w->lost)) return mp_copy_trace(&v->copy, vm, w);
+  if (!error && (w->trace != NULL || w->lost))
+    return mp_copy_trace(&v->copy, vm, w);
   pt = error ? NULL : func_proto(PTR(fn));
   if (pt != NULL && !mp_proto_has(pt, w->pc) && !mp_trace_tookover(vm, w->pc))
     mp_copy_thread(&v->copy, w->L, mp_where_cframe(w), 0);
@@ -39,7 +40,7 @@ static bool view_make(mp_view *v, mp_vm *vm, mp_where *w)
 
 /* A frame on the way down. */
 typedef struct cursor {
-  const slot *f, *next;		/* It, and the one above; NULL: it is the top. */
+  const slot *f, *next;		/* Its link; the one above, NULL: the top. */
   bool copied;			/* It lies in the copy. */
   bool varg;			/* The one above is the same function's. */
   int level;			/* Its level in the walk, if that has f. */
@@ -51,7 +52,7 @@ static void cursor_down(const mp_view *v, cursor *c)
   c->next = c->f;
   c->f = frame_prev(c->f);
   if (!c->copied || c->f >= v->copy.vbase - 1) return;
-  /* From here on the real stack has all there is. */
+  /* From here on down the real stack has all frames. */
   c->next = v->copy.base + (c->next - v->copy.vbase);
   c->f = v->copy.base + (c->f - v->copy.vbase);
   c->copied = false;
@@ -91,7 +92,7 @@ static bool describe(const mp_view *v, mp_vm *vm, const cursor *c,
 	 mp_trace_tookover(vm, out->pc);
 }
 
-/* Adds a frame. False: it is one too many. */
+/* Adds a frame. False: there is no room for it. */
 static bool add_frame(mp_view *v, int n, const mp_vmframe *fr)
 {
   if (n >= MP_DEPTH || !mp_mem_room((void **)&v->frames, (uint32_t)n,

@@ -9,7 +9,7 @@
 **
 ** A view belongs to one context, and is used by one thread at a time, inside
 ** the allocator too. Its memory comes from malloc; where that fails the stack
-** is cut. What it shows holds until the VM goes on.
+** is cut. A view is valid until the VM goes on.
 */
 #ifndef MP_VIEW_H
 #define MP_VIEW_H
@@ -29,9 +29,9 @@ typedef struct mp_vmframe {
   bool called;			/* By a Lua call: the frame below has its PC. */
   bool copied;			/* It lies in the copy. */
   int32_t level;		/* Its level in the walk, or -1. */
-  uint64_t func;		/* Identity of the function. */
-  uint64_t pc;			/* Where it is, or 0: not known. */
-  uint64_t site;		/* Where it was called from. */
+  uint64_t func;		/* Equal for equal functions. */
+  uint64_t pc;			/* PC in the function; 0: not known. */
+  uint64_t site;		/* PC of the call in the caller. */
   const uint64_t *at;		/* Its link, */
   const uint64_t *next;		/* and the frame's above it; NULL: the top. */
   uint32_t id;			/* The user's. */
@@ -46,15 +46,16 @@ typedef struct mp_view {
 /* A view that was filled with zeros is an empty one. */
 void mp_view_free(mp_view *v);
 
-/* Verifies the frames into v->frames, top first, down to one that the walk
-** knows the stack below of; *below is that stack, or 0. Returns their number,
-** or -1: the stack cannot be read. *cut tells whether there are others, of
-** which nothing is known. */
+/* Verifies the frames into v->frames, top first, down to a frame for which the
+** walk knows the stack below; *below is that stack, or 0. Returns the number of
+** frames, or -1: the stack cannot be read. *cut: there are others, of which
+** nothing is known. */
 int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
 		   mp_where *w, uint32_t *below, bool *cut);
 
-/* What the VM calls a verified frame, and its line (< 0: none), as from
-** lua_getinfo. *name is the VM's, or NULL. Takes no memory, raises nothing. */
+/* Returns the line of a verified frame (< 0: none), and in *name the VM's name
+** for its function, or NULL, as from lua_getinfo. Takes no memory, raises no
+** error. */
 int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name);
 
 #endif

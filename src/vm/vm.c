@@ -33,7 +33,7 @@ lua_State *mp_vm_thread(mp_vm *vm)
   /* A thread that is not running: C code resumed it and goes on by itself. */
   cf = CF_RAW(AT(void *, L, L_CFRAME));
   if (cf == NULL) return NULL;
-  if (L == vm->dead) {  /* Or a new one, in its place, that runs. */
+  if (L == vm->dead) {  /* Unless a new thread in its place runs. */
     char *here = __builtin_frame_address(0);
     if (cf < here || cf > here + C_STACK || AT(char *, cf, CF_L) != L)
       return NULL;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What LuaJIT does not tell through its API: the VM's state, the collector's,
-** and the running thread.
+** The VM's state, the collector's, and the running thread, about which LuaJIT's
+** API tells nothing.
 **
 ** The files of src/vm are the only ones that know LuaJIT's internal layout
 ** (vm/layout.h). vm/prove.h proves it on the running VM; until `proved` is set
-** nothing else here may be used, but for mp_vm_forget.
+** no function here may be called but mp_vm_forget.
 **
-** Everything only reads, on the thread that runs the VM, inside the allocator
-** too.
+** These functions only read, on the thread that runs the VM, inside the
+** allocator too.
 */
 #ifndef MP_VM_H
 #define MP_VM_H
@@ -27,13 +27,13 @@ typedef struct mp_met_trace {
   const void *cframe;		/* That thread's C frame, as it is stored. */
   const char *trace;		/* GCtrace, */
   int32_t number;		/* and its number. */
-  const uint64_t *ret;		/* Where a function it calls returns to. */
+  const uint64_t *ret;		/* Return address of a function it calls. */
 } mp_met_trace;
 
 typedef struct mp_vm {
   char *g;			/* LuaJIT's global_State; NULL: not found. */
   bool proved;			/* The layout below may be used. */
-  const char *why;		/* If not: why not. Static string. */
+  const char *why;		/* The reason if it may not. Static string. */
   const char *mainl;		/* The main thread. */
   const void *dead;		/* Running thread that was freed, or NULL. */
   uint32_t curl;		/* Offset of cur_L in the global state. */
@@ -42,12 +42,12 @@ typedef struct mp_vm {
   mp_met_trace met;
 } mp_vm;
 
-/* The running thread, or NULL where that cannot be known: cur_L may name none,
-** or one that is not running any more, or is not there any more. */
+/* The running thread, or NULL where it is not known: cur_L may name none, or
+** one that runs no more, or that was freed. */
 lua_State *mp_vm_thread(mp_vm *vm);
 
 /* Whether no Lua code runs, as far as the main thread knows: the host program
-** works on the VM outside of any call of it. */
+** works on the VM outside of any call. */
 static inline bool mp_vm_hosted(const mp_vm *vm)
 {
   return AT(void *, vm->mainl, L_CFRAME) == NULL;
@@ -59,8 +59,9 @@ static inline int32_t mp_vm_state(const mp_vm *vm)
   return AT(volatile int32_t, vm->g, vm->vmstate);
 }
 
-/* The same in luaJIT_profile_callback's letters, one of "NICGJ"; leaving a
-** trace is compiled code: what it allocates, the code would have. */
+/* The VM's state as one of luaJIT_profile_callback's letters "NICGJ". Leaving a
+** trace counts as compiled code: the objects that are allocated then are those
+** that the code would have allocated. */
 int mp_vm_letter(const mp_vm *vm);
 
 /* Base of the running trace's frame; NULL: no compiled code is running. */
@@ -84,7 +85,7 @@ static inline bool mp_vm_collecting(const mp_vm *vm)
 /* Whether the block that is being freed was a prototype or a trace. */
 bool mp_vm_iscode(const void *block, size_t size);
 
-/* Prototypes or traces were freed: forget what was known by their addresses. */
+/* Prototypes or traces were freed: forgets the trace that was met last. */
 static inline void mp_vm_forget(mp_vm *vm) { vm->met.L = NULL; }
 
 /* Bytes in the Lua heap as the collector counts them: a word to be kept. */
@@ -99,7 +100,7 @@ static inline uint8_t mp_vm_white(const mp_vm *vm)
   return AT(volatile uint8_t, vm->g, G_WHITE) & OBJ_WHITES;
 }
 
-/* What the collector is doing: pause, mark, sweep or finalize; '?': unknown. */
+/* The phase of the collector: pause, mark, sweep or finalize; '?': unknown. */
 static inline char mp_vm_phase(const mp_vm *vm)
 {
   uint8_t phase = AT(volatile uint8_t, vm->g, G_PHASE);
@@ -115,7 +116,7 @@ static inline bool mp_vm_noarray(const void *table)
 /* Threads, prototypes and traces are at least that large. */
 #define MP_VM_LARGE	L_SIZE
 
-/* Whether such a block may be one of these: by an object's type. */
+/* Whether a block of that size may be one of these: by an object's type. */
 static inline bool mp_vm_watched(const void *block)
 {
   uint8_t type = AT(const uint8_t, block, OBJ_GCT);
@@ -123,7 +124,7 @@ static inline bool mp_vm_watched(const void *block)
 	 ((1u << GCT_THREAD | 1u << GCT_PROTO | 1u << GCT_TRACE) >> type & 1);
 }
 
-/* The thread at `block` is being freed: do not look at it again. */
+/* The thread at `block` is being freed: it is not looked at again. */
 static inline void mp_vm_freeing(mp_vm *vm, const void *block)
 {
   if (block == AT(void *, vm->g, vm->curl)) vm->dead = block;

@@ -48,17 +48,17 @@ static uint64_t key_word(uint64_t h, uint64_t w)
   return (h + w) * UINT64_C(0xd1342543de82ef95);
 }
 
-/* A frame that is never what it was: its function's PC is in a C frame. */
+/* A frame that always counts as changed: its function's PC is in a C frame. */
 #define VOLATILE	1
 
-/* How many of the first n links are still what they were. */
+/* The number of the first links, of n, that have not changed. */
 static int same_links(const mp_walk *k, int n)
 {
   const slot *stack = k->stack;
   const uint32_t *s = k->slots;
   const uint64_t *l = k->links;
   int i;
-  for (i = 0; i + 4 <= n; i += 4) {  /* All four are what they were, mostly. */
+  for (i = 0; i + 4 <= n; i += 4) {  /* Mostly none of the four has changed. */
     uint64_t differ = (stack[s[i]] ^ l[i]) | (stack[s[i + 1]] ^ l[i + 1]) |
       (stack[s[i + 2]] ^ l[i + 2]) | (stack[s[i + 3]] ^ l[i + 3]);
     if (differ != 0) break;
@@ -80,8 +80,8 @@ static int under(const mp_walk *k, const slot *top)
   return low;
 }
 
-/* How many of the frames met last are still what they were: all their words
-** are, up to there. */
+/* The number of the frames met last, from the lowest up, of which no word has
+** changed. */
 static int unchanged(const mp_walk *k, lua_State *L, slot *bottom, slot *top)
 {
   int i, n;
@@ -103,7 +103,7 @@ static uint64_t describe(mp_special *s, lua_State *L, slot *bottom, slot *top,
   slot *below = frame_prev(f);
   uint64_t h = key_word(0, *f);
   if (LINK_ISCONT(*f)) h = key_word(h, s->cont = f[FRAME_CONTPC]);
-  s->below = f;  /* If there is no function, there is nothing more. */
+  s->below = f;
   s->func = *f;
   if (below <= bottom || TAG(below[FRAME_FUNC]) != TAGFUNC) return h;
   s->below = below + FRAME_FUNC;
@@ -190,7 +190,7 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   k->cut = f > bottom && !met;
   if (k->n == 0) return 0;
   key = k->levels[k->n - 1].key;
-  if (k->cut) {  /* What is below need not stay what it is. */
+  if (k->cut) {  /* The frames below may change unnoticed. */
     keep(k, 0);
     key = mp_mix(key, 1);
   }

@@ -13,8 +13,8 @@
 #ifdef MP_LAYOUT
 
 /* The compiler works inside a protected C call: that C frame has no result
-** count, but an offset into the stack. While a trace is recorded, the VM state
-** says so for what the interpreter executes, too. */
+** count, but an offset into the stack. The VM state does not tell: it is the
+** same while the interpreter runs the program and the compiler records. */
 static bool is_compiling(int32_t st, const char *cf)
 {
   return (st == VM_INTERP || st < VM_EXIT) && AT(int32_t, cf, CF_NRES) < 0;
@@ -73,7 +73,7 @@ static inline uint64_t key_of(mp_walk *walk, const mp_where *w)
 bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, mp_where *w)
 {
   if (!where(vm, L, w)) return false;
-  mp_walk_collected(walk);  /* Without a hook nobody tells. */
+  mp_walk_collected(walk);  /* Without a hook nobody says whether they were. */
   w->key = key_of(walk, w);
   return true;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Where a thread is: on a trace or not, and the key of its stack.
+** The place where a thread is: on a trace or not, and the key of its stack.
 **
-** On the thread that runs the VM, inside the allocator too: nothing of the
-** VM's is written to, nothing raises an error.
+** On the thread that runs the VM, inside the allocator too: the VM's memory is
+** not written to, no error is raised.
 */
 #ifndef MP_WHERE_H
 #define MP_WHERE_H
@@ -18,9 +18,9 @@ typedef struct mp_where {
   lua_State *L;			/* The thread. */
   const char *trace;		/* Running trace (GCtrace), or NULL. */
   const char *snap;		/* Its snapshot, once it was looked for. */
-  uint64_t *base;		/* Base of the interpreter's or trace's frame. */
+  uint64_t *base;		/* Base of the top frame, or the trace's. */
   uint64_t pc;			/* Of the top Lua function, or in the trace. */
-  uint64_t key;			/* Equal for equal stacks, until code is freed. */
+  uint64_t key;			/* Of the stack; valid until code is freed. */
   bool lost;			/* On a trace of which nothing is known. */
   bool compiling;		/* In the JIT compiler. */
 } mp_where;
@@ -29,8 +29,8 @@ typedef struct mp_where {
 ** no Lua stack to look at. */
 bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, mp_where *w);
 
-/* The same for the running thread, inside the allocator. w->L is NULL where
-** that cannot be known. *state: the VM state as one of "NICGJ". */
+/* The same for the running thread, inside the allocator. w->L is NULL where the
+** thread is not known. *state: the VM state as one of "NICGJ". */
 bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state);
 
 /* The C frame that the top function runs in. */
