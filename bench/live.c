@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What mp_live costs, in nanoseconds of CPU time: the best of five rounds.
+** The cost of mp_live, in nanoseconds of CPU time: the best of five rounds.
 ** Part of make bench.
 */
 #include <stdio.h>

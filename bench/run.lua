@@ -65,7 +65,9 @@ local function run(argv, stdout)
   if status[0] ~= 0 then
     error(table.concat(argv, " ").." failed: status "..status[0], 0)
   end
-  local function seconds(tv) return tonumber(tv.sec) + tonumber(tv.usec) / 1e6 end
+  local function seconds(tv)
+    return tonumber(tv.sec) + tonumber(tv.usec) / 1e6
+  end
   return seconds(ru.utime) + seconds(ru.stime), tonumber(ru.maxrss) / 1024
 end
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** How fast a heap is walked, by CPU time: objects a second, and memory for each, at 1 and
-** 10 million objects, or as many million as the argument says. Part of make
-** bench.
+** The speed of a heap walk, by CPU time: objects a second, and memory for each,
+** at 1 and 10 million objects, or as many million as the argument says. Part of
+** make bench.
 */
 #include <stdio.h>
 #include <stdlib.h>

@@ -49,8 +49,9 @@ local function snapshot()
       capture = "exact", notes = {} },
     cpu = { enabled = true, samples = 200, interval = 10 },
     heap = { enabled = true, alloc_objects = 50000, alloc_bytes = 12340000,
-      free_objects = 40000, free_bytes = 9000000, samples = 700, inuse_samples = 250,
-      dropped = 0, period = 16384, adaptive = true, inuse = 4000000, peak = 5500000,
+      free_objects = 40000, free_bytes = 9000000, samples = 700,
+      inuse_samples = 250, dropped = 0, period = 16384, adaptive = true,
+      inuse = 4000000, peak = 5500000,
       gc_cycles = 12 },
     frames = {
       frame({ line = 14, linedefined = 0 }),                      -- 1: main

@@ -99,7 +99,7 @@ tap.is(names({ { "a > b", cpu = 1 } },
   { a = lua("(for generator)", "q.lua", 5, 4) }), "b, q.lua:4",
   "called by a loop")
 
--- What is not Lua.
+-- Functions that are not in Lua.
 tap.is(names({ { "host > main > c > it > b", cpu = 1 } }, {
   host = { kind = "C", source = "nvim", name = "+0x92c0" },
   c = { kind = "C", source = "x.so", name = "+0x12" },

@@ -56,7 +56,7 @@ local function near(a, b)
   return math.abs(a - b) <= 1e-9 * math.max(1, math.abs(a), math.abs(b))
 end
 
--- What differs between two tables of numbers; nil counts as 0.
+-- The differences between two tables of numbers; nil counts as 0.
 local function differences(what, got, want, bad)
   for key, v in pairs(want) do
     if not near(got[key] or 0, v) then
@@ -274,7 +274,7 @@ end
 tap.ok(#bad == 0, "random profiles", table.concat(bad, "\n"))
 tap.ok(nrings > 10, "cycles were among them", nrings)
 
--- What a profile may lack: stacks, and numbers of some rows.
+-- A profile may lack stacks, and numbers of some rows.
 local p = made({ { "", cpu = 3 }, { "main", cpu = 4 } })
 p.rows[2].alloc_bytes = nil
 local g = cumulative.sums(p, { cpu, bytes }, cumulative.names(p, "f"))
@@ -555,7 +555,8 @@ tap.is(own_names(report(p, "cpm0r")):match("[^\n]*call[^\n]*\n(%S+)"), "get",
   "names with full paths")
 tap.like(report(p, "cm0"), "old %(recursive%) %[",
   "functions whose place is not known are told by name")
-tap.unlike(report(p, "cm0"), "new %(lib/a/init.lua:%d+%) %(recursive", "others not")
+tap.unlike(report(p, "cm0"), "new %(lib/a/init.lua:%d+%) %(recursive",
+  "others not")
 tap.like(report(p, "lcm0"), "  lib/a/init.lua:31 %[",
   "names of lines")
 
@@ -667,8 +668,7 @@ assert(loadstring(%q, "@lib/program.lua"))()
   return profile.new(snapshot())
 end
 
--- What the VM allocates for itself (a stack that grows) may be among what
--- helper does.
+-- The VM's own allocations (a stack that grows) may be made in helper.
 local SLACK = 12
 
 local calls = [[
@@ -698,7 +698,7 @@ local function two_callers(flags, text)
   local entry = report(q, "ho"):match(
     "%-\n([^-]-\n%[%d+%][^-]- helper %[.-)%-%-")
   tap.like(entry, "^ +90%% [^\n]* a %[%d+%]\n +10%% [^\n]* b %[%d+%]\n%[",
-    text..": 90 % and 10 % in the graph")
+    text..": 90% and 10% in the graph")
   local sums = cumulative.sums(q, { objects }, cumulative.names(q, "f"))
   local edge = { a = 0, b = 0 }
   for _, e in ipairs(sums.by.helper.callers) do

@@ -58,7 +58,8 @@ for _, jit in ipairs({ "-joff", "-jon" }) do
   got[#got+1] = { name = "events "..jit,
     text = own_lines(r.out, "ALLOCATIONS", "REALLOCATIONS") }
   tap.like(r.out, "In use: %d+ bytes at the start %+ %d+ bytes allocated %- "..
-    "%d+ bytes freed = (%d+) bytes; the collector counts %1 bytes, 0 bytes more",
+    "%d+ bytes freed = (%d+) bytes; the collector counts %1 bytes, "..
+    "0 bytes more",
     jit..": frees and what is in use are what was allocated, to the byte")
   local held, summed = r.out:match("counts (%d+) bytes"), 0
   for bytes in r.out:gmatch("holds (%d+) bytes") do summed = summed + bytes end
@@ -122,7 +123,8 @@ for i = 1, 700 do keep[i] = ints() end
 for _, jit in ipairs({ "-joff", "-jon" }) do
   local r = run("lthorm0b1", types, jit)
   local function count(line, type)
-    local block = r.out:match("\n *%d+   [^\n]*:"..line.."\n(.-)\n *%d+   %S+%.lua:")
+    local block = r.out:match("\n *%d+   [^\n]*:"..line..
+      "\n(.-)\n *%d+   %S+%.lua:")
       or r.out:match("\n *%d+   [^\n]*:"..line.."\n(.*)") or ""
     return tonumber(block:match(" +(%d+) +"..type.."%f[\n%z]")) or 0
   end
@@ -188,7 +190,7 @@ for _, jit in ipairs({ "-joff", "-jon" }) do
     r.out:match("\n *%d+ +(%d+)   helper < b\n")
   x, y = tonumber(x), tonumber(y)
   tap.ok(x and y and math.abs(x / (x + y) - 0.9) < 0.005,
-    jit..": 90 % through a, 10 % through b", r.out)
+    jit..": 90% through a, 10% through b", r.out)
 end
 
 -- -- Leaks -------------------------------------------------------------------
@@ -239,7 +241,8 @@ for _, case in ipairs({ { "-joff", "" }, { "-jon", "" },
   tap.is(grows, 1, name..": nothing else grows")
 end
 
-local r = run("Lb1", "kept = {} for i = 1, 1000 do kept[i] = { i } end os.exit()")
+local r = run("Lb1",
+  "kept = {} for i = 1, 1000 do kept[i] = { i } end os.exit()")
 tap.like(r.out, "a full one at the end", "a full collection before os.exit")
 tap.is(r.status, 0, "the exit status stays")
 r = run("L1k", leak.."os.exit(0)")
@@ -255,7 +258,8 @@ r = tap.luajit("-e 'local mp = require(\"jit.mp\") mp.start(\"f\", "..
   "\"/dev/null\") print(mp.report(\"e\")) print(mp.report(\"L\")) "..
   "mp.stop()'")
 tap.like(r.out, "nil\t[^\n]*no events: [^\n]* option e", "events need option e")
-tap.like(r.out, "nil\t[^\n]*no ages of objects: [^\n]*option L", "leaks need option L")
+tap.like(r.out, "nil\t[^\n]*no ages of objects: [^\n]*option L",
+  "leaks need option L")
 
 -- -- Golden ------------------------------------------------------------------
 

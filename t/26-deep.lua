@@ -45,7 +45,8 @@ for _, n in ipairs({ 50, 120, 2500, 5000 }) do
     local deepest, elsewhere, line3, cut, capture =
       r.out:match("(%d+)\t(%d+)\t(%d+)\t(%d+)\t(%a+)")
     if capture == "safepoint" then  -- Dumps are of 100 frames.
-      tap.is(cut ~= "0", tonumber(deepest) > 100, name.."what is cut is counted")
+      tap.is(cut ~= "0", tonumber(deepest) > 100,
+      name.."stacks that are cut are counted")
       break
     end
     tap.ok(tonumber(deepest) and tonumber(deepest) >= n + 2, name.."all frames",

@@ -19,7 +19,9 @@ local function verdict(value, n, last, noise, sd)
 end
 
 local function line(t) return 1e6 * t end
-local function doubling(t) return 2 ^ math.ceil(math.log(1e6 * t) / math.log(2)) end
+local function doubling(t)
+  return 2 ^ math.ceil(math.log(1e6 * t) / math.log(2))
+end
 local function cache(t) return 1e6 * math.min(1, t / 0.3) end
 local function constant() return 1e6 end
 local function from_nothing(t) return t < 0.7 and 0 or 1e6 * (t - 0.7) end
@@ -54,7 +56,8 @@ local function sparse(bytes)
   for i = 1, #bytes do times[i], variance[i] = 2 ^ (i - #bytes), 0 end
   return leaks.grows(times, { bytes = bytes, variance = variance }, 1)
 end
-tap.is(sparse({ 1, 2, 4, 8, 16, 32 }), true, "doubled at each collection: grows")
+tap.is(sparse({ 1, 2, 4, 8, 16, 32 }), true,
+  "doubled at each collection: grows")
 tap.is(sparse({ 1, 2, 4, 8, 16, 16 }), false, "not at the last one: flat")
 tap.is(sparse({ 4, 8, 16 }), nil, "three such collections are too few")
 

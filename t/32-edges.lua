@@ -14,7 +14,7 @@ local function rows()
   for _, r in ipairs(s.rows) do
     local f = s.frames[s.stacks.frame[r.stack]]
     local where = (f.kind == "pseudo" and f.name or
-      f.source and "line " .. (f.line or 0) or f.name or f.kind) .. " " .. r.state
+      f.source and "line "..(f.line or 0) or f.name or f.kind).." "..r.state
     n[where] = n[where] or { 0, 0 }
     n[where][1] = n[where][1] + r.alloc_objects
     n[where][2] = n[where][2] + r.cpu
@@ -37,7 +37,8 @@ end
 local out = run("probe", "core.start('fb1', '/dev/null') rows()")
 if not out:find("^exact") then tap.skip("capture is not exact on this VM") end
 
--- Objects counted on a line of a program, 0 if there are none; and on all others.
+-- Objects counted on a line of a program, 0 if there are none; and on all other
+-- lines.
 local function objects(text, line)
   local here, all = 0, 0
   for where, n in text:gmatch("(.-) %u objects (%d+) cpu %d+\n") do

@@ -30,7 +30,7 @@ local function is_report(name, what)
   tap.like(read(name) or "", "^luajit%-mp  .*busy", what)
 end
 
--- -- Readers that go, limits ---------------------------------------------------
+-- -- Readers that go, limits ------------------------------------------------
 
 local r = sh(("{ %s -jm=f,-,after.txt wait.lua; echo status $? >&2; } | true")
   :format(luajit))
@@ -47,7 +47,8 @@ local function status_of(flags)
   return r.err:match("status (%d+)")
 end
 local plain = status_of("")
-tap.is(status_of("-jm=f,prints.txt"), plain, "a program that prints: its status")
+tap.is(status_of("-jm=f,prints.txt"), plain,
+  "a program that prints: its status")
 tap.is(status_of("-jm=f,-,prints2.txt"), plain, "also where the report follows")
 tap.ok(read("prints2.txt"), "with its other output")
 
@@ -60,7 +61,7 @@ is_report("a.txt", "the output before it")
 is_report("b.txt", "and the one after it")
 tap.is(left(), "", "no temporary file is left")
 
--- -- Failures have names -------------------------------------------------------
+-- -- Failures have names ----------------------------------------------------
 
 r = sh(luajit.." -jm=f,x.folded,x.cpuprofile,/dev/full,c.txt -e 'local t = {}'")
 tap.is(r.status, 0, "three of four outputs fail: status")
@@ -68,7 +69,8 @@ for _, name in ipairs({ "x.folded", "x.cpuprofile" }) do
   tap.like(r.err, "luajit%-mp: cannot make '"..name.."': no CPU samples",
     name.." is named, and why")
 end
-tap.like(r.err, "luajit%-mp: cannot write '/dev/full': No space", "/dev/full too")
+tap.like(r.err, "luajit%-mp: cannot write '/dev/full': No space",
+  "/dev/full too")
 tap.like(read("c.txt") or "", "^luajit%-mp", "the fourth is written")
 
 -- Memory that is refused while the report is made.
@@ -86,7 +88,7 @@ ffi.C.setrlimit(9, ffi.new("struct rl", 1, 1)) -- RLIMIT_AS
     "no memory for a report: said")
 end
 
--- -- Directories and names -----------------------------------------------------
+-- -- Directories and names --------------------------------------------------
 
 r = sh("mkdir out; "..luajit.." -jm=f,out/a.txt -e 'dofile(\"work.lua\") "..
   "os.execute(\"rm -r out; mkdir out\")'")
@@ -109,7 +111,7 @@ tap.like(r.err, "luajit%-mp: both.pb.gz stands for both.cpu.pb.gz and "..
 r = sh(luajit.." -jm=fP,one.pb.gz work.lua; ls *.pb.gz; rm *.pb.gz")
 tap.is(r.out..r.err, "one.pb.gz\n", "option P writes one")
 
--- -- The writer for Lua --------------------------------------------------------
+-- -- The writer for Lua -----------------------------------------------------
 
 local name = dir.."/put%p.txt"
 tap.is(core.write(name, "a\0b"), true, "core.write")

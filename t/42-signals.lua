@@ -48,7 +48,7 @@ local function reported(name, what)
   tap.ok(n == 1 and text:find("busy"), what, text)
 end
 
--- -- While a report is written -------------------------------------------------
+-- -- While a report is written ----------------------------------------------
 
 -- A reader that begins to read late.
 local late = "(sleep 2; cat ff >got) & "
@@ -89,13 +89,14 @@ tap.is(r.out, "status 143\n", "a signal during mp.report: status")
 reported("got", "a signal during mp.report: that report")
 reported("after.txt", "a signal during mp.report: the last report")
 
--- -- Signals with their default action -----------------------------------------
+-- -- Signals with their default action --------------------------------------
 
 for _, s in ipairs({ { "QUIT", 3 }, { "USR1", 10 }, { "USR2", 12 },
     { "ALRM", 14 }, { "XCPU", 24 }, { "PIPE", 13 } }) do
   r = run("-jm=f,after.txt", "require('ffi').cdef "..
     "'int setrlimit(int, const unsigned long *);' require('ffi').C.setrlimit("..
-    "4, require('ffi').new('unsigned long[2]')) "..loop, "kill -"..s[1].." $pid")
+    "4, require('ffi').new('unsigned long[2]')) "..loop,
+    "kill -"..s[1].." $pid")
   tap.is(r.out, ("status %d\n"):format(128 + s[2]), "SIG"..s[1]..": status")
   reported("after.txt", "SIG"..s[1]..": the report")
 end
@@ -116,7 +117,7 @@ r = sh(("rm -f after.txt; { %s -jm=f,after.txt p.lua; echo status $? >&2; } "..
 tap.is(r.err, "status 141\n", "a program in a pipe to head: status")
 reported("after.txt", "a program in a pipe to head: the report")
 
--- -- Blocked in C code ----------------------------------------------------------
+-- -- Blocked in C code ------------------------------------------------------
 
 local blocked = [[
 local ffi = require("ffi")
@@ -155,7 +156,8 @@ while true do ffi.C.malloc_info(0, fp) end
 tap.is(r.out, "status 143\n", "in malloc, with two threads: status")
 local said = read("err")
 tap.ok((read("after.txt") or ""):find("busy") or
-  said:find("luajit%-mp: the report is lost"), "a report, or a word of its loss",
+  said:find("luajit%-mp: the report is lost"),
+  "a report, or a word of its loss",
   said)
 
 os.execute("rm -r "..dir)

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What a program can have of its profile while it goes on: files written anew
--- every so often, reports in any format, the profile as a table; and options
--- given as a table.
+-- The profile of a program that goes on: files written anew every so often,
+-- reports in any format, the profile as a table; and options given as a table.
 
 local tap = require("tap")
 local mp = require("jit.mp")
@@ -17,7 +16,7 @@ local function busy(n)
   return keep
 end
 
--- -- Option w ------------------------------------------------------------------
+-- -- Option w ---------------------------------------------------------------
 
 tap.write(dir.."/p.lua", [[
 local keep = {}
@@ -36,10 +35,11 @@ local r = tap.sh(([[
   exit $status]]):format(tap.command), { dir = dir })
 tap.is(r.status, 137, "option w, SIGKILL: status")
 tap.like(read("a.txt") or "", "^luajit%-mp .*busy", "the last report is there")
-tap.is(tap.sh(tap.mp.." report a.mp", { dir = dir }).status, 0, "also the profile")
+tap.is(tap.sh(tap.mp.." report a.mp", { dir = dir }).status, 0,
+  "also the profile")
 tap.is(read("out"), "", "standard output gets none meanwhile")
 
--- -- From Lua ------------------------------------------------------------------
+-- -- From Lua ---------------------------------------------------------------
 
 for _, f in ipairs({ "write", "snapshot" }) do
   local ok, msg, errno = mp[f]()
@@ -52,10 +52,12 @@ tap.is(mp.start({ options = "hl", period = 1, outputs = dir.."/end.txt",
   min = 0 }), true, "options as a table")
 local keep = busy(2000)
 tap.is(mp.write(dir.."/b.txt", dir.."/b.html", dir.."/b.folded"), true, "write")
-tap.like(read("b.txt"), "43%-while%-running%.lua:%d", "by the options of the start")
+tap.like(read("b.txt"), "43%-while%-running%.lua:%d",
+  "by the options of the start")
 tap.unlike(read("b.txt"), "in use +cum", "and no others")
 tap.like(read("b.html"), "^<!DOCTYPE html>", "a page")
-tap.like(read("b.folded"), "43%-while%-running%.lua:[^\n]* %d+\n", "folded stacks")
+tap.like(read("b.folded"), "43%-while%-running%.lua:[^\n]* %d+\n",
+  "folded stacks")
 tap.is(read("end.txt"), nil, "the output of the start is for the end")
 local s = mp.snapshot()
 tap.is(s.heap.period, 1, "the period was in the table")
@@ -82,7 +84,8 @@ raises({ options = 7 }, "the field 'options' must be a string")
 raises({ options = print }, "the field 'options' must be a string")
 raises({ interval = "fast" }, "the field 'interval' must be a whole number")
 raises({ min = 2.5 }, "the field 'min' must be a whole number")
-raises({ outputs = { {} } }, "the field 'outputs' must be a file name or a list")
+raises({ outputs = { {} } },
+  "the field 'outputs' must be a file name or a list")
 raises({ every = 0 }, "option 'w'")
 raises({ options = "?" }, "unknown option '?'")
 

@@ -84,7 +84,7 @@ tap.is(tap.read(marker), nil, "SIGTERM in a child: it does not go on before")
 
 -- -- Samples of a child ------------------------------------------------------
 
--- What was sampled where: sizes differ, so do the weights.
+-- The samples of a process, by their weights: as sizes differ, so do these.
 local draw = [[
 local core = require("jit.mp.core")
 local function sampled()

@@ -16,7 +16,7 @@ while os.clock() - t0 < 1.7 do a_name_of_some_length() end
 print("the program's last words")
 ]])
 
--- What the terminal gets. stty: its size.
+-- The output on a terminal. stty: its size.
 local function live(stty, opts, env)
   return tap.sh(("%s script -qec 'stty %s; %s -jm=%s %s' /dev/null"):format(
     env or "TERM=xterm", stty, tap.command, opts, busy))
@@ -49,7 +49,7 @@ for _, case in ipairs({ { "rows 30 cols 90", "TERM=dumb" },
   tap.like(r.out, "words.*luajit%-mp  ", name..": and the last one")
 end
 
--- The size changes while the program runs: once the program sees that the report
+-- The size changes while the program runs: once it sees that the report
 -- has been drawn. It waits for the second drawing, too.
 local typescript = tap.tmpname()
 local resizing = tap.program(([[

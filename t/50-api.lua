@@ -123,7 +123,8 @@ local function raises(want, ...)
 end
 raises("unknown option 'y' at position 2", "fy")
 ok, msg = pcall(function() mp.start("fy") end)
-tap.like(not ok and msg, "50%-api%.lua:%d+: jit%.mp: ", "with the caller's place")
+tap.like(not ok and msg, "50%-api%.lua:%d+: jit%.mp: ",
+  "with the caller's place")
 raises("the options must be a string or a table, not a number", 42)
 raises("the output must be a file name, not a table", "f", {})
 ok, msg = pcall(mp.report, 7)
@@ -162,7 +163,7 @@ tap.like(r.err, "cannot write '/dev/full': No space", "a full disk: said")
 r = tap.luajit("-jm=f -e 'io.stdout:close() local f = {}' >&-")
 tap.is(r.status, 0, "no standard output: the exit status stays")
 
--- What the collector counts is the program's, but for a few functions.
+-- The collector counts the program's memory, and a few functions of ours.
 local count = tap.program([[
 collectgarbage() collectgarbage()
 io.write(collectgarbage("count"), "\n")

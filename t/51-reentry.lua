@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What a program does to the profiler while it is being profiled: finalizers
--- that call it from within, other profilers, forks, memory that is refused.
--- Nothing crashes, and what is reported is true.
+-- Programs that interfere with the profiler: finalizers that call it from
+-- within, other profilers, forks, memory that is refused. Nothing crashes, and
+-- the report is true.
 
 local tap = require("tap")
 
@@ -143,7 +143,8 @@ busy(1)
 ]], "-jm=f")
 tap.like(r.out, "CPU time ends at the last sample", "it is said")
 local seconds, unit = r.out:match("\nCPU +([%d.]+) (m?s)")
-seconds = tonumber(seconds) and tonumber(seconds) * (unit == "ms" and 0.001 or 1)
+seconds = tonumber(seconds) and
+  tonumber(seconds) * (unit == "ms" and 0.001 or 1)
 tap.ok(seconds and seconds < 0.9, "CPU time that nobody sampled is not shown",
   r.out)
 

@@ -24,7 +24,10 @@ local programs = {
   { "strings of dumps", [[
     local profile = require("jit.profile")
     local out = {}
-    local function g(i) local t = { i } return profile.dumpstack("F;l;", 50), t end
+    local function g(i)
+      local t = { i }
+      return profile.dumpstack("F;l;", 50), t
+    end
     for i = 1, 200 do
       local f = assert(loadstring("return function(g, i) local s = g(i)\n" ..
         ("\n"):rep(i % 7) .. "return s .. '' end", "=chunk" .. i % 13))()
@@ -114,7 +117,8 @@ do
   local file = tap.program([[
     local name = ("n"):rep(400000)
     local t = {}
-    local f = assert(loadstring("local t, n = ...\nif n == 0 then return {} end\n" ..
+    local f = assert(loadstring(
+      "local t, n = ...\nif n == 0 then return {} end\n" ..
       "return { t." .. name .. "(t, n - 1) }", "=chunk"))
     t[name] = f
     for i = 1, 200 do f(t, 60) end
@@ -125,7 +129,8 @@ do
     tap.is(r.status, 0, "a long name, "..opts..": exit status")
     tap.is(r.out, "done\n", "a long name, "..opts..": result")
     local text = tap.read(out) or ""
-    tap.ok(#text > 0 and #text < 100000, "a long name, "..opts..": the report is short",
+    tap.ok(#text > 0 and #text < 100000,
+      "a long name, "..opts..": the report is short",
       #text.." bytes")
   end
 end

@@ -18,7 +18,7 @@ local bit = require("bit")
 
 local DIR = "/srv/app"
 
--- What the command gzip reads from it.
+-- The text that the command gzip unpacks.
 local function gunzip(s)
   local name = tap.tmpname(".gz")
   tap.write(name, s)
@@ -147,7 +147,7 @@ local json_value
 
 local function skip(s, pos) return s:match("^[ \n]*()", pos) end
 
--- What is between brackets: one item after the other.
+-- Reads the items between brackets, one after the other.
 local function json_list(s, pos, close, item)
   pos = skip(s, pos + 1)
   if s:sub(pos, pos) == close then return pos + 1 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What holds the memory: the walk of the heap, option W.
+-- The holders of memory: the walk of the heap, option W.
 local tap = require("tap")
 
 -- A report of a program, or nil where the layout cannot be proved.

@@ -42,7 +42,7 @@ local function first_row(text, title)
   return text:match("   "..title.."\n[^\n]*   %(all%)\n([^\n]*)\n")
 end
 
--- What a program prints, and a profile of it in which all is counted.
+-- The output of a program, and a profile of it that counts everything.
 local function run(name, work)
   local program = ("%s/examples/%s.lua"):format(tap.srcdir, name)
   local plain = tap.luajit(("%s %s"):format(tap.quote(program), work))

@@ -43,8 +43,8 @@ local function by_stack(text)
   return held..stacks
 end
 
--- What varies from run to run, such as a report of CPU time, is only compared
--- up to the titles of the columns.
+-- Reports that vary from run to run, such as those of CPU time, are only
+-- compared up to the titles of the columns.
 local function top(rows)
   return function(text)
     local lines = {}

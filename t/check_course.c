@@ -44,7 +44,8 @@ START_TEST(a_point_tells_what_changed)
   ck_assert(c.changes[0].point == 0 && c.changes[0].row == a &&
 	    c.changes[0].cpu == 3);
   ck_assert(c.changes[1].point == 1 && c.changes[1].row == b &&
-	    c.changes[1].alloc_objects == 2 && c.changes[1].alloc_bytes == 100 &&
+	    c.changes[1].alloc_objects == 2 &&
+	    c.changes[1].alloc_bytes == 100 &&
 	    c.changes[1].inuse_bytes == 100);
   ck_assert(c.points[1].wall == 0.02 && c.points[1].inuse == 20);
   mp_counts_free(&n);
@@ -116,7 +117,7 @@ START_TEST(changes_are_bounded)
 }
 END_TEST
 
-/* What a point could not tell for want of memory the next one tells. */
+/* The next point has the amounts of a point for which there was no memory. */
 START_TEST(no_memory_loses_no_count)
 {
   mp_course c;

@@ -123,9 +123,9 @@ static const char garbage[] =
   "end\n"
   "make(100) collectgarbage() collectgarbage()\n";
 
-/* What is no object is the VM's own, and that stays what it is, whatever the
-** collector is doing: so no object was missed, none was seen twice, and all
-** have the right size. */
+/* The VM's own memory, which is the rest besides all objects, stays the same in
+** every phase of the collector: so no object was missed, none was seen twice,
+** and all have the right size. */
 START_TEST(totals_add_up_in_every_phase)
 {
   mp_heapown first, own;
@@ -166,7 +166,8 @@ START_TEST(a_walk_at_every_instruction)
   lua_State *L;
   if (!proved()) return;
   L = new_state(garbage);
-  lua_sethook(L, at_instruction, LUA_MASKCOUNT, getenv("MP_TEST_SLOW") ? 50 : 3);
+  lua_sethook(L, at_instruction, LUA_MASKCOUNT,
+	      getenv("MP_TEST_SLOW") ? 50 : 3);
   ck_assert_int_eq(luaL_dostring(L, "make(3) collectgarbage() make(3)"), 0);
   ck_assert_uint_gt(hooked, 5);
   lua_close(L);

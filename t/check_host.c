@@ -144,7 +144,7 @@ static int make_object(lua_State *L)
   return 1;
 }
 
-/* What an event loop does: a coroutine ends and is collected, and the host
+/* As an event loop does it: a coroutine ends and is collected, and the host
 ** goes on by itself. */
 START_TEST(a_host_that_drops_its_coroutine)
 {
@@ -212,7 +212,7 @@ START_TEST(an_allocator_that_is_kept)
 }
 END_TEST
 
-/* What is kept of a profile that has ended does not add up. */
+/* Profiles that have ended do not take more and more memory. */
 START_TEST(memory_stays_flat)
 {
   size_t before = 0;

@@ -146,7 +146,7 @@ START_TEST(the_filter_knows_what_is_gone)
   for (i = 1; i <= 1000; i++) mp_live_put(&l, anywhere(i), i);
   for (i = 1; i <= 1000; i++) ck_assert(mp_live_may(&l, anywhere(i)));
   for (i = 1001; i <= 11000; i++) maybe += mp_live_may(&l, anywhere(i));
-  ck_assert_uint_lt(maybe, 500);  /* 1.5 % are expected. */
+  ck_assert_uint_lt(maybe, 500);  /* 1.5% are expected. */
   for (i = 1; i <= 1000; i++) mp_live_take(&l, anywhere(i));
   for (i = 1; i <= 1000; i++) ck_assert(!mp_live_may(&l, anywhere(i)));
   mp_live_free(&l);

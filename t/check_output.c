@@ -201,7 +201,7 @@ START_TEST(each_process_has_its_name)
   snprintf(name, sizeof(name), "%ld.txt", (long)getpid());
   ck_assert_str_eq(contents(name), "parent");
   mp_output_close(&o);
-  /* What is put has the name that it has. */
+  /* A name that is put is taken as it is. */
   ck_assert_int_eq(mp_output_put("%p", "as it is", 8), 0);
   ck_assert_str_eq(contents("%p"), "as it is");
   end();
@@ -332,7 +332,7 @@ START_TEST(the_traps_of_others_are_refused)
 }
 END_TEST
 
-/* What they put there after the start is not replaced: it would be theirs. */
+/* A file that they put there after the start is not replaced: it is theirs. */
 START_TEST(a_trap_that_is_set_later_is_refused)
 {
   mp_output o;

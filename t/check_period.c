@@ -18,7 +18,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Anderson-Darling statistic of n values against the exponential
-** distribution with that mean. Above 3.857 with probability 1 %. */
+** distribution with that mean. Above 3.857 with probability 1%. */
 static double anderson_darling(double *x, int n, double mean)
 {
   double s = 0;
@@ -56,9 +56,9 @@ END_TEST
 START_TEST(other_distributions_would_be_noticed)
 {
   int i;
-  draw_all(1);  /* A mean 2 % off. */
+  draw_all(1);  /* A mean 2% off. */
   ck_assert_double_gt(anderson_darling(draws, DRAWS, 0x1.05p30), 3.857);
-  draw_all(1);  /* No distances below 1 % of the mean. */
+  draw_all(1);  /* No distances below 1% of the mean. */
   for (i = 0; i < DRAWS; i++)
     if (draws[i] < 0.01 * 0x1p30) draws[i] = 0.01 * 0x1p30;
   ck_assert_double_gt(anderson_darling(draws, DRAWS, 0x1p30), 3.857);

@@ -249,8 +249,8 @@ static void *endless_starts(void *unused)
   return NULL;
 }
 
-/* What the child of a thread that forks can do whatever others were doing:
-** profile a state of its own. Its memory comes from malloc, which renews its
+/* The child of a thread that forks can profile a state of its own, whatever
+** other threads were doing. Its memory comes from malloc, which renews its
 ** locks after a fork. */
 static int profile_in_child(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a stack is seen as, at every allocation of programs that do all that
-** stacks can do: nothing that is the VM's is written to, and outside compiled
-** code names and lines are those of luaJIT_profile_dumpstack, frame by frame. */
+/* The view of a stack, at every allocation of programs that do everything that
+** stacks can do: the VM's memory is not written to, and outside compiled code
+** names and lines are those of luaJIT_profile_dumpstack, frame by frame. */
 #include "config.h"
 
 #include <stdio.h>
@@ -151,7 +151,8 @@ static void look(void)
   for (i = 0; i < n; i++) mp_view_info(&view, &view.frames[i], &name);
   if (sum_of_thread(w.L) != before) changed++;
   if (n < 0 || cut || below != 0) unread++;
-  else if (!mp_vm_ontrace(&vm) && w.trace == NULL && !w.lost && view.copy.L == w.L)
+  else if (!mp_vm_ontrace(&vm) && w.trace == NULL && !w.lost &&
+	   view.copy.L == w.L)
     judge(w.L, n);
 }
 

@@ -21,7 +21,7 @@ static uint8_t white;
 static unsigned every, dice;	/* One allocation of so many is looked at. */
 static unsigned long seen, reused, wrong;
 
-/* What the allocation sampler does when something is freed. */
+/* Acts as the allocation sampler when a block is freed. */
 static void freeing(void *ptr, size_t size)
 {
   if (mp_vm_white(&vm) != white) {

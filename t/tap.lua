@@ -123,8 +123,8 @@ local quote = tap.quote
 -- The command luajit-mp, run by the luajit under test.
 tap.mp = tap.command.." "..quote(tap.builddir.."/luajit-mp")
 
--- What os.execute returned: exit status, or as a shell has it 128 plus the
--- signal's number; and that number.
+-- Turns the results of os.execute into an exit status, with 128 plus the
+-- signal's number as in a shell; and that number.
 local function decode(a, how, n)
   if type(a) == "number" then
     if a % 128 ~= 0 then how, n = "signal", a % 128 else n = a / 256 end

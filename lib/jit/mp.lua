@@ -52,7 +52,7 @@
 
 local core = require("jit.mp.core")
 
--- What only few use is loaded when it is asked for.
+-- The functions about the heap, which few programs use, are loaded on demand.
 local function heap_function(mp, name)
   if name ~= "heap" and name ~= "why" and name ~= "dot" then return nil end
   mp[name] = require("jit.mp.heap.walk")[name]

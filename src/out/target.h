@@ -28,7 +28,7 @@ typedef struct mp_target {
 /* path: an absolute one. On failure the target is closed. */
 int mp_target_find(mp_target *p, const char *path);
 
-/* What is there: ENOENT if nothing is. */
+/* The status of the file; ENOENT: there is none. */
 int mp_target_stat(const mp_target *p, struct stat *st);
 
 /* The same for a name in a directory that was found before, with the same

@@ -80,7 +80,7 @@ function selves(model) {
   return sums
 }
 
-// What is wrong with the sums, if anything.
+// The error in the sums, if there is one.
 function wrong(got, want, factor, slack) {
   for (const [name, [n, rows]] of Object.entries(want.self)) {
     const g = got[name] || 0

@@ -32,7 +32,7 @@ const locales = {
   }
 }
 
-// What Chrome has and an older node has not.
+// Functions that Chrome has and an older node lacks.
 Promise.withResolvers ??= () => {
   const made = {}
   made.promise = new Promise((resolve, reject) =>
@@ -56,7 +56,7 @@ async function worker() {
 
 const {SecondaryInitManager, HeapSnapshotLoader} = await worker()
 
-// What the page's own code gives the loader.
+// Loads a file as the page's own code does.
 async function load(file) {
   const loader = new HeapSnapshotLoader({sendEvent() {}})
   const {port1, port2} = new MessageChannel()

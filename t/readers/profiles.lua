@@ -34,7 +34,7 @@ table.sort({}, function(a, b)
 end)
 ]]
 
--- What every profile has.
+-- The parts that all profiles have.
 local function snapshot(dir)
   return {
     info = { script = dir.."/app.lua", luajit = "LuaJIT 2.1.0-test",
@@ -247,8 +247,8 @@ local function expected(p)
     table.concat(out, ","))
 end
 
--- What pprof should show as the functions' own numbers: "number name" lines.
--- The numbers of rows are made whole as pprof.lua does it.
+-- The functions' own numbers that pprof should show: "number name" lines. The
+-- numbers of rows are made whole as pprof.lua does it.
 local function flats(p, field, factor)
   local namer, whole = p:namer("f", false, 1), export.rounder(factor)
   local by, out = {}, {}

@@ -79,8 +79,8 @@ function selves(profile) {
   return sums
 }
 
-// What is wrong with a profile's functions, if anything. A sum may be off by
-// `slack' for each row that it is of.
+// The error in a profile's functions, if there is one. A sum may be off by
+// `slack' for each of its rows.
 function wrong(profile, want, factor, slack) {
   const got = selves(profile)
   for (const [name, [n, rows]] of Object.entries(want.self)) {

@@ -1,4 +1,4 @@
--- What the manual's samples show: memory that is gone at the end.
+-- For the manual's samples: memory that is gone at the end.
 local function build()
   local list = {}
   for i = 1, 100000 do list[i] = { i } end

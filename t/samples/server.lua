@@ -1,4 +1,4 @@
--- What the manual's samples show: a leak, a cache, and a working set.
+-- For the manual's samples: a leak, a cache, and a working set.
 local fixed, sessions, cache = {}, {}, {}
 for i = 1, 40000 do fixed[i] = { i } end
 

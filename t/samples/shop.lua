@@ -1,4 +1,4 @@
--- What the manual's samples show: a list is read and shown again.
+-- For the manual's samples: a list is read and shown again.
 local text = ("apple=3\npear=5\nplum=8\n"):rep(2000)
 
 local function parse(lines)

@@ -64,7 +64,8 @@ local function row(length, name, leaks)
   if length == "short" and not leaks then
     false_alarms = false_alarms + n.failed
   end
-  check(wrong * 100 <= runs, ("%s, %s: %d of %d verdicts are wrong"):format(name,
+  check(wrong * 100 <= runs, ("%s, %s: %d of %d verdicts are wrong"):format(
+    name,
     length, wrong, runs))
 end
 

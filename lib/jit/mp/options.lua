@@ -153,7 +153,7 @@ local function parse_one(o, seen, text, pos)
   return pos + 1
 end
 
--- What the views are; objects or bytes.
+-- Sets the views, and whether they are in objects or bytes.
 local function set_views(o, seen)
   o.views = {}
   for _, view in ipairs(views.list) do

@@ -6,8 +6,8 @@
 local formats = require("jit.mp.format.formats")
 local header = require("jit.mp.text.header")
 
--- What a report needs that the profile has not, and the option by which the
--- program would have had it recorded; or nil.
+-- The part of a profile that a report needs and this profile lacks, and the
+-- option by which the program would have had it recorded; or nil.
 local function absent(p, o)
   if o.events and not p.events then return "events", "e" end
   if o.leaks and not p.survivors then return "ages of objects", "L" end

@@ -30,7 +30,8 @@ local function lines(walk)
     -- A chain, such as a linked list: its first lines tell it all.
     local chain = above and (above.chain or above.label == l.label and
       above.type == l.type)
-    local line = { chain = chain, number = i, above = above, count = l.count, self = l.self,
+    local line = { chain = chain, number = i, above = above, count = l.count,
+      self = l.self,
       bytes = l.bytes, type = l.type, what = l.what, label = l.label or "?",
       children = {} }
     line.raw = above and above.raw..line.label or line.label
@@ -52,7 +53,7 @@ local function lines(walk)
   return list, roots
 end
 
--- What a line stands for.
+-- The object or objects that a line stands for.
 local function kind(line)
   local text = line.count == 1 and line.what or
     ("%.0f x %s"):format(line.count, line.type)

@@ -36,7 +36,9 @@ local function type_rows(w, o)
   for _, t in ipairs(list) do
     if t.count > 0 then add(t.bytes, t.count, t.type) end
   end
-  if count > 0 then add(garbage, count, "held by nothing: not collected yet") end
+  if count > 0 then
+    add(garbage, count, "held by nothing: not collected yet")
+  end
   for _, own in ipairs(own_names) do
     if w.own[own[1]] > 0 then add(w.own[own[1]], nil, own[2]) end
   end

@@ -7,8 +7,8 @@
 return function(p)
   local w = p.walk
   if not w then
-    return nil, "there is no heap walk: the program was not stopped where its "..
-      "heap is at rest"
+    return nil, "there is no heap walk: the program was not stopped where "..
+      "its heap is at rest"
   end
   if w.why then return nil, "there is no heap walk: "..w.why end
   return w.heapsnapshot

@@ -59,7 +59,7 @@ function Growth.__tostring(list)
   return table.concat(out)
 end
 
--- What grew since another walk, by path, by a hundredth of what is held or
+-- The paths that grew since another walk, by a hundredth of the bytes held or
 -- more: a list, the largest growth first.
 function Walk.since(w, before)
   local all, list, least = {}, {}, w.held / 100

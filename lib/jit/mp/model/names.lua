@@ -4,9 +4,9 @@
 -- chose are shown, in every view, format and message.
 ----------------------------------------------------------------------------
 --
--- What is shown is UTF-8 that neither moves a terminal's cursor, nor breaks a
--- line or a table, nor turns the text around it. Everything else is spelled as
--- in a Lua string: \n, \027, \255 for bytes, \u{202E} for characters.
+-- Reports show UTF-8 that neither moves a terminal's cursor, nor breaks a line
+-- or a table, nor turns the text around it. Everything else is spelled as in a
+-- Lua string: \n, \027, \255 for bytes, \u{202E} for characters.
 --
 ----------------------------------------------------------------------------
 
