@@ -7,6 +7,7 @@ local tap = require("tap")
 local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
+local snapshots = require("snapshots")
 
 -- An app with a loader, a worker that calls a builtin, and a C function.
 local source = tap.tmpname(".lua")
@@ -28,12 +29,8 @@ print(work(load(1000)))
 ]])
 local module = source:match("[^/]+$")
 
-local format_id = 0  -- Of string.format, in this build of LuaJIT.
-local has, vmdef = pcall(require, "jit.vmdef")
-if not has then tap.skip("this LuaJIT has no module jit.vmdef") end
-for id, name in pairs(vmdef.ffnames) do
-  if name == "string.format" then format_id = id end
-end
+local format_id = snapshots.format_id()
+if not format_id then tap.skip("this LuaJIT has no module jit.vmdef") end
 
 local function frame(t)
   t.kind = t.kind or "Lua"
@@ -41,61 +38,56 @@ local function frame(t)
   return t
 end
 
-local function snapshot()
+local function frames()
   return {
-    version = 1,
-    info = { script = source, luajit = "LuaJIT 2.1", os = "Linux", arch = "x64",
-      options = "f", pid = 1, started = 0, wall = 2.5, cpu = 2, cwd = "/",
-      capture = "exact", notes = {} },
-    cpu = { enabled = true, samples = 200, interval = 10 },
-    heap = { enabled = true, alloc_objects = 50000, alloc_bytes = 12340000,
+    frame({ line = 14, linedefined = 0 }), -- 1: main
+    frame({ name = "load", line = 3, linedefined = 1 }), -- 2
+    frame({ name = "work", line = 9, linedefined = 6 }), -- 3
+    frame({ kind = "builtin", builtin = format_id, name = "format" }), -- 4
+    frame({ kind = "C", source = "cjson.so", name = "decode" }), -- 5
+    frame({ kind = "pseudo", name = "(JIT compiler)" }), -- 6
+    frame({ name = "load", linedefined = 1 }), -- 7: no line
+    frame({ name = "odd;name\n", line = 13, linedefined = 13,
+      source = "@weird" }), -- 8
+  }
+end
+
+-- A row, whose peak was twice what is in use at the end.
+local function row(stack, zone, state, kind, cpu, alloc, inuse)
+  return snapshots.row({ stack = stack, zone = zone, state = state,
+    type = kind }, cpu, alloc, inuse, { 2 * inuse[1], 2 * inuse[2] })
+end
+
+local function rows()
+  return {
+    row(1, 0, "I", "string", 2, { 10, 1000 }, { 10, 1000 }),
+    row(2, 2, "N", "table", 30, { 20000, 8000000 }, { 9000, 3600000 }),
+    row(3, 1, "N", "string", 120, { 25000, 900000 }, { 0, 0 }),
+    row(4, 1, "C", "table hash", 30, { 5000, 600000 }, { 1, 48 }),
+    row(5, 0, "C", "string", 10, { 30, 2500000 }, { 4, 120000 }),
+    row(6, 0, "J", "trace", 0, { 40, 90000 }, { 20, 45000 }),
+    row(7, 0, "G", nil, 6, { 0, 0 }, { 0, 0 }),
+    row(8, 0, "N", "function", 2, { 1, 24 }, { 1, 24 }),
+  }
+end
+
+local function snapshot()
+  return snapshots.with({
+    info = { script = source, luajit = "LuaJIT 2.1", os = "Linux",
+      arch = "x64", options = "f", pid = 1, started = 0, wall = 2.5 },
+    cpu = { samples = 200 },
+    heap = { alloc_objects = 50000, alloc_bytes = 12340000,
       free_objects = 40000, free_bytes = 9000000, samples = 700,
-      inuse_samples = 250, dropped = 0, period = 16384, adaptive = true,
-      inuse = 4000000, peak = 5500000,
-      gc_cycles = 12 },
-    frames = {
-      frame({ line = 14, linedefined = 0 }),                      -- 1: main
-      frame({ name = "load", line = 3, linedefined = 1 }),        -- 2
-      frame({ name = "work", line = 9, linedefined = 6 }),        -- 3
-      frame({ kind = "builtin", builtin = format_id, name = "format" }),  -- 4
-      frame({ kind = "C", source = "cjson.so", name = "decode" }),  -- 5
-      frame({ kind = "pseudo", name = "(JIT compiler)" }),        -- 6
-      frame({ name = "load", linedefined = 1 }),                  -- 7: no line
-      frame({ name = "odd;name\n", line = 13, linedefined = 13,
-	source = "@weird" }),                                      -- 8
-    },
+      inuse_samples = 250, period = 16384, adaptive = true, inuse = 4000000,
+      peak = 5500000, gc_cycles = 12 },
+    frames = frames(),
     stacks = {
       parent = { 0, 1, 1, 3, 1, 2, 1, 1 },
       frame = { 1, 2, 3, 4, 5, 6, 7, 8 },
     },
     zones = { parent = { 0, 1 }, name = { "boot", "cache" } },
-    rows = {
-      { stack = 1, zone = 0, state = "I", cpu = 2, alloc_objects = 10,
-	alloc_bytes = 1000, inuse_objects = 10, inuse_bytes = 1000,
-	type = "string", peak_objects = 20, peak_bytes = 2000 },
-      { stack = 2, zone = 2, state = "N", cpu = 30, alloc_objects = 20000,
-	alloc_bytes = 8000000, inuse_objects = 9000, inuse_bytes = 3600000,
-	type = "table", peak_objects = 18000, peak_bytes = 7200000 },
-      { stack = 3, zone = 1, state = "N", cpu = 120, alloc_objects = 25000,
-	alloc_bytes = 900000, inuse_objects = 0, inuse_bytes = 0,
-	type = "string", peak_objects = 0, peak_bytes = 0 },
-      { stack = 4, zone = 1, state = "C", cpu = 30, alloc_objects = 5000,
-	alloc_bytes = 600000, inuse_objects = 1, inuse_bytes = 48,
-	type = "table hash", peak_objects = 2, peak_bytes = 96 },
-      { stack = 5, zone = 0, state = "C", cpu = 10, alloc_objects = 30,
-	alloc_bytes = 2500000, inuse_objects = 4, inuse_bytes = 120000,
-	type = "string", peak_objects = 8, peak_bytes = 240000 },
-      { stack = 6, zone = 0, state = "J", cpu = 0, alloc_objects = 40,
-	alloc_bytes = 90000, inuse_objects = 20, inuse_bytes = 45000,
-	type = "trace", peak_objects = 40, peak_bytes = 90000 },
-      { stack = 7, zone = 0, state = "G", cpu = 6, alloc_objects = 0,
-	alloc_bytes = 0, inuse_objects = 0, inuse_bytes = 0,
-	peak_objects = 0, peak_bytes = 0 },
-      { stack = 8, zone = 0, state = "N", cpu = 2, alloc_objects = 1,
-	alloc_bytes = 24, inuse_objects = 1, inuse_bytes = 24,
-	type = "function", peak_objects = 2, peak_bytes = 48 },
-    },
-  }
+    rows = rows()
+  })
 end
 
 local cases = { "f", "F", "l", "fl", "Fl", "F3", "3", "-3", "s", "-2s", "v",

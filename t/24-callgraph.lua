@@ -437,13 +437,10 @@ local function check_entry(entry, b, joined, ring, size, bad)
   same_edges("callee of "..name, entry.below, wanted(sums, name), bad)
 end
 
--- A raw graph of everything against the samples.
-local function check_graph(p, view, value, title, bad)
-  local name = cumulative.names(p, "f")
-  local b = brute(p, value, name)
-  local ring, mark, size = rings(b), {}, {}
-  local entries = parse(report(p, view.."rm0"), title)
-  local index, count = {}, 0
+-- Checks the order and the cycles of entries. Returns each entry's index by its
+-- name, each ring's mark, and the number of members by mark.
+local function check_order(entries, ring, bad)
+  local index, mark, size = {}, {}, {}
   for i, entry in ipairs(entries) do
     local own = entry.own
     if own.index ~= i then bad[#bad+1] = "index of "..own.name end
@@ -460,6 +457,27 @@ local function check_graph(p, view, value, title, bad)
       size[own.cycle] = (size[own.cycle] or 0) + 1
     end
   end
+  return index, mark, size
+end
+
+-- Each line has the index of the entry of its function.
+local function check_indices(entry, index, bad)
+  for _, lines in ipairs({ entry.above, entry.below, { entry.own } }) do
+    for _, t in ipairs(lines) do
+      if t.to ~= (index[t.name] or "") then
+	bad[#bad+1] = "index behind "..t.name
+      end
+    end
+  end
+end
+
+-- A raw graph of everything against the samples.
+local function check_graph(p, view, value, title, bad)
+  local name, count = cumulative.names(p, "f"), 0
+  local b = brute(p, value, name)
+  local ring = rings(b)
+  local entries = parse(report(p, view.."rm0"), title)
+  local index, mark, size = check_order(entries, ring, bad)
   local joined = brute(p, value, function(stack)
     local text = name(stack)
     return ring[text] and mark[ring[text]] or text
@@ -473,13 +491,7 @@ local function check_graph(p, view, value, title, bad)
   for _ in pairs(size) do count = count + 1 end
   if count ~= #entries then bad[#bad+1] = "number of entries" end
   for _, entry in ipairs(entries) do
-    for _, lines in ipairs({ entry.above, entry.below, { entry.own } }) do
-      for _, t in ipairs(lines) do
-	if t.to ~= (index[t.name] or "") then
-	  bad[#bad+1] = "index behind "..t.name
-	end
-      end
-    end
+    check_indices(entry, index, bad)
     check_entry(entry, b, joined, ring, size, bad)
   end
   return #entries

@@ -50,7 +50,8 @@ tap.like(r.status == 0 and "ok" or r.err, "^ok$", "a C++ program takes the "..
 -- The modules of the build, and the library of the install.
 local libdir = tap.sh(flags.." --variable=libdir luajit-mp").out:match("[^\n]+")
 local app = dir.."/app.lua"
-tap.write(app, "local keep = {}\nfor i = 1, 30000 do keep[i % 100] = { i } end\n"..
+tap.write(app, "local keep = {}\n"..
+  "for i = 1, 30000 do keep[i % 100] = { i } end\n"..
   "local t = os.clock() + 0.1\nwhile os.clock() < t do end\n")
 local function host(args, opts)
   opts = opts or {}

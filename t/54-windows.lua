@@ -80,7 +80,7 @@ tap.is(bytes, s.heap.alloc_bytes, "and so do their rows")
 tap.ok(wall <= s.info.wall, "and their time")
 tap.is(s.info.window, nil, "a snapshot is no window")
 
--- What did nothing in a window, and holds nothing, is not in it.
+-- A row that did nothing in a window, and holds nothing, is not in it.
 for i = 1, #keep do keep[i] = nil end
 collectgarbage()
 mp.window()

@@ -7,6 +7,7 @@ local tap = require("tap")
 local html = require("jit.mp.page.html")
 local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
+local snapshots = require("snapshots")
 local decode = require("unjson")
 
 -- -- A profile --------------------------------------------------------------
@@ -21,19 +22,17 @@ tap.write(bytecode, "\027LJ\2")
 local bad = "</script><img src=x onerror=alert(1)>"
 
 local function lua(name, line, file, linedefined)
-  return { kind = "Lua", name = name, line = line,
-    linedefined = linedefined or 1, source = file or source }
+  return snapshots.lua(name, file or source, line, linedefined or 1)
 end
 
 local function snapshot()
-  return {
+  return snapshots.with({
     info = { script = "dir/"..bad, luajit = "LuaJIT 2.1", os = "Linux",
       arch = "x64", options = "W", pid = 7, started = 86400, wall = 2.5,
-      cpu = 2, cwd = "/", capture = "safepoint",
-      capture_why = "not a GC64 build",
+      capture = "safepoint", capture_why = "not a GC64 build",
       notes = { "a note & more" } },
-    cpu = { enabled = true, samples = 200, interval = 10 },
-    heap = { enabled = true, alloc_objects = 50000, alloc_bytes = 12340000,
+    cpu = { samples = 200 },
+    heap = { alloc_objects = 50000, alloc_bytes = 12340000,
       free_objects = 40000, free_bytes = 9000000, samples = 700, dropped = 3,
       period = 16384, adaptive = true, inuse = 4000000, peak = 5500000,
       gc_cycles = 12 },
@@ -46,9 +45,8 @@ local function snapshot()
       lua("turn \226\128\174 back\0", nil, "=stdin") },
     stacks = { parent = { 0, 1, 2, 2, 4, 5, 6, 1, 8, 9 },
       frame = { 3, 1, 2, 4, 5, 6, 7, 8, 9, 10 } },
-    zones = { parent = { 0, 1 }, name = { "boot", "<b>&\n" } },
-    rows = {}
-  }
+    zones = { parent = { 0, 1 }, name = { "boot", "<b>&\n" } }
+  })
 end
 
 local fields = { "alloc_objects", "alloc_bytes", "inuse_objects",

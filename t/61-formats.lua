@@ -67,6 +67,39 @@ local function packed(s)
   return t
 end
 
+-- The mappings, functions and locations of a profile, by its message.
+local function read_pprof_tables(p, m, str)
+  for i, text in ipairs(m[3]) do
+    local t = message(text)
+    p.mappings[i] = { id = t[1][1], file = str(t[5][1]), functions = t[7][1],
+      files = t[8][1], lines = t[9][1], inlines = t[10][1] }
+  end
+  for i, text in ipairs(m[5]) do
+    local t = message(text)
+    p.functions[i] = { id = t[1][1], name = str(t[2][1]), file = str(t[4][1]),
+      system_name = t[3][1], start = t[5][1] or 0 }
+  end
+  for i, text in ipairs(m[4]) do
+    local t = message(text)
+    local line = message(assert(t[4][1]))
+    p.locations[i] = { id = t[1][1], mapping = t[2][1], lines = #t[4],
+      fn = p.functions[line[1][1]], line = line[2][1] or 0 }
+  end
+end
+
+local function read_pprof_sample(p, text, str)
+  local t = message(text)
+  local sample = { stack = {}, values = packed(t[2][1]), labels = {} }
+  for k, id in ipairs(packed(t[1][1])) do
+    sample.stack[k] = assert(p.locations[id], "no such location")
+  end
+  for _, label in ipairs(t[3]) do
+    local l = message(label)
+    sample.labels[str(l[1][1])] = str(l[2][1])
+  end
+  return sample
+end
+
 -- A profile with strings in place of their numbers, and objects in place of
 -- their ids.
 local function read_pprof(s)
@@ -85,33 +118,9 @@ local function read_pprof(s)
     period = m[12][1], duration = m[10][1], time = m[9][1] }
   for i, text in ipairs(m[1]) do p.types[i] = value_type(text) end
   for i, n in ipairs(m[13]) do p.comments[i] = str(n) end
-  for i, text in ipairs(m[3]) do
-    local t = message(text)
-    p.mappings[i] = { id = t[1][1], file = str(t[5][1]), functions = t[7][1],
-      files = t[8][1], lines = t[9][1], inlines = t[10][1] }
-  end
-  for i, text in ipairs(m[5]) do
-    local t = message(text)
-    p.functions[i] = { id = t[1][1], name = str(t[2][1]), file = str(t[4][1]),
-      system_name = t[3][1], start = t[5][1] or 0 }
-  end
-  for i, text in ipairs(m[4]) do
-    local t = message(text)
-    local line = message(assert(t[4][1]))
-    p.locations[i] = { id = t[1][1], mapping = t[2][1], lines = #t[4],
-      fn = p.functions[line[1][1]], line = line[2][1] or 0 }
-  end
+  read_pprof_tables(p, m, str)
   for i, text in ipairs(m[2]) do
-    local t = message(text)
-    local sample = { stack = {}, values = packed(t[2][1]), labels = {} }
-    for k, id in ipairs(packed(t[1][1])) do
-      sample.stack[k] = assert(p.locations[id], "no such location")
-    end
-    for _, label in ipairs(t[3]) do
-      local l = message(label)
-      sample.labels[str(l[1][1])] = str(l[2][1])
-    end
-    p.samples[i] = sample
+    p.samples[i] = read_pprof_sample(p, text, str)
   end
   return p
 end
@@ -448,11 +457,7 @@ local function origin(r, name)
   end
 end
 
-local function test_pprof_by_hand()
-  local p = profiles.by_hand(DIR)
-  local r = read_pprof(pprof(p, { pprof = "all" }))
-  test_pprof_structure(r, "by hand")
-  tap.is(#r.samples, #p.rows, "by hand: a sample for every row")
+local function test_pprof_samples(r)
   local work = find(r, function(s) return s.values[1] == 70 end)
   tap.is(stack_text(work), "work (app.lua:6):9 < main chunk:14",
     "a stack, the top first")
@@ -473,6 +478,14 @@ local function test_pprof_by_hand()
     "(no stack):0", "a stack without a frame")
   tap.is(stack_text(find(r, function(s) return s.values[1] == 6 end)),
     "load:0 < main chunk:14", "a line that is not known")
+end
+
+local function test_pprof_by_hand()
+  local p = profiles.by_hand(DIR)
+  local r = read_pprof(pprof(p, { pprof = "all" }))
+  test_pprof_structure(r, "by hand")
+  tap.is(#r.samples, #p.rows, "by hand: a sample for every row")
+  test_pprof_samples(r)
   for name, want in pairs({
       ["work (app.lua:6)"] = DIR.."/app.lua:6",
       ["work (lib/other.lua:6)"] = DIR.."/lib/other.lua:6",
@@ -583,7 +596,10 @@ local function test_speedscope()
       "chunk:[string]:1", "cjson.so:decode:cjson.so:", "a_builtin::" }) do
     tap.ok(frames[want], "a frame "..want)
   end
-  -- In the order of time, whatever order the rows are in.
+end
+
+-- Samples are in the order of time, whatever order the rows are in.
+local function test_speedscope_order()
   local q = profiles.by_hand(DIR)
   for _, row in ipairs(q.rows) do row.cpu, row.alloc_bytes = 0, 0 end
   q.rows[1].cpu, q.rows[2].cpu, q.rows[1].alloc_bytes = 3, 2, 100
@@ -602,6 +618,10 @@ local function test_speedscope()
     table.concat(timed.profiles[1].weights, " "))
   tap.is(timed.profiles[2].endValue, 100,
     "bytes that were taken back do not count")
+end
+
+local function test_speedscope_views()
+  local p = profiles.by_hand(DIR)
   local some = read_json(speedscope(p, { views = { "inuse" } }))
   tap.is(#some.profiles, 1, "one view")
   local text, msg = speedscope(profiles.by_lot(1, 0, 1), { views = { "cpu" } })
@@ -898,6 +918,8 @@ test_both_gzips()
 test_pprof_by_hand()
 test_pprof_kinds()
 test_speedscope()
+test_speedscope_order()
+test_speedscope_views()
 test_dhat()
 test_metrics()
 test_quickfix()

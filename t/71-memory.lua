@@ -60,7 +60,8 @@ big = ffi.C.memset(ffi.C.malloc(9000000), 1, 9000000)
 os.exit(0)
 ]]))
 local used = t["malloc, in use"]
-tap.ok(used and used >= 16.5e6 and used < 17.5e6, "what malloc has in use", text)
+tap.ok(used and used >= 16.5e6 and used < 17.5e6,
+  "the bytes that malloc has in use", text)
 
 t, rss, text = table_of("mmap", tap.program([[
 local ffi = require("ffi")

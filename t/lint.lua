@@ -132,7 +132,7 @@ local openings = {
       and not line:find("=") or line == "{"
   end,
   lua = function(line)
-    return line:find("%f[%w_]function%s*[%w_.:]*%(") and
+    return line:find("%f[%w_]function%f[^%w_]%s*[%w_.:]*%(") and
       not line:find("%f[%w_]end%f[^%w_]") and not line:find("^%s*%-%-")
   end,
   js = function(line)
@@ -164,7 +164,8 @@ end
 
 -- -- Main --------------------------------------------------------------------
 
-local makefile = read("Makefile.am")
+-- Files of the archive are listed there, or made by configure.
+local makefile = read("Makefile.am")..read("configure.ac")
 
 -- Files of the archive that automake adds by itself, and those that only a
 -- repository has.
@@ -179,7 +180,8 @@ end
 
 local function check_file(name)
   if not unlisted[name] and not makefile:find(name, 1, true) and
-    not makefile:find(name:gsub("%.c$", ""), 1, true) then
+    not makefile:find(name:gsub("%.c$", ""), 1, true) and
+    not makefile:find(name:gsub("%.in$", ""), 1, true) then
     found("unlisted", name, "is not listed in Makefile.am")
   end
   if is_data(name) then return end

@@ -5,9 +5,15 @@
 --
 --   snapshots.of({ { "main > work", cpu = 3, alloc_bytes = 9 }, ... }, frames)
 --
--- makes one of stacks, each with what it counts. frames: by name; others are
--- Lua functions of lib/app.lua, each on a line of its own. The totals are the
--- sums of the rows, and every allocation was counted.
+-- makes one of stacks, each with its counts. frames: by name; others are Lua
+-- functions of lib/app.lua, each on a line of its own. The totals are the sums
+-- of the rows, and every allocation was counted.
+--
+--   snapshots.with({ info = { cpu = 3 }, frames = {}, rows = {}, ... })
+--
+-- makes one of its parts. Fields of info, cpu and heap that are not given, and
+-- parts that are not, have the usual values. Rows keep their amounts: without
+-- heap.inuse_start nothing scales them to the totals.
 --
 ----------------------------------------------------------------------------
 
@@ -54,6 +60,38 @@ local function interners(snapshot, frames)
       stack = nodes[key]
     end
     return stack
+  end
+end
+
+local groups = { info = true, cpu = true, heap = true }
+
+function snapshots.with(parts)
+  local snapshot = empty()
+  snapshot.heap.inuse_start = nil
+  for name, part in pairs(parts) do
+    if groups[name] then
+      for field, value in pairs(part) do snapshot[name][field] = value end
+    else
+      snapshot[name] = part
+    end
+  end
+  return snapshot
+end
+
+-- A row with its counts: objects and bytes of each view of the heap.
+function snapshots.row(keys, cpu, alloc, inuse, peak)
+  keys.cpu = cpu
+  keys.alloc_objects, keys.alloc_bytes = alloc[1], alloc[2]
+  keys.inuse_objects, keys.inuse_bytes = inuse[1], inuse[2]
+  if peak then keys.peak_objects, keys.peak_bytes = peak[1], peak[2] end
+  return keys
+end
+
+-- The VM's number of string.format, whose frames are in some snapshots.
+function snapshots.format_id()
+  local has, vmdef = pcall(require, "jit.vmdef")
+  for id, name in pairs(has and vmdef.ffnames or {}) do
+    if name == "string.format" then return id end
   end
 end
 

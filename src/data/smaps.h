@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What of this process is in memory, by kind of mapping, as the kernel tells.
+** The memory of this process, by kind of mapping, as the kernel counts it.
 **
 ** Any thread, but not in a signal handler: files are opened. Takes no memory.
 ** All amounts are bytes that are resident (RSS), unless the comment says

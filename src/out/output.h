@@ -14,8 +14,8 @@
 ** change its directory or root. It may also close them and open others, so
 ** each is used only while it is still the file that was opened.
 **
-** A host program may take the text itself, with a writer (luajit-mp.h). The child
-** that stands in for a program which is stuck cannot give it any.
+** A host program may take the text itself, with a writer (luajit-mp.h). The
+** child that stands in for a program which is stuck cannot give it any.
 **
 ** Functions return 0, an errno value, MP_FOREIGN or MP_ELSEWHERE.
 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What is in a snapshot: all that there is when it begins, or a window with
-** what it needs alone. Made in the profiled VM, finalizers may make more while
+** The contents of a snapshot: everything that there is when it begins, or the
+** parts that a window needs. In the profiled VM finalizers may make more while
 ** the snapshot goes on: that is not in it.
 */
 #ifndef MP_EXTENT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** What a profile had counted at one moment. A window is what was counted
-** between two such marks.
+** A mark: the counts of a profile at one moment. A window has the counts
+** between two marks.
 **
 ** A mark takes malloc's memory: 40 bytes for each row of the counts, and as
 ** much for each event where these are recorded. It is taken by the thread that
@@ -16,7 +16,7 @@
 
 #include "profile/profile.h"
 
-/* What only grows, of the profile as a whole. */
+/* The numbers of the whole profile that only grow. */
 typedef struct mp_sums {
   double wall, cpu;		/* Seconds since the start. */
   double ticks;			/* CPU samples. */
@@ -27,7 +27,7 @@ typedef struct mp_sums {
   double cycles;		/* Collections. */
 } mp_sums;
 
-/* What only grows of a row. */
+/* The numbers of a row that only grow. */
 typedef struct mp_marked {
   double cpu, alloc_objects, alloc_bytes, temp_objects, temp_bytes;
 } mp_marked;
@@ -41,7 +41,7 @@ typedef struct mp_mark {
   double wall0;			/* and the start of the profile. */
 } mp_mark;
 
-/* What has been counted so far. */
+/* The sums so far. */
 mp_sums mp_sums_now(mp_profile *p);
 
 /* Makes a mark of zeros one of this moment. False: no memory, and it has none
@@ -55,7 +55,7 @@ void mp_mark_free(mp_mark *m);
 ** fork. NULL stands for the start. */
 const mp_mark *mp_mark_of(const mp_mark *m, const mp_profile *p);
 
-/* What the sums were counted between two marks. */
+/* The sums between two marks. */
 mp_sums mp_mark_sums(const mp_mark *from, const mp_mark *to);
 
 /* Leaves in the row, or the event, with that number what it counted between two

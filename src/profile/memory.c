@@ -48,7 +48,7 @@ static int by_base(const void *a, const void *b)
   return x->base < y->base ? -1 : x->base > y->base;
 }
 
-/* What the allocator of a state has. False: it is not known. */
+/* Looks at the allocator of a state. False: it is not known. */
 static bool look_arena(mp_memory *m, looking *k, lua_Alloc f, void *ud)
 {
   mp_arena a;

@@ -14,7 +14,7 @@
 
 #include "profile/profile.h"
 
-/* What a row has in use in segments that are mostly free. */
+/* The bytes that a row has in use in segments that are mostly free. */
 typedef struct mp_pin {
   uint32_t row;
   double objects, bytes;
@@ -34,10 +34,10 @@ typedef struct mp_memory {
   double mixed;			/* malloc and LuaJIT's allocator, where they */
 				/* cannot be told apart; */
   double files, profiler, other;
-  double segments, largest_free;  /* LuaJIT's allocator: how many; bytes of the */
-				/* largest free piece. */
-  double pinned, pinned_free, pinned_used;  /* Segments that are at least half */
-				/* free: how many, and the bytes in them. */
+  double segments;		/* Number of LuaJIT's allocator's; bytes of */
+  double largest_free;		/* the largest free piece in them. */
+  double pinned;		/* Number of those at least half free, and */
+  double pinned_free, pinned_used;  /* the bytes in them. */
   mp_pin *pins;			/* By bytes, the most first. */
   uint32_t npins;
 } mp_memory;

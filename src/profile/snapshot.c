@@ -104,7 +104,8 @@ static void push_heap(lua_State *L, mp_alloc *h, const mp_sums *s)
   if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);
 }
 
-/* Pushes an empty list with room for n; in a window their number is not known. */
+/* Pushes an empty list with room for n; in a window their number is not
+** known. */
 static void push_list(lua_State *L, const mp_extent *e, uint32_t n)
 {
   lua_createtable(L, e->row_of != NULL ? 0 : (int)n, 0);
@@ -287,7 +288,7 @@ static void push_events(lua_State *L, const mp_events *e, const mp_extent *to)
   }
 }
 
-/* What there is to tell of: values of the profile as a whole. */
+/* Pushes the groups: values of the profile as a whole. */
 static void push_groups(lua_State *L, mp_profile *p, const mp_mark *from,
 			const mp_mark *to)
 {

@@ -20,7 +20,7 @@
 
 #define SIGNAL	SIGURG
 
-/* What the handlers need to know. The rest is written while tid is 0. */
+/* For the handlers. All but tid is written while tid is 0. */
 static struct {
   _Atomic pid_t tid;		/* The thread of the VM, or 0. */
   luaJIT_profile_callback cb;	/* LuaJIT's profiler runs with these. */

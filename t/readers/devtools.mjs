@@ -113,7 +113,11 @@ function checkCpu(name) {
     `${file}: as many times as samples`)
   ok(profile.startTime > 0 && profile.endTime > profile.startTime,
     `${file}: it starts before it ends`)
+  checkCpuModel(file, profile, want)
+}
 
+// The numbers that DevTools' model makes of a .cpuprofile.
+function checkCpuModel(file, profile, want) {
   const deltas = profile.timeDeltas.slice()
   const model = new CPUProfileDataModel.CPUProfileDataModel(profile)
   const ms = want.seconds * 1000

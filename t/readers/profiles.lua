@@ -9,6 +9,7 @@
 local export = require("jit.mp.format.export")
 local json = require("jit.mp.format.json")
 local profile = require("jit.mp.model.profile")
+local snapshots = require("snapshots")
 
 local profiles = {}
 
@@ -36,62 +37,64 @@ end)
 
 -- The parts that all profiles have.
 local function snapshot(dir)
-  return {
+  return snapshots.with({
     info = { script = dir.."/app.lua", luajit = "LuaJIT 2.1.0-test",
       os = "Linux", arch = "x64", options = "fl", pid = 1, cwd = dir,
-      started = 1790000000, wall = 2.5, cpu = 2.0071, capture = "exact",
+      started = 1790000000, wall = 2.5, cpu = 2.0071,
       notes = { "a note" } },
-    cpu = { enabled = true, samples = 0, interval = 10 },
-    heap = { enabled = true, alloc_objects = 50000, alloc_bytes = 12340000,
-      free_objects = 40000, free_bytes = 9000000, samples = 700, dropped = 0,
-      period = 16384, adaptive = true, inuse = 4000000, peak = 5500000 },
-    frames = {}, stacks = { parent = {}, frame = {} },
-    zones = { parent = {}, name = {} }, rows = {}
-  }
+    heap = { alloc_objects = 50000, alloc_bytes = 12340000,
+      free_objects = 40000, free_bytes = 9000000, samples = 700,
+      period = 16384, adaptive = true, inuse = 4000000, peak = 5500000 }
+  })
 end
 
 local function row(stack, zone, state, kind, cpu, alloc, inuse, peak)
-  return { stack = stack, zone = zone, state = state, type = kind, cpu = cpu,
-    alloc_objects = alloc / 32.7, alloc_bytes = alloc,
-    inuse_objects = inuse / 48.3, inuse_bytes = inuse,
-    peak_objects = peak / 48.3, peak_bytes = peak }
+  return snapshots.row({ stack = stack, zone = zone, state = state,
+    type = kind }, cpu, { alloc / 32.7, alloc }, { inuse / 48.3, inuse },
+    { peak / 48.3, peak })
 end
 
--- Names that are not text, lines that are not known, recursion, two functions
--- of one name, functions without a name, a stack without a frame. `more' is
--- added to the numbers of other.lua's work.
-function profiles.by_hand(dir, more)
-  local s = snapshot(dir)
-  s.frames = {
-    { kind = "Lua", source = "app.lua", line = 14, linedefined = 0 },    -- 1
-    { kind = "Lua", name = "load", source = "app.lua", line = 3,
-      linedefined = 1 },                                                 -- 2
-    { kind = "Lua", name = "work", source = "app.lua", line = 9,
-      linedefined = 6 },                                                 -- 3
-    { kind = "Lua", name = "work", source = "app.lua", line = 10,
-      linedefined = 6 },                                                 -- 4
-    { kind = "builtin", name = "a_builtin" },                            -- 5
-    { kind = "C", source = "cjson.so", name = "decode" },                -- 6
-    { kind = "pseudo", name = "(JIT compiler)" },                        -- 7
-    { kind = "Lua", name = "load", source = "app.lua", linedefined = 1 },-- 8
-    { kind = "Lua", name = "odd\255\"na;me\\\n\1\195\164", line = 13,
-      linedefined = 13, source = dir.."/a #%\128.lua" },                 -- 9
-    { kind = "Lua", name = "work", source = "lib/other.lua", line = 8,
-      linedefined = 6 },                                                 -- 10
-    { kind = "Lua", source = "app.lua", line = 16, linedefined = 15 },   -- 11
-    { kind = "Lua", name = "chunk", source = "[string]", line = 1,
-      linedefined = 1 },                                                 -- 12
-    { kind = "Lua", name = "a_builtin", source = "./lib/other.lua",
-      line = 30, linedefined = 29 },                                     -- 13
+-- Names that are not text, lines that are not known, two functions of one
+-- name, functions without a name.
+local function frames(dir)
+  local lua = snapshots.lua
+  return {
+    lua(nil, "app.lua", 14, 0), -- 1
+    lua("load", "app.lua", 3, 1), -- 2
+    lua("work", "app.lua", 9, 6), -- 3
+    lua("work", "app.lua", 10, 6), -- 4
+    { kind = "builtin", name = "a_builtin" }, -- 5
+    { kind = "C", source = "cjson.so", name = "decode" }, -- 6
+    { kind = "pseudo", name = "(JIT compiler)" }, -- 7
+    lua("load", "app.lua", nil, 1), -- 8
+    lua("odd\255\"na;me\\\n\1\195\164", dir.."/a #%\128.lua", 13, 13), -- 9
+    lua("work", "lib/other.lua", 8, 6), -- 10
+    lua(nil, "app.lua", 16, 15), -- 11
+    lua("chunk", "[string]", 1, 1), -- 12
+    lua("a_builtin", "./lib/other.lua", 30, 29), -- 13
   }
-  s.stacks.parent = { 0, 1, 1, 1, 3, 1, 2, 1, 1, 3, 1, 1, 1 }
-  s.stacks.frame = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 }
-  local parent, frame = s.stacks.parent, s.stacks.frame
+end
+
+-- Stacks of these frames, the last one 121 deep, with recursion. Returns its
+-- number.
+local function push_stacks(stacks)
+  stacks.parent = { 0, 1, 1, 1, 3, 1, 2, 1, 1, 3, 1, 1, 1 }
+  stacks.frame = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 }
+  local parent, frame = stacks.parent, stacks.frame
   local deep = 1
   for i = 1, 120 do
     parent[#parent+1], frame[#frame+1] = deep, i % 2 == 0 and 2 or 3
     deep = #parent
   end
+  return deep
+end
+
+-- A profile of these stacks, and of one without a frame. `more' is added to the
+-- numbers of other.lua's work.
+function profiles.by_hand(dir, more)
+  local s = snapshot(dir)
+  s.frames = frames(dir)
+  local deep = push_stacks(s.stacks)
   s.zones = { parent = { 0, 1 }, name = { "boot", "cache\255" } }
   more = more or 0
   s.rows = {

@@ -50,8 +50,8 @@ end
 local function pins(p, m, o)
   if (m.pinned or 0) == 0 then return "" end
   local list = sites(p)
-  local out = { ("\n%s of them %s at least half free: %s free, kept for %s in "..
-    "use%s\n"):format(numbers.counted(m.pinned, "segment"),
+  local out = { ("\n%s of them %s at least half free: %s free, kept for %s "..
+    "in use%s\n"):format(numbers.counted(m.pinned, "segment"),
     m.pinned == 1 and "is" or "are", amount(m.pinned_free, o),
     amount(m.pinned_used, o), #list > 0 and ", of which samples show:" or "") }
   local rows = {}
@@ -64,8 +64,8 @@ end
 
 local function allocator(m, o)
   if not m.segments then
-    return "\nWhat LuaJIT's allocator has free is not known: the VM was not at "..
-      "rest, or has another allocator.\n"
+    return "\nWhat LuaJIT's allocator has free is not known: the VM was not "..
+      "at rest, or has another allocator.\n"
   end
   return ("\nLuaJIT's allocator has %s; the largest free piece is %s. A "..
     "segment goes back\nto the system when nothing in it is in use.\n"):format(
