@@ -25,7 +25,7 @@
 /* 0 < identity < 2^53. */
 typedef struct mp_code {
   uint64_t code;		/* Of the function; 0: not known. */
-  uint64_t chunk;		/* Of the outermost one around it; or its own. */
+  uint64_t chunk;		/* Of the outermost function around it. */
   bool met;			/* Those within it know about it. */
 } mp_code;
 

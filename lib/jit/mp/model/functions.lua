@@ -5,10 +5,11 @@
 --
 -- A Lua function is told from others by its chunk, the line where it begins and
 -- its code, not by its name: all methods called "new" are not one function, and
--- one that is called by several names is one. Its name is the one that its source has
--- at that line, if the source can be read and is what ran. Otherwise it is the
--- name that it was most often called by, but not that of a function that
--- left by a tail call to it if there is another one. A function may have none.
+-- one that is called by several names is one. Its name is the one that its
+-- source has at that line, if the source can be read and is the text that ran.
+-- Otherwise it is the name by which it was called most often, but not that of a
+-- function that left by a tail call to it if there is another one. A function
+-- may have none.
 --
 -- The labels of a scope (see labels) are different for different functions, so
 -- that a label stands for a function wherever rows are summed.
