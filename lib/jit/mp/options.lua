@@ -258,7 +258,7 @@ local function parse(text)
   local msg = check(o, seen)
   if msg then return nil, msg end
   if o.events then o.period = 1 end
-  -- A leak may be small, and what is held is a small part of what is allocated.
+  -- A leak may be small, and only a small part of all allocations is held.
   if o.leaks then o.period = o.period or 8192 end
   if o.folded then
     if o.chosen == 0 then o.views = { "cpu" } end

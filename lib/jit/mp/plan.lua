@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- A plan: what an option string and the names of outputs ask for.
+-- A plan: the options and outputs that the user asks for.
 --
 -- The core makes the plan of a run in the private state where the run's
 -- reports will be made. The plan stays there, with all the modules that the
@@ -13,8 +13,8 @@ local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
 local settings = require("jit.mp.settings")
 
--- The files that are written for these names, and by the last file of a name
--- that stands for several, words on that.
+-- The files that are written for these names. Where a name stands for several
+-- files, a remark about that goes with the last one.
 local function files(names, o)
   local list, remarks = {}, {}
   for _, name in ipairs(names) do
@@ -32,8 +32,8 @@ end
 -- outputs; false or "" stands for none. Returns the parsed options
 -- (jit.mp.options) with these fields besides, or nil and a message:
 --   files       names of the outputs: one at least
---   remarks     what is to be said once a file is written, by its name
---   contents    what is written to them in place of a report: the help
+--   remarks     messages for when a file is written, by its name
+--   contents    the text to be written in place of a report: the help
 local function make(text, ...)
   local names = {}
   if type(text) == "table" then
@@ -66,7 +66,7 @@ local function make(text, ...)
 end
 
 -- Makes the report for one of the files. width: columns of the terminal that
--- it goes to, or nil. Returns what render does, and the remark or nil.
+-- it goes to, or nil. Returns the results of render, and the remark or nil.
 local function report(plan, snapshot, name, width)
   if plan.contents then return plan.contents end
   local text, msg, leaked = render.render(profile.new(snapshot), plan,

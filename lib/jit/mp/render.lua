@@ -13,7 +13,7 @@ local function absent(p, o)
   if o.leaks and not p.survivors then return "ages of objects", "L" end
 end
 
--- The text of a report without that. Where the program did not run with the
+-- The text of a report that lacks that part. Where the program ran without the
 -- option: nil and a message.
 local function without(p, what, letter)
   if p.info.window and letter == "L" then

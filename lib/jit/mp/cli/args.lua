@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The words of a command line, by GNU's habits: -oFILE and -o FILE, --opt=value
--- and --opt value, - for standard input, and -- before what is no option.
+-- and --opt value, - for standard input, and -- before operands.
 ----------------------------------------------------------------------------
 
 local spec = require("jit.mp.cli.spec")

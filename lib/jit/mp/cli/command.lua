@@ -44,7 +44,7 @@ local function print_out(text)
   if not ok then stop.data("cannot write to standard output: "..msg) end
 end
 
--- Does what the words say.
+-- Performs the command that the words name.
 local function perform(words, env)
   local first = words[1]
   if not first then
@@ -62,9 +62,9 @@ local function perform(words, env)
   return require("jit.mp.cli."..command.name)(given, operands, command, env)
 end
 
--- Runs the command. words: its arguments. env: luajit, what runs scripts;
--- path, Lua's search paths if the modules are not on its own ({ lua, c });
--- version, of the package. Returns the exit status.
+-- Runs the command. words: its arguments. env: luajit, the command that runs
+-- scripts; path, Lua's search paths if the modules are not on its own
+-- ({ lua, c }); version, of the package. Returns the exit status.
 local function main(words, env)
   local ok, err = pcall(perform, words, env)
   if ok then return 0 end

@@ -10,7 +10,7 @@ local options = require("jit.mp.options")
 local render = require("jit.mp.render")
 local stop = require("jit.mp.cli.stop")
 
--- Parsed options of a report, with what options of the command add to them.
+-- Parsed options of a report, with those that options of the command add.
 local function parse_options(text, given, command)
   if given.nosource then text = text.."N" end
   local parsed, msg = options.parse(text)
@@ -52,7 +52,7 @@ local function check_output(name, command)
 end
 
 -- Renders a profile to an output: to several files for some formats, of which
--- one may have nothing in it. Returns what render does after the text.
+-- one may have nothing in it. Returns the results of render after the text.
 local function write(p, o, out, env)
   local failure
   for _, name in ipairs(formats.files(out or "-", o)) do

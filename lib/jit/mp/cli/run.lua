@@ -6,7 +6,7 @@
 local files = require("jit.mp.cli.files")
 local stop = require("jit.mp.cli.stop")
 
--- Replaces this process, so that everything of the program's is kept.
+-- Replaces this process: the program keeps its terminal, signals and status.
 local function exec(argv, path)
   local ffi = require("ffi")
   ffi.cdef [[

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- One page at an address that only this machine reaches, and only who knows
--- its name, until the command is ended.
+-- One page at an address that can only be reached from this machine, and only
+-- by its secret name, until the command is ended.
 ----------------------------------------------------------------------------
 
 local stop = require("jit.mp.cli.stop")
@@ -48,7 +48,7 @@ local function listen(ffi)
   return fd, address[2] * 256 + address[3]
 end
 
--- The first line of a request, of which no more is needed.
+-- The first line of a request; the rest is not needed.
 local function read_request(ffi, fd)
   local buf, text = ffi.new("char[?]", REQUEST), ""
   repeat

@@ -4,7 +4,7 @@
 -- completions and the manual's test go by this list.
 ----------------------------------------------------------------------------
 
--- value: what the option takes. many: it may be repeated.
+-- value: the kind of value that the option takes. many: it may be repeated.
 local options = {
   { name = "out", short = "-o", long = "--output", value = "OUT", many = true,
     about = "where to write; standard output without it" },
@@ -24,8 +24,8 @@ local options = {
 }
 for _, o in ipairs(options) do options[o.name] = o end
 
--- operands: the least and the most. first: what follows the first operand is
--- the program's.
+-- operands: their least and largest number. first: words after the first
+-- operand are the program's.
 local commands = {
   { name = "run", usage = "SCRIPT [ARG]...", operands = { 1, math.huge },
     options = { "out", "opts", "nosource" }, first = true,

@@ -5,7 +5,7 @@
 
 local DATA, USAGE = 1, 2 -- Exit statuses.
 
--- Something is wrong with a file, or what was asked for cannot be had.
+-- A file is wrong, or the report cannot be made of it.
 local function data(msg)
   error({ status = DATA, msg = msg }, 0)
 end

@@ -20,7 +20,7 @@ if has_ffi then
   arrays.u4, arrays.f8 = ffi.typeof("uint32_t[?]"), ffi.typeof("double[?]")
 end
 
--- nil, or why this LuaJIT can do none of this.
+-- nil, or the reason why this LuaJIT cannot make columns.
 local function missing()
   if not has_ffi then return "this LuaJIT has no FFI library" end
   if not ffi.abi("le") then return "this machine has the highest byte first" end
@@ -43,9 +43,9 @@ local function pack(list, n)
   return ffi.string(a, n * sizes[t]), t
 end
 
--- LuaJIT tells what is no number by the bits of a double that is not one: read
--- as they are, such bits from a file would pass for any object at any address.
--- Every NaN becomes the one that a calculation gives.
+-- LuaJIT keeps values that are no numbers in the bits of NaNs: read as they
+-- are, such bits from a file would pass for any object at any address. Every
+-- NaN becomes the one that a calculation gives.
 local function make_numbers(a, n)
   local words = ffi.cast("const uint32_t *", a)
   for i = 0, n - 1 do

@@ -3,8 +3,8 @@
 -- Chrome's .cpuprofile: a call tree, and the node of every sample in order.
 ----------------------------------------------------------------------------
 --
--- Its times are CPU time: samples are equally far apart, whatever the program
--- waited for between two of them.
+-- Its times are CPU time: samples are equally far apart, however long the
+-- program waited between two of them.
 --
 ----------------------------------------------------------------------------
 

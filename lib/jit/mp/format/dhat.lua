@@ -4,9 +4,9 @@
 -- peak and at the end, for its viewer and for Firefox Profiler.
 ----------------------------------------------------------------------------
 --
--- The format has fields for what is not measured here: lifetimes are given as
--- 0, and the most that a place had at once as the larger of what it had at the
--- peak and at the end.
+-- The format has fields for numbers that are not measured here: lifetimes are
+-- given as 0, and the maximum of a place as the larger of its bytes at the peak
+-- and at the end.
 --
 ----------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ local function stack_texts(p, number)
   end
 end
 
--- Fields of a place, and what they are sums of.
+-- Fields of a place, and the fields of rows of which they are sums.
 local fields = {
   { "tb", "alloc_bytes" }, { "tbk", "alloc_objects" },
   { "gb", "peak_bytes" }, { "gbk", "peak_objects" },

@@ -12,7 +12,7 @@ local floor = math.floor
 -- -- Numbers ----------------------------------------------------------------
 
 -- Makes whole numbers of estimates times a factor, so that their sum is the
--- rounded true sum: what one number lost in rounding the next ones get.
+-- rounded true sum: the next numbers get the part that one lost in rounding.
 local function rounder(factor)
   local exact, given = 0, 0
   return function(v)
@@ -33,9 +33,9 @@ end
 -- -- Order of time ----------------------------------------------------------
 
 -- The amounts of a field in the order in which the rows got them: a list of
--- { row, amount } with amounts that add up to the rows'. The timeline has
--- the order; what came after its last point, or all where there is none, is in
--- the order of the rows.
+-- { row, amount } with amounts that add up to the rows'. The timeline has the
+-- order; amounts after its last point, or all where there is none, are in the
+-- order of the rows.
 local function in_order(p, field)
   local list, seen, line = {}, {}, {}
   for i, e in ipairs(p.timeline or {}) do line[i] = e end

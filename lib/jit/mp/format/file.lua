@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The profile file: everything that was measured, to the last bit.
--- luajit-mp(5) describes it; model/fields says what it holds.
+-- The profile file: all measurements, to the last bit. luajit-mp(5) describes
+-- it; model/fields lists its contents.
 ----------------------------------------------------------------------------
 
 local read = require("jit.mp.format.file_read")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Reads profile files, which may come from anyone: what is returned has every
--- field that is needed, each of its type and within its bounds.
+-- Reads profile files, which may come from anyone: the result has every field
+-- that is needed, each of its type and within its bounds.
 ----------------------------------------------------------------------------
 --
 -- Fields and tables that are not known are passed over: a later version may
@@ -50,7 +50,7 @@ local function valid(field, value)
   return field.type ~= "number" or value >= field.min and value <= field.max
 end
 
--- Checks what a group holds, after all of it was read.
+-- Checks the values of a group, after all of it was read.
 local function check_group(group, t)
   for _, field in ipairs(group.fields) do
     local value = t[field.name]

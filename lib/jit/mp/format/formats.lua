@@ -57,7 +57,7 @@ local function known()
   return table.concat(t, " ")..",\nand for text .txt or none"
 end
 
--- Why a name's suffix is not to be had, or nil: nothing is wrong.
+-- The message about a name whose suffix is no format; nil: it is one.
 local function wrong_suffix(name)
   local suffix = name:match("[^/]%.([^./]+)$")
   if not suffix or of(name) or texts[suffix] or suffix:find("^[%d%%]") or
@@ -69,7 +69,7 @@ local function wrong_suffix(name)
 end
 
 -- The files that are written for a name: pprof's readers want CPU and heap
--- apart, unless one of them is all that was asked for, or option P is given.
+-- apart, unless only one of them was asked for, or option P is given.
 local function files(name, o)
   local format = of(name)
   if not format or format[1] ~= ".pb.gz" or o.combined or
@@ -89,7 +89,7 @@ local function text_view(o)
     o.quickfix and "text.quickfix" or "text.table"
 end
 
--- The options with what a suffix says besides.
+-- The options with those that a suffix implies.
 local function with(o, set)
   local t = {}
   for k, v in pairs(o) do t[k] = v end
@@ -97,8 +97,8 @@ local function with(o, set)
   return t
 end
 
--- The view for a file name, the options with what the name says, and whether
--- it is a text for people.
+-- The view for a file name, the options with those that the name implies, and
+-- whether it is a text for people.
 local function view(name, o)
   local format = of(name)
   if format and format.view == "format.folded" and o.walk then

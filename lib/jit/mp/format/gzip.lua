@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- A text as a gzip file, and back. Without zlib it is stored, not compressed,
--- and only what is stored can be read.
+-- A text as a gzip file, and back. Without zlib texts are stored, not
+-- compressed, and only stored ones can be read.
 ----------------------------------------------------------------------------
 
 local bit = require("bit")
@@ -66,8 +66,8 @@ local function is_packed(s)
   return s:sub(1, 3) == "\31\139\8" and #s > HEAD + TAIL
 end
 
--- The text of what pack() made, or nil and a message that follows the name of
--- the file. No more than limit bytes are made of it.
+-- The text that pack() packed, or nil and a message that follows the name of
+-- the file. The text has no more than limit bytes.
 local function unpack(s, limit)
   local size = read_u32(s, #s - 3)
   if size > limit or size > #s * RATIO then

@@ -55,7 +55,7 @@ local function add_nodes(tree, sizes, out)
   end
 end
 
--- All that a node has is one sample.
+-- A node's bytes are one sample.
 local function add_samples(tree, sizes, out)
   local ordinal = 0
   for node = 1, tree.n do

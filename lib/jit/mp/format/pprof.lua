@@ -63,7 +63,7 @@ local function varint(n)
   return concat(t)
 end
 
--- A field with a number. 0 is what a reader takes a missing one for.
+-- A field with a number. Readers take a missing one for 0.
 local function num(field, n)
   return n == 0 and "" or char(field * 8)..varint(n)
 end
@@ -142,7 +142,7 @@ local function stack_field(p, locate)
   end
 end
 
--- Labels of a row: what it is by other measures than its stack.
+-- Labels of a row: its zone, VM state and type.
 local function labels_field(p, intern)
   local cache = {}
   local function label(key, value)
@@ -161,7 +161,7 @@ local function labels_field(p, intern)
   end
 end
 
--- Nanoseconds of CPU time, all in all.
+-- The CPU time of the profile in nanoseconds.
 local function nanoseconds(p) return floor(p.info.cpu * 1e9 + 0.5) end
 
 -- Functions from a row to its numbers, and the sums: { [view] = total }.

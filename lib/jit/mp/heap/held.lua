@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Who holds what a stack allocated: paths of a heap walk, by rows of the
--- profile.
+-- The holders of the objects that a stack allocated: paths of a heap walk, by
+-- rows of the profile.
 ----------------------------------------------------------------------------
 
 local paths = require("jit.mp.heap.paths")
 
--- The line that a reader looks for: what stands below a line of many objects
--- is told by that line; and so is what a chain goes on with.
+-- The line that a reader looks for: a line of many objects tells enough about
+-- the lines below it, and the first lines of a chain about the others.
 local function telling(line)
   local best, l = line, line
   while l do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- A heap walk as text: what there is, and who holds it.
+-- A heap walk as text: the objects of the heap, and their holders.
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
@@ -48,8 +48,8 @@ end
 
 -- -- Who allocated it --------------------------------------------------------
 
--- For every line, what was allocated of what it holds: a list of { name,
--- bytes, first, last }, the largest first.
+-- For every line, the stacks that allocated the objects it holds: a list of
+-- { name, bytes, first, last }, the largest first.
 local function allocated(p, list)
   local name, of = p:namer("l", false, DEPTH), {}
   for _, j in ipairs(p.walk.joins) do
@@ -109,8 +109,8 @@ local function add_sites(rows, line, w, o, sites)
   end
 end
 
--- Lines of at least that many bytes, each with what it holds below it. Those
--- that only lead to others are not shown.
+-- Adds lines of at least that many bytes, each with the lines that it holds
+-- below it. Those that only lead to others are not shown.
 local function add_lines(rows, lines, c)
   for _, line in ipairs(lines) do
     if line.bytes >= c.least then

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The heap from within: walks, what grew between two, and why a value is
--- alive.
+-- The heap from within: walks, the growth between two, and the reasons why a
+-- value is alive.
 ----------------------------------------------------------------------------
 
 local core = require("jit.mp.core")

@@ -7,7 +7,7 @@
 --
 --   functions   list of functions, in no order
 --   by          the same by name
---   root        what has no caller: a function without a name
+--   root        the caller of the first frames: a function without a name
 --
 -- where a function is
 --
@@ -43,7 +43,7 @@
 --   equations hold for all functions, a cycle being one of them.
 --   root.cumulative is the sum of all rows.
 --
--- cycles(g, i) finds the cycles in what sums() returned, by values[i].
+-- cycles(g, i) finds the cycles in a result of sums(), by values[i].
 --
 ----------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ end
 -- -- The walk over the tree of stacks -----------------------------------------
 
 -- The path from the root to the stack being looked at, by depth: the stack, its
--- function, the edge that leads there (if any), and the sums of what lies
+-- function, the edge that leads there (if any), and the sums of the stacks
 -- beyond it; and all functions found.
 local Path = {}
 Path.__index = Path

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Why a view has nothing in it.
+-- The reason why a view is empty.
 ----------------------------------------------------------------------------
 
 local numbers = require("jit.mp.model.numbers")

@@ -103,7 +103,7 @@ local function scale(s, view, field, counted, follow)
   return factors
 end
 
--- Scales what was allocated, and its changes over time.
+-- Scales the amounts allocated, and their changes over time.
 local function scale_allocated(s)
   for _, field in ipairs({ "alloc_objects", "alloc_bytes" }) do
     local counted = s.heap[field] or 0
@@ -119,8 +119,8 @@ local function scale_allocated(s)
   end
 end
 
--- Scales what is in use in a view, of which so much was counted. Returns how
--- much was there before the profile.
+-- Scales the amounts in use in a view, of which so much was counted. Returns
+-- the amount from before the profile.
 local function scale_held(s, view, counted)
   local all = sum(s.rows, view.."_bytes")
   if all <= 0 then return counted end
@@ -132,7 +132,7 @@ local function scale_held(s, view, counted)
   return counted - held
 end
 
--- The row of what was there before, made if need be.
+-- The row of the memory from before the profile, made if need be.
 local function before_row(s)
   for _, row in ipairs(s.rows) do
     local f = s.frames[s.stacks.frame[row.stack]]

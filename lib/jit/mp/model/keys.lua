@@ -27,7 +27,7 @@ return function(p, o)
     local lines = p:namer("l", o.path, 1)
     return whole, function(row) return lines(row)[1] end
   elseif o.split == "stack" then
-    -- The first level is the function, or with -<n> what called it.
+    -- The first level is the function, or with -<n> its caller.
     return function(row)
       local names = namer(row)
       return o.depth < 0 and names[#names] or names[1]

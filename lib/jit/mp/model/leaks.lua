@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Verdicts on what a profile holds: does it grow, from collection to
+-- Verdicts on the memory of a profile: does it grow, from collection to
 -- collection?
 ----------------------------------------------------------------------------
 --
@@ -129,8 +129,8 @@ local function new_group(name, n)
   return g
 end
 
--- Adds to each group what its rows have in use, and the ages of what a
--- collection has left alive of them.
+-- Adds to each group the bytes that its rows have in use, and the ages of their
+-- objects that a collection has left alive.
 local function add_inuse(p, group)
   for _, row in ipairs(p.rows) do
     if row.inuse_bytes > 0 then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Profiles of several runs as one: all that was counted, summed.
+-- Profiles of several runs as one: the sums of all counts.
 ----------------------------------------------------------------------------
 --
 -- The course of a run belongs to that run and is left out, and so are events
@@ -33,7 +33,7 @@ local function interner(list)
   end
 end
 
--- A tree of stacks, as arrays of parents and of what makes up a node.
+-- A tree of stacks, as arrays of parents and of the nodes' own parts.
 local function tree(parents, items)
   local ids = {}
   return function(parent, item)
@@ -125,8 +125,8 @@ end
 
 -- -- Rows --------------------------------------------------------------------
 
--- Frames, stacks and zones of a profile as those of the sum: what becomes of
--- each number.
+-- Frames, stacks and zones of a profile as those of the sum: tables from each
+-- number to the new one.
 local function translate(p, frame_id, push, push_zone)
   local frames, stacks, zones = {}, { [0] = 0 }, { [0] = 0 }
   for i, f in ipairs(p.frames) do

@@ -39,7 +39,7 @@ local function code(c)
   return (a - 0xe0) * 4096 + (b - 0x80) * 64 + d - 0x80
 end
 
--- Controls from 128 on, line ends, and what turns the direction of a text.
+-- Controls from 128 on, line ends, and characters that turn a text around.
 local function is_hidden(n)
   return n < 0xa0 or n == 0x61c or n >= 0x200e and n <= 0x200f or
     n >= 0x2028 and n <= 0x202e or n >= 0x2066 and n <= 0x2069 or n == 0xfeff

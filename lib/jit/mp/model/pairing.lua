@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Which functions of two profiles are the same.
+-- Finds the functions of two profiles that are the same.
 ----------------------------------------------------------------------------
 --
 -- Between two runs a program may have changed: functions move to other lines,

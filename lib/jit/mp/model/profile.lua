@@ -3,11 +3,11 @@
 -- The profile as the views see it: a snapshot of the core, with names.
 ----------------------------------------------------------------------------
 --
--- A row counts what one stack did in one VM state and one zone, with objects of
--- one type. A view is a number that every row has: "cpu" (samples), "alloc",
--- "inuse" and "peak" (bytes, or objects). Everything that is shown is a sum of
--- a view over rows with the same key, and a key is a name of the row's stack,
--- state, zone or type.
+-- A row has the counts of one stack in one VM state and one zone, with objects
+-- of one type. A view is a number that every row has: "cpu" (samples), "alloc",
+-- "inuse" and "peak" (bytes, or objects). Reports show sums of a view over rows
+-- with the same key, and a key is a name of the row's stack, state, zone or
+-- type.
 --
 ----------------------------------------------------------------------------
 
@@ -66,8 +66,8 @@ function Profile:function_name(fn, path)
   return fn.name or module_name(fn.frame, path)..":"..(fn.line or "?")
 end
 
--- A function from a frame's number to what it is called in a scope: "f" its
--- function, "F" the same with its module, "l" its line.
+-- A function from a frame's number to its name in a scope: "f" its function,
+-- "F" the same with its module, "l" its line.
 function Profile:labeler(scope, path)
   local list, of = self:functions()
   local labels, module_of = functions.labels(list, scope, path)
@@ -82,7 +82,7 @@ function Profile:labeler(scope, path)
 end
 
 -- The same profile with one frame, the last one, where a Lua function calls
--- itself directly. What refers to stacks is copied, everything else is shared.
+-- itself directly. Tables that refer to stacks are copied, others are shared.
 function Profile:collapsed()
   local _, of = self:functions()
   local parent, frame, ids, new = {}, {}, {}, { [0] = 0 }
@@ -113,8 +113,8 @@ function Profile:collapsed()
 end
 
 -- The stack whose line a stack counts for: builtins and C functions count for
--- the Lua line that called them, compiled or not; what the VM does for itself
--- (pseudo frames) counts for no line.
+-- the Lua line that called them, compiled or not; the VM's own work (pseudo
+-- frames) counts for no line.
 function Profile:line_stack(stack)
   local s = stack
   while s ~= 0 do
@@ -177,13 +177,13 @@ function Profile:type_name(row)
   return row.type and printable(row.type) or terms.no_type
 end
 
--- Whether a row is what was there before the profile.
+-- Whether a row is that of the memory from before the profile.
 function Profile:is_before(row)
   local f = self.frames[self.frame[row.stack]]
   return f ~= nil and f.kind == "pseudo" and f.name == terms.before
 end
 
--- Name of a row by what a table can be split by: "v", "z" or "t".
+-- Name of a row by its VM state, zone or type: by is "v", "z" or "t".
 function Profile:split_name(row, by)
   if self:is_before(row) then return terms.before end
   return by == "v" and self:state_name(row) or by == "z" and
@@ -197,8 +197,8 @@ function Profile.value_of(view, objects)
   return function(row) return row[field] end
 end
 
--- Sums of the views by key: key(row) names what a row counts for, key2(row),
--- if given, what it counts for within that.
+-- Sums of the views by key: key(row) is the name that a row counts for,
+-- key2(row), if given, the name within that.
 -- Returns a list of { name, [1] = sum of the first view, ..., sub = list,
 -- var = variances of the sums }, in no order, and the totals.
 function Profile:sums(views, objects, key, key2)
@@ -235,8 +235,7 @@ function Profile:sums(views, objects, key, key2)
   return list, totals
 end
 
--- Share of what a profile saw of a view that has a Lua line, 0 to 1; nil: it
--- saw nothing.
+-- The share of a view that has a Lua line, 0 to 1; nil: the view is empty.
 function Profile:line_share(view)
   local value, all, lined = self.value_of(view), 0, 0
   for _, row in ipairs(self.rows) do

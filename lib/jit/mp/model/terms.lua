@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Names for people: VM states, the collector's phases, and what is absent.
+-- Names for people: VM states, the collector's phases, and absent values.
 ----------------------------------------------------------------------------
 
 return {
@@ -15,6 +15,6 @@ return {
   no_line = "(no line)",
   no_stack = "(no stack)",
   no_zone = "(no zone)",
-  before = "(before the profile)", -- What was in use when it began.
+  before = "(before the profile)", -- Memory in use when it began.
   no_type = "other",
 }

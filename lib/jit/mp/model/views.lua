@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The views: what each is called, how its numbers are written, and which of
--- them are worth a row.
+-- The views: their names, how their numbers are written, and which numbers are
+-- worth a row.
 ----------------------------------------------------------------------------
 --
 -- A view has a name, the letter of its option, a title, a short title for

@@ -55,7 +55,7 @@ local function frames(p, o, add)
   return object({ "func", list(func), "line", list(line) })
 end
 
--- Stacks, and of those that count for the line of another stack which it is.
+-- Stacks; those that count for the line of another stack, with that one.
 local function stacks(p)
   local from, to = {}, {}
   for s = 1, #p.parent do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- JSON that may stand in a page: nothing in it means anything to HTML.
+-- JSON that may stand in a page: it has no characters that HTML interprets.
 ----------------------------------------------------------------------------
 
 local names = require("jit.mp.model.names")
@@ -32,9 +32,9 @@ local function number(n)
   return n and n == n and n > -huge and n < huge and ("%.14g"):format(n) or "0"
 end
 
--- A column of values that may be estimates, in steps of 1/scale. What rounding
--- takes from one it gives to the next: their sum is that of the profile.
--- Changes may be negative: what they take was given to another row.
+-- A column of values that may be estimates, in steps of 1/scale. The next value
+-- gets the part that one lost in rounding: the sum is that of the profile.
+-- Changes may be negative: another row got those amounts.
 local function amounts(rows, field, scale)
   local out, rest = {}, 0
   for i = 1, #rows do

@@ -46,7 +46,7 @@ local function notes(p)
   return strings(t)
 end
 
--- Why a view is empty, in case it is.
+-- The reasons why views are empty.
 local function reasons(p)
   local t = {}
   for _, view in ipairs(views.list) do
@@ -55,7 +55,8 @@ local function reasons(p)
   return object(t)
 end
 
--- Mean bytes between samples, by view: how much chance there is in an amount.
+-- Mean bytes between samples, by view, from which the page has the doubt of an
+-- amount.
 local function periods(p)
   local t = {}
   for _, view in ipairs({ "alloc", "inuse", "peak" }) do
@@ -64,7 +65,7 @@ local function periods(p)
   return object(t)
 end
 
--- The number of the row of what was there before the profile, or 0.
+-- The number of the row of the memory from before the profile, or 0.
 local function before_row(p)
   for i = #p.rows, 1, -1 do
     if p:is_before(p.rows[i]) then return i end

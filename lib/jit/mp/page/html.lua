@@ -7,8 +7,8 @@
 -- it. The profile is JSON by columns: arrays of numbers, and one table of
 -- strings to which they point. The script computes everything that it shows.
 --
--- Two profiles to compare share functions and strings, so that the page knows
--- which belong together.
+-- Two profiles to compare share functions and strings, so that equal ones have
+-- equal numbers.
 --
 ----------------------------------------------------------------------------
 
@@ -30,7 +30,7 @@ local function encode_profile(p, o, add)
   return object(t)
 end
 
--- How a sentence speaks of a view: a share of ...
+-- The words for a view in a sentence: "a share of ..."
 local words = {
   cpu = "CPU time", alloc = "allocations", inuse = "memory in use",
   peak = "the peak"
@@ -51,7 +51,7 @@ local function encode_absent()
     "type", str(terms.no_type) })
 end
 
--- How the page opens, by the options.
+-- The state in which the page opens, by the options.
 local function encode_start(o)
   local groups = { t = "type", v = "state", z = "zone" }
   return object({ "view", str(o.views and o.views[1] or "cpu"),

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The parts of the page's style and script, in the order in which they are
--- joined: a part of the script uses what stands before it, and one of the style
--- changes it.
+-- joined: a part of the script uses the parts before it, and a part of the
+-- style overrides them.
 ----------------------------------------------------------------------------
 
 local style = { "base", "controls", "graph", "tables", "media" }

@@ -20,7 +20,7 @@ local function style()
   return table.concat(t, "\n")
 end
 
--- Each part is a block of its own, and offers what it has as a field of mp.
+-- Each part is a block of its own, and offers its functions as a field of mp.
 local function script()
   local t = { '"use strict";', "const mp = { data: JSON.parse("..
     "document.getElementById('profile').textContent) };" }

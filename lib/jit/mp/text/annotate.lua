@@ -13,7 +13,7 @@ local views = require("jit.mp.model.views")
 
 local pad = cells.pad
 
-local CONTEXT = 3 -- Lines shown around what counts, unless all are.
+local CONTEXT = 3 -- Lines shown around a line that counts, unless all are.
 
 -- Sums by file and line: { [file] = { [line] = sums } }, and totals.
 local function by_file(p, o)

@@ -7,9 +7,9 @@
 -- the part of all stacks that it is on (cumulative), by largest self.
 --
 -- Then a graph for each view. Functions are numbered by cumulative amount and
--- have an entry each: the callers, the function itself (at its index), and
--- what it calls. In the function's line % is of the whole view; in the others
--- it is of the function's cumulative amount: what came through that caller,
+-- have an entry each: the callers, the function itself (at its index), and its
+-- callees. In the function's line % is of the whole view; in the others it is
+-- of the function's cumulative amount: the part that came through that caller,
 -- or went into that callee. Self is in a caller's line the part of the
 -- function's self that came through that caller, in a callee's line the
 -- callee's self that came through this function. Samples and objects are
@@ -18,18 +18,18 @@
 -- The callers' lines add up to the function's line, and its self and its
 -- callees' lines add up to its cumulative amount; but
 --
---   (recursive)  marks what a function calls of itself: this lies within the
---                other lines, and is not added to them.
+--   (recursive)  marks a function's calls of itself: their amount lies within
+--                the other lines, and is not added to them.
 --   <cycle n>    marks the members of a cycle: functions that call each other
 --                in a ring. Their lines overlap. The cycle as a whole has an
 --                entry too, in which each stack counts once and the sums are
---                right: its members stand right below it, then what they call
+--                right: its members stand right below it, then their callees
 --                outside of it.
---   (root)       is the caller of what begins a stack.
+--   (root)       is the caller of the first function of a stack.
 --
 -- Functions below o.min percent have no entry and no index.
 --
--- model/functions.lua says what a function is, and what it is called.
+-- model/functions.lua defines functions and their names.
 --
 ----------------------------------------------------------------------------
 
@@ -139,7 +139,8 @@ function Graph:add_part(lines, e, sums, name, mark)
   lines[#lines+1] = line
 end
 
--- Adds an entry's edges, the largest first, by what is at their other ends.
+-- Adds an entry's edges, the largest first, by the functions at their other
+-- ends.
 function Graph:add_edges(lines, e, list, other)
   local found = {}
   for _, edge in ipairs(list) do

@@ -30,8 +30,8 @@ end
 
 local LEVEL = 10 -- Columns that a level of a name has at least.
 
--- Cuts a name of several levels ("a < b < c"): the longest ones first, and
--- where that is not enough the last ones are left out.
+-- Cuts a name of several levels ("a < b < c"): the longest levels first; where
+-- that is not enough the last ones are left out.
 local function cut_levels(name, width)
   local levels, sep = {}, name:match(" [<>] ")
   if #name <= width or not sep then return cut(name, width) end

@@ -18,9 +18,8 @@ local function sums(p, o, view)
   return by, totals[1]
 end
 
--- The factor by which a number is compared: its share of the total, or itself;
--- CPU
--- samples in seconds.
+-- The factor by which numbers are compared: as shares of the total, or as they
+-- are, CPU samples in seconds.
 local function scale(p, o, view, total, by_share)
   if by_share then return total > 0 and 100 / total or 0 end
   return view == "cpu" and total > 0 and p.info.cpu / total or 1
@@ -75,8 +74,8 @@ local function most_grown(list)
   return name
 end
 
--- Writes the rows of a view that change enough; returns how far the view
--- changes, and the row that changes most.
+-- Writes the rows of a view that change enough; returns the change of the view,
+-- and the row that changes most.
 local function put_view(out, old, new, o, view, by_share)
   local list, before, after = compare(old, new, o, view, by_share)
   if before == 0 and after == 0 then return 0 end

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Exact events: what was allocated, reallocated and freed where, and where
--- the memory that was given back had come from. Below it the totals.
+-- Exact events: the allocations, reallocations and frees of each place, and the
+-- places that had allocated the memory that was given back. Below are the
+-- totals.
 ----------------------------------------------------------------------------
 
 local numbers = require("jit.mp.model.numbers")
@@ -14,8 +15,8 @@ local own = {
   ["string table"] = "(string table)", ["thread stack"] = "(thread stacks)"
 }
 
--- Name of the place that a frame is: "@file:line", a C function's symbol, or
--- what the VM does.
+-- Name of the place that a frame is: "@file:line", a C function's symbol, or a
+-- name for the VM's own work.
 local function place_name(f)
   if f.kind == "Lua" then
     local source = f.source or "?"
@@ -29,7 +30,7 @@ local function place_name(f)
 end
 
 -- A function from a row's number to the name of its place. Builtins count for
--- what called them.
+-- their callers.
 local function placer(p)
   local cache = {}
   local function name(row)
@@ -126,7 +127,7 @@ local function put_section(out, o, title, section)
   out[#out+1] = "\n"
 end
 
--- Sums of the rows by place: what is held, and what was temporary.
+-- Sums of the rows by place: memory that is held, and that was temporary.
 local function by_place(p, place)
   local list, by = {}, {}
   local function entry(name)
@@ -195,8 +196,8 @@ local function put_types(out, o, p)
   end
 end
 
--- The bytes that were given back, and how far the collector's own count is
--- from what follows from that.
+-- The bytes that were given back, and the difference between the total that
+-- follows and the collector's own count.
 local function put_totals(out, o, p)
   local h, freed, frees = p.heap, 0, 0
   for _, e in ipairs(p.events) do

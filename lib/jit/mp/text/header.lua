@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The lines above a report: what was measured, and how far to trust it.
+-- The lines above a report: the measurements, and how far to trust them.
 ----------------------------------------------------------------------------
 
 local facts = require("jit.mp.model.facts")
@@ -13,7 +13,7 @@ local function joined(...)
   return t
 end
 
--- Whether the report has a view of the heap: others need not hear of it.
+-- Whether the report has a view of the heap; else its header is silent on it.
 local function wants_heap(o)
   for _, view in ipairs(o.views) do
     if view ~= "cpu" then return true end
@@ -21,7 +21,7 @@ local function wants_heap(o)
   return o.events or o.leaks
 end
 
--- A topic: its name, its number, and what else is to say.
+-- A topic: its name, its number, and other phrases.
 local function topic(name, number, ...)
   return joined(("%-11s%-9s"):format(name, number), ...)
 end

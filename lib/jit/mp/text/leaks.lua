@@ -11,7 +11,7 @@ local numbers = require("jit.mp.model.numbers")
 local views = require("jit.mp.model.views")
 
 local PARTS = 5 -- Parts of the run that a row shows.
-local DEPTH = 6 -- Frames of a stack, unless the options say.
+local DEPTH = 6 -- Frames of a stack, unless the options set them.
 
 -- -- Names -------------------------------------------------------------------
 
@@ -68,7 +68,7 @@ local function rows_by_name(p, name)
   return by
 end
 
--- A function from a name to words on what holds most of it, or nil.
+-- A function from a name to words about its main holder, or nil.
 local function holder_namer(p, name)
   local holder, by = held(p), rows_by_name(p, name)
   return function(key)

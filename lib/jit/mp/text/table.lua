@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The default report: a table with a group of columns for each view, in one
--- or two levels. Where rows are single functions or lines, a group has what
--- is their own and, as a percentage, what is cumulative: of all stacks that
--- they are on. Rows are chosen by what is their own.
+-- or two levels. Where rows are single functions or lines, a group has their
+-- own amount and, as a percentage, the cumulative one: of all stacks that they
+-- are on. Rows are chosen by their own amounts.
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
@@ -68,8 +68,8 @@ end
 
 -- -- Columns -----------------------------------------------------------------
 
--- Cells of a row in a view: percentage, amount, cumulative percentage. What
--- rests on few samples is marked, where its amount is, if it has one.
+-- Cells of a row in a view: percentage, amount, cumulative percentage. A number
+-- that rests on few samples is marked, at its amount if it has one.
 function Report:cells(row, i, layout)
   local o, total, e = self.options, self.totals[i], row.e
   local v, share, amount, all = e[i], "", "", ""

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
-** The state in the address: after the #, what differs from how the page
-** opens, so that a link shows the same.
+** The state in the address: after the # stand the fields that differ from the
+** state in which the page opens, so that a link shows the same.
 **
-** An address is typed by anybody: what does not fit the page is left out.
+** An address is typed by anybody: values that do not fit the page are left out.
 */
 const { item } = mp.items;
 const { VIEWS, NP, TIMES, DIFF, PROFILES, zoneName, stateName, typeName } =

@@ -19,7 +19,7 @@ let shown = [], at = "", opened = false;
 
 const name = (node) => path(node).join(".") || "all";
 
-/* At first the way to where most is. */
+/* At first the path of the largest nodes is open. */
 function openHotPath(calls) {
   opened = true;
   for (let n = calls.root; n && n.depth < DEEP; ) {
@@ -44,7 +44,7 @@ function rowsOf(calls) {
 
 /* -- Cells ---------------------------------------------------------------- */
 
-/* On a small screen the chosen view of the run after is all there is. */
+/* On a small screen there is only the chosen view, of the later run. */
 const other = (view, i) => view === state.now.view && !i ? "" : " other";
 
 function amountCell(view, i, v, variance) {

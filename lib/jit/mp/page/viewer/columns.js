@@ -6,7 +6,7 @@ const { DIFF, VIEWS } = mp.profile;
 const { state } = mp;
 const { stats, chance, empty } = mp.sums;
 
-/* Of one view: its own part, and that with what it calls. */
+/* Of one view: an item's own part, and that with its callees'. */
 function plain(view, what) {
   const a = stats(0, view)[what], c = chance(0, view)[what];
   return [{ id: what, view, what, title: what === "self" ? "Self" : "Total",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-** The controls above the graph: views, what is counted, and how; filters.
+** The controls above the graph: views, units, modes, and filters.
 */
 const { $, el, color, narrow } = mp.dom;
 const { item } = mp.items;
@@ -35,7 +35,7 @@ function addModes(box) {
   }
 }
 
-/* Lists to choose from, of what the profile has more than one of. */
+/* Lists to choose from, for properties of which the profile has several. */
 function addFilters(box) {
   const lists = [["zone", "Zone", names((P, r) =>
     zoneName(P, P.raw.rows.zone[r]))], ["state", "State", names(stateName)],

@@ -20,7 +20,7 @@ function passes(P, view) {
     (!S.type || view === "cpu" || typeName(P, r) === S.type);
 }
 
-/* Whether the chosen time counts in a view. Of what is in use the bytes are
+/* Whether the chosen time counts in a view. Of memory in use the bytes are
 ** known over time, not the objects; the peak is one moment. */
 function timed(view) {
   const S = state.now;

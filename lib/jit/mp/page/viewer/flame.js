@@ -75,7 +75,7 @@ class Flame {
     return (this.flip ? this.levels.length - 1 - depth : depth) * ROW;
   }
 
-  /* The canvas is as large as what is seen of the graph. */
+  /* The canvas is as large as the visible part of the graph. */
   context(height) {
     const { canvas, width } = this, c = canvas.getContext("2d");
     const px = devicePixelRatio || 1;

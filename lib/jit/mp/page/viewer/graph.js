@@ -20,7 +20,7 @@ const { amount, nodeDoubt, change, words, details, shareOf, wholeOf } =
 const flames = {}, around = { callers: [], callees: [] };
 let flame = null;	/* The one that has, or would have, the focus. */
 
-/* -- What a flame graph asks ---------------------------------------------- */
+/* -- Functions that a flame graph calls ----------------------------------- */
 
 function colorOf(node) {
   const { active, hit } = search();
@@ -170,7 +170,7 @@ function showStatus() {
   $("reset").hidden = !shownFlames().some((f) => f.zoom.up);
 }
 
-/* -- What others ask ------------------------------------------------------ */
+/* -- Functions for other parts -------------------------------------------- */
 
 function sandwich(k) {
   around.callers = around.callees = [];

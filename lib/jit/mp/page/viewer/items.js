@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-** Items: what a number can be counted for. An item is a function, a line, or
-** a group (a zone, a VM state, a type of objects, or all).
+** Items, to which numbers belong. An item is a function, a line, or a group (a
+** zone, a VM state, a type of objects, or all).
 **
 ** An item is a number; its properties are columns. The first items are the
 ** functions of the profile, in its order.

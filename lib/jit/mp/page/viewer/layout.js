@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-** Where the frames of a tree lie: plain numbers, without a document.
+** The places of the frames of a tree: plain numbers, without a document.
 **
 ** The whole width is 1; a window [from, to] of it is drawn on so many pixels.
 ** A level is a list of boxes { node, left, right } in pixels.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-** All together: what is drawn again when the state changes.
+** The whole page: draws the parts that a change of the state concerns.
 */
 const { $ } = mp.dom;
 const { DIFF, PROFILES, VIEWS } = mp.profile;

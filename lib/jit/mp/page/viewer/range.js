@@ -8,7 +8,7 @@ const { seconds } = mp.numbers;
 const { state } = mp;
 const { draw, readout } = mp.timeline;
 
-let chart = null;	/* What is drawn, and what lies over it. */
+let chart = null;	/* The drawing, and the layer over it. */
 const handles = TIMES ? [0, 1].map(handle) : [];
 const range = () => state.now.range || [0, NP];
 

@@ -26,7 +26,7 @@ function go(k) {
   $("lines").parentNode.focus({ preventScroll: true });
 }
 
-/* Files by what the chosen view counts in them, the largest first. */
+/* Files by their part of the chosen view, the largest first. */
 function sortedFiles() {
   const { view } = state.now, { self, sum } = stats(0, view, "lines");
   const weight = FILES.map(() => 0);
@@ -56,7 +56,7 @@ function showFiles(order, at) {
   if (held) box.querySelector(held).focus();
 }
 
-/* Shares of a line by view: { view, self, total, ... }, of what is not 0. */
+/* Shares of a line by view, { view, self, total, ... }, without those of 0. */
 function sharesOf(file, views) {
   const data = views.map((v) => stats(0, v, "lines"));
   return (n) => {

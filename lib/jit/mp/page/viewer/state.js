@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-** The state of the page: what is shown, and how. set() is its only writer;
-** everybody else reads state.now, which is frozen.
+** The state of the page: the data that are shown, and how. set() is its only
+** writer; all other parts read state.now, which is frozen.
 **
 ** Results are kept until a field changes that they depend on. The caches are
 ** here too, so that nobody else has to know when to forget.

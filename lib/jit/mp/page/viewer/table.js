@@ -16,8 +16,8 @@ const graph = mp.graph, source = mp.source;
 
 /* -- Rows ----------------------------------------------------------------- */
 
-/* Items that have a part of something. A line that is not known is of
-** interest by itself only, not for what it calls. */
+/* Items that have a part of a view. A line that is not known is of interest for
+** its own part only, not for its callees'. */
 function rows(cols) {
   const { active, hit } = search(), keep = [];
   for (let k = 0; k < item.name.length; k++) {

@@ -2,8 +2,8 @@
 /*
 ** The timeline: how CPU time, allocation, memory and collections went.
 **
-** A point of it tells what was true at one moment, and what was counted since
-** the point before: intervals are drawn as steps, moments as lines.
+** A point has the values of one moment, and the counts since the point before:
+** intervals are drawn as steps, moments as lines.
 */
 const { $, el, svg, color, narrow } = mp.dom;
 const { A, NP } = mp.profile;
@@ -103,8 +103,8 @@ function drawStrip(s, strip) {
   s.y = y0 + strip.height;
 }
 
-/* Collections: a line through all strips at the end of each, or where there
-** are too many, how many there were. */
+/* Collections: a line through all strips at the end of each, or where there are
+** too many, their number. */
 function drawCycles(s) {
   const y0 = s.y + s.gap, most = Math.max(1e-9,
     max(RATE.cycles.map((n, i) => n / RATE.length[i])));
@@ -165,7 +165,7 @@ function readout(point) {
     (phase ? `, collector: ${phase}` : "");
 }
 
-/* Draws it, and returns its measures; nothing: it cannot be drawn. */
+/* Draws the timeline, and returns its measures; nothing: it cannot be drawn. */
 function draw() {
   const box = $("chart"), width = box.clientWidth;
   if (!NP || !width) return null;

@@ -101,8 +101,8 @@ function downward(sums) {
   };
 }
 
-/* Towards callers: what the callees have is handed on; stacks that meet in
-** one caller are one from there on. */
+/* Towards callers: the callees' amounts are handed on; stacks that meet in one
+** caller are one from there on. */
 function upward(tree, node) {
   return sortInto(tree, node, upward, (i, put) => {
     const { up } = shape(i), joined = new Map();
@@ -172,7 +172,7 @@ function whole(kind, group) {
 }
 
 /* Callers or callees of the chosen item, from its outermost place in each
-** stack: what a recursion counts is counted there. */
+** stack: a recursion counts there. */
 function around(callers) {
   const S = state.now, sums = PROFILES.map((P, i) => stats(i, S.view));
   const tree = new Tree(S.sel, callers ? upward : downward(sums));

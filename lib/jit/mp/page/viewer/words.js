@@ -13,8 +13,8 @@ const amount = (view, v) => mp.numbers.amount(view, v, state.now.objects);
 const wholeOf = (i) => whole(i, state.now.view) || 1;
 const shareOf = (node) => node.total / wholeOf(0);
 
-/* Half of the interval that an amount lies in, in 95 of 100 runs. The whole of
-** a view is counted: only which part of it belongs here is left to chance. */
+/* Half of the interval in which an amount lies in 95 of 100 runs. The whole
+** of a view is counted: only the part that belongs here is left to chance. */
 function doubt(i, view, v, variance) {
   const share = Math.min(1, v / (whole(i, view) || 1));
   return 1.96 * Math.sqrt(variance * (1 - share));
