@@ -85,7 +85,7 @@ int mp_output_width(const mp_output *o);
 ** string, and the end of a long name is left out. Returns buf. */
 const char *mp_output_name(char buf[MP_NAME_SIZE], const char *name);
 
-/* What an error of these functions means, in words. */
+/* The message of an error of these functions. */
 const char *mp_output_error(int err);
 
 #endif

@@ -31,7 +31,7 @@ local function cycle()
   return ok or tostring(msg):find("cannot make", 1, true), msg
 end
 
--- What the process has.
+-- The resources that the process holds.
 local function holdings()
   collectgarbage()
   collectgarbage()

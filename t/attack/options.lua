@@ -131,7 +131,7 @@ for i = 1, count do
   if i % 5 == 0 then by_command(i) else by_start(i) end
   if i % 100 == 0 then os.execute("rm -rf "..dir.."/*") end
 end
--- What H printed is a report, too.
+-- The output of H is a report, too.
 io.write("\n")
 remove()
 trial.done("option strings and outputs")
