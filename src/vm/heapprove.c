@@ -165,8 +165,25 @@ static size_t block_around(const block *all, const char *p)
   return 0;
 }
 
-static bool find_sizes(const mp_vm *vm, lua_State *L, const block *all)
+typedef struct sizing {
+  mp_vm vm;
+  const block *all;
+  int collect;			/* Reference to that function. */
+  bool found;
+} sizing;
+
+static int collect(lua_State *L)
 {
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  lua_gc(L, LUA_GCCOLLECT, 0);  /* What finalizers held, too. */
+  return 0;
+}
+
+static int find_sizes(lua_State *L)
+{
+  sizing *s = lua_touserdata(L, 1);
+  const mp_vm *vm = &s->vm;
+  const block *all = s->all;
   const char *cts = AT(const char *, vm->g, vm->curl + CURL_CTSTATE);
   layout.mainl = (uint32_t)(vm->g - vm->mainl);
   layout.state = (uint32_t)block_around(all, vm->g);
@@ -174,8 +191,11 @@ static bool find_sizes(const mp_vm *vm, lua_State *L, const block *all)
   lua_newthread(L);
   layout.thread = (uint32_t)block_around(all, lua_topointer(L, -1));
   lua_pop(L, 1);
-  return layout.state > layout.mainl && layout.thread >= L_SIZE &&
-	 (cts == NULL || layout.ctstate != 0);
+  lua_pushcfunction(L, collect);
+  s->collect = luaL_ref(L, LUA_REGISTRYINDEX);
+  s->found = layout.state > layout.mainl && layout.thread >= L_SIZE &&
+	     (cts == NULL || layout.ctstate != 0);
+  return 0;
 }
 
 /* -- Checks -------------------------------------------------------------- */
@@ -270,21 +290,25 @@ static const char *prove_heap(lua_State *L, block *all)
   return why;
 }
 
+/* Memory may run out in all that makes objects or collects them: an error must
+** not leave this state. What collects is no garbage itself. */
 static const char *prove(lua_State *L, block *all)
 {
-  mp_vm vm;
-  if (lua_cpcall(L, find_vm, &vm) != 0) return "there is no memory for it";
-  if (!vm.proved) return vm.why;
-  layout.curl = vm.curl;
-  layout.vmstate = vm.vmstate;
+  const char *const poor = "there is no memory for it";
+  sizing s = { .all = all };
+  mp_vm *vm = &s.vm;
+  if (lua_cpcall(L, find_vm, vm) != 0) return poor;
+  if (!vm->proved) return vm->why;
+  layout.curl = vm->curl;
+  layout.vmstate = vm->vmstate;
   if (lua_cpcall(L, run_program, NULL) != 0)
     return "the program that proves the layout does not run";
-  if (!find_registry(&vm, L) || !find_roots(&vm))
+  if (!find_registry(vm, L) || !find_roots(vm))
     return "the layout of the VM's roots is not the known one";
-  if (!find_sizes(&vm, L, all))
-    return "the layout of the VM's state is not the known one";
-  lua_gc(L, LUA_GCCOLLECT, 0);
-  lua_gc(L, LUA_GCCOLLECT, 0);  /* What finalizers held, too. */
+  if (lua_cpcall(L, find_sizes, &s) != 0) return poor;
+  if (!s.found) return "the layout of the VM's state is not the known one";
+  lua_rawgeti(L, LUA_REGISTRYINDEX, s.collect);
+  if (lua_pcall(L, 0, 0, 0) != 0) return poor;
   return prove_heap(L, all);
 }
 
