@@ -87,10 +87,12 @@ end
 
 -- -- Running them ------------------------------------------------------------
 
--- Addresses and times differ from run to run, memory in use by intention.
+-- Addresses and times differ from run to run, memory in use and the option
+-- -jm by intention.
 local function normal(text)
   return (text:gsub("0x%x+", "0x"):gsub("%d[%d.]* sec", "N sec")
-    :gsub("total memory: %d+", "total memory: N"))
+    :gsub("total memory: %d+", "total memory: N")
+    :gsub("%d+/%d+/%d+, at %d+:%d+:%d+", "(now)"):gsub("%-jm=%S+ ", ""))
 end
 
 -- Tables are printed in the order of pairs(), which differs from state to
@@ -110,6 +112,7 @@ local function run(program, opts, limit)
       env = { LUA_PATH = path:gsub("DIR", function() return program.dir end)
         ..os.getenv("LUA_PATH") }
     })
+  r.said = r.err
   r.out, r.err = sorted(normal(r.out)), sorted(normal(r.err))
   return r
 end
@@ -140,7 +143,8 @@ local function difference(want, got)
   for _, field in ipairs({ "status", "err", "out" }) do
     if want[field] and want[field] ~= got[field] then
       local a, b = first_difference(tostring(want[field]), tostring(got[field]))
-      return ("%s\nplain:    %s\nprofiled: %s"):format(field, a, b)
+      return ("%s\nplain:    %s\nprofiled: %s\nits errors:\n%s"):format(field, a,
+	b, got.said:sub(1, 2000))
     end
   end
 end
