@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -95,7 +96,7 @@ void mp_say(const char *text)
   mp_write(STDERR_FILENO, line, n + len + 1);
 }
 
-static int owed;		/* Signal that came of the program's output. */
+static atomic_int owed;	/* Signal that came of the program's output. */
 
 void mp_write_stdout_first(void)
 {
@@ -111,7 +112,6 @@ void mp_write_stdout_first(void)
 
 void mp_write_settle(void)
 {
-  int sig = owed;
-  owed = 0;
+  int sig = atomic_exchange(&owed, 0);
   if (sig != 0) raise(sig);
 }

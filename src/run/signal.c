@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -31,14 +32,15 @@ static const int fatal[] = {
 };
 #define NFATAL ((int)(sizeof(fatal) / sizeof(fatal[0])))
 
-static bool ours[NFATAL];	/* Signals that our handler stands for. */
-static volatile sig_atomic_t pending;  /* The signal to die of, or 0. */
-static volatile sig_atomic_t arrived;  /* Signals that came since. */
-static volatile sig_atomic_t writing;  /* Reports under way, */
-static volatile sig_atomic_t ending;   /* of these, at the end of a program. */
-static volatile sig_atomic_t told;	/* To end, before it came to its end. */
-static volatile sig_atomic_t standing_in;  /* A child writes. */
-static volatile sig_atomic_t busy;     /* Times that the lock was held. */
+/* Threads change these, and handlers: an atomic int is always lock-free. */
+static atomic_bool ours[NFATAL];  /* Signals that our handler stands for. */
+static atomic_int pending;	/* The signal to die of, or 0. */
+static atomic_int arrived;	/* Signals that came since. */
+static atomic_int writing;	/* Reports under way, */
+static atomic_int ending;	/* of these, at the end of a program. */
+static atomic_bool told;	/* To end, before it came to its end. */
+static atomic_bool standing_in;	/* A child writes. */
+static atomic_int busy;		/* Times that the lock was held. */
 
 static void die_of(int sig)
 {
@@ -93,10 +95,9 @@ static void report_elsewhere(void)
 static void on_patience_lost(int sig)
 {
   if (standing_in) return;
-  standing_in = 1;
-  __sync_synchronize();  /* Against mp_signal_look. */
+  standing_in = true;
   if (!writing && (mp_lock_is_free() || ++busy > BUSY_MAX)) report_elsewhere();
-  standing_in = 0;
+  standing_in = false;
   send_later(sig, writing ? PATIENCE : SOON);
 }
 
@@ -124,7 +125,7 @@ static void begin(int sig)
   pending = sig;
   if (!ask(&answer)) die_of(sig);
   if (sig == SIGPIPE || sig == SIGXFSZ) {
-    standing_in = 1;
+    standing_in = true;
     report_elsewhere();
   }
   send_later(sig, answer ? PATIENCE : SOON);
@@ -203,7 +204,6 @@ void mp_signal_look(void)
   const struct timespec step = { 0, 1000000 };
   if (pending == 0) return;
   mp_signal_hold(false);
-  __sync_synchronize();
   while (standing_in) nanosleep(&step, NULL);
   mp_final_report_all(true);
   die_of(pending);
@@ -222,9 +222,8 @@ void mp_signal_hold(bool at_end)
 void mp_signal_release(bool at_end)
 {
   int sig;
-  writing--;
   if (at_end) ending--;
-  if (writing) return;
+  if (--writing > 0) return;
   sig = pending;
   if (sig != 0 && at_end && told) die_of(sig);
   if (sig != 0 && at_end) send_later(sig, GRACE);
@@ -234,6 +233,7 @@ void mp_signal_release(bool at_end)
 
 void mp_signal_forked(void)
 {
-  pending = arrived = writing = ending = told = standing_in = busy = 0;
+  pending = arrived = writing = ending = busy = 0;
+  told = standing_in = false;
   mp_standin_install();
 }
