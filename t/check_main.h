@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The main function of a libcheck program: its one case, as TAP.
+** The main function of a libcheck program, as TAP. Each test is a case of its
+** own: CK_RUN_CASE=NAME runs one of them.
 */
 #ifndef CHECK_MAIN_H
 #define CHECK_MAIN_H
@@ -11,12 +12,14 @@
 static int check_main(const char *name, const TTest *const *tests, int n)
 {
   Suite *s = suite_create(name);
-  TCase *tc = tcase_create(name);
   SRunner *sr;
   int i, failed;
-  tcase_set_timeout(tc, 0);
-  for (i = 0; i < n; i++) tcase_add_test(tc, tests[i]);
-  suite_add_tcase(s, tc);
+  for (i = 0; i < n; i++) {
+    TCase *tc = tcase_create(tests[i]->name);
+    tcase_set_timeout(tc, 0);
+    tcase_add_test(tc, tests[i]);
+    suite_add_tcase(s, tc);
+  }
   sr = srunner_create(s);
   srunner_set_tap(sr, "-");
   srunner_run_all(sr, CK_SILENT);
