@@ -148,6 +148,41 @@ seconds = tonumber(seconds) and
 tap.ok(seconds and seconds < 0.9, "CPU time that nobody sampled is not shown",
   r.out)
 
+r = run("another profiler has the timer", [[
+local p = require("jit.profile")
+local n = 0
+p.start("f", function(_, samples) n = n + samples end)
+local mp = require("jit.mp")
+local function work()
+  local keep = {}
+  for i = 1, 30000 do keep[i % 100] = { i } end
+end
+for _, opts in ipairs({ "c", "G", "fw1" }) do
+  print(mp.start(opts, "/dev/null"))
+end
+print(mp.start("fb1"))
+work()
+local t = os.clock() + 0.2
+while os.clock() < t do end
+p.stop()
+t = os.clock() + 0.2
+while os.clock() < t do end
+mp.stop()
+assert(n > 0)
+]])
+local first, second, third = r.out:match("([^\n]*)\n([^\n]*)\n([^\n]*)\n")
+tap.like(first, "^nil\tthe profiling timer is in use.*CPU is all.*\t%d+$",
+  "CPU alone cannot be had")
+tap.is(second, first, "in no form")
+if exact then
+  tap.like(third, "option w needs it", "nor what a safepoint does")
+  tap.like(r.out, "\ntrue\n", "the heap can")
+  tap.like(r.out, "\nCPU +[%d.]+ m?s +not sampled", "CPU is not sampled")
+  tap.like(r.out, "\nno CPU samples: another profiler had the timer",
+    "which is said")
+  tap.like(r.out, "work%f[^%w]", "the function that allocates")
+end
+
 run("globals must be declared", [[
 arg = nil
 setmetatable(_G, { __index = function(_, k) error("undeclared "..k) end })

@@ -87,13 +87,32 @@ static bool none_within(lua_State *L, problem *p)
 	 fails(p, EALREADY, "the profiler is already running");
 }
 
+/* Another profiler has the timer: the heap can be profiled without, but for
+** what is done at safepoints. */
+static bool do_without_timer(mp_ctx *c, problem *p)
+{
+  const char *why = c->plan.cpu_only ? "and CPU is all that was asked for" :
+		    c->plan.live ? "and option T needs it" :
+		    c->plan.every > 0 ? "and option w needs it" :
+		    !c->profile.heap.vm.proved ? "and memory samples need it" :
+		    NULL;
+  if (why == NULL) {
+    mp_notes_add(&c->profile.notes, "no CPU samples: another profiler had the "
+		 "timer when the profile began; lines of compiled code may be "
+		 "neighbors of those that allocate");
+    return true;
+  }
+  p->err = EBUSY;
+  snprintf(p->msg, sizeof(p->msg), "the profiling timer is in use by another "
+	   "profiler (jit.p or jit.profile, or a C library's), %s: stop it "
+	   "first", why);
+  return false;
+}
+
 static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
 {
-  mp_cpu *cpu = &c->profile.cpu;
-  int err = mp_cpu_start(cpu, L);
-  if (err != 0)
-    return fails(p, err, "the profiling timer is in use by another profiler "
-		 "(jit.p or jit.profile, or a C library's): stop it first");
+  if (mp_cpu_start(&c->profile.cpu, L) != 0 && !do_without_timer(c, p))
+    return false;
   if (!c->profile.heap.vm.proved && lua_cpcall(L, mp_dump_prepare, NULL) != 0)
     lua_pop(L, 1);  /* It grows later, then. */
   return true;

@@ -47,9 +47,10 @@ typedef struct mp_cpu {
 } mp_cpu;
 
 /* Starts sampling; the caller has set capture, at_safepoint, data, interval.
-** L runs. Returns 0, or an errno value: EBUSY if another profiler has the
-** timer. Where another VM that we profile has it, has_timer stays false for
-** now, and waited becomes true for good. */
+** L runs. Returns 0, or EBUSY: another profiler has the timer, and nothing was
+** started. Then and before a start all but mp_cpu_ask may be called all the
+** same. Where another VM that we profile has it, has_timer stays false for now,
+** and waited becomes true for good. */
 int mp_cpu_start(mp_cpu *c, lua_State *L);
 
 /* Ends sampling, and hands the profiler over to a VM that waits. L runs. */

@@ -33,6 +33,7 @@ end
 -- (jit.mp.options) with these fields besides, or nil and a message:
 --   files       names of the outputs: one at least
 --   remarks     messages for when a file is written, by its name
+--   cpu_only    no view of the heap is asked for
 --   contents    the text to be written in place of a report: the help
 local function make(text, ...)
   local names = {}
@@ -60,6 +61,8 @@ local function make(text, ...)
       o.walk, o.walk_file = o.walk or o.min / 100, true
     end
   end
+  o.cpu_only = #o.views == 1 and o.views[1] == "cpu" and not o.events and
+    not o.leaks and not o.walk
   if o.help then o.contents = options.help() end
   for _, name in ipairs(o.files) do formats.view(name, o) end
   return o
