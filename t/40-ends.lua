@@ -38,6 +38,8 @@ local ends = {
     "coroutine.wrap(function() os.exit(4) end)()", 4 },
   { "exit() by FFI",
     "local ffi = require('ffi') ffi.cdef 'void exit(int);' ffi.C.exit(5)", 5 },
+  { "quick_exit() by FFI", "local ffi = require('ffi') "..
+    "ffi.cdef 'void quick_exit(int);' ffi.C.quick_exit(5)", 5 },
   { "exit() by FFI in a loop", [[
     local ffi = require('ffi')
     ffi.cdef 'void exit(int);'

@@ -140,4 +140,45 @@ tap.is(r.out, "true\ttrue\n",
   "what is older than the fork was born at the fork")
 tap.sh("rm -f /dev/shm/mp-fork-test-*")
 
+-- -- daemon(3): the parent ends without a report ----------------------------
+
+-- Runs a program that goes to the background; waits for its report, which
+-- comes after the program has ended as far as the shell is concerned.
+local function daemon(name, body)
+  local report = tap.tmpname(".txt")
+  os.remove(report)
+  local r = tap.luajit(("-jm=fm0,%s %s"):format(report, tap.program(prelude..[[
+    ffi.cdef "int daemon(int, int); int setsid(void); void _exit(int);"
+    local function later()
+      for i = 1, 60000 do keep[i % 100 + 1] = { i } end
+    end
+    work()
+  ]]..body)))
+  tap.is(r.status, 0, name..": exit status", r.err)
+  tap.sh(("n=0; while [ ! -e %s ] && [ $n -lt 300 ]; do sleep 0.1; "..
+    "n=$((n+1)); done"):format(report))
+  local text = tap.read(report) or ""
+  tap.like(text, "work", name..": the report has what was before the fork")
+  tap.like(text, "later", name..": and what came after it")
+  tap.like(text, "its child went on", name..": and says so")
+end
+
+daemon("daemon(3)", "ffi.C.daemon(1, 0) later()")
+daemon("daemon(3) and SIGTERM", [[
+  ffi.C.daemon(1, 0)
+  local t = os.clock() + 0.3
+  repeat later() until os.clock() > t
+  ffi.C.kill(ffi.C.getpid(), 15)
+  while true do end]])
+daemon("daemon(3) and mp.stop()", [[
+  ffi.C.daemon(1, 0)
+  later()
+  assert(require("jit.mp").stop())]])
+daemon("two forks", [[
+  if ffi.C.fork() ~= 0 then ffi.C._exit(0) end
+  ffi.C.setsid()
+  if ffi.C.fork() ~= 0 then ffi.C._exit(0) end
+  ffi.C.poll(nil, 0, 200)
+  later()]])
+
 tap.done()

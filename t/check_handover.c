@@ -7,10 +7,13 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include "check_main.h"
 #include "check_state.h"
@@ -100,6 +103,24 @@ static void interrupt(lua_State *L, lua_Debug *ar)
   luaL_error(L, "interrupted");
 }
 
+/* Shared with the child that ends. */
+static struct {
+  volatile int slow;		/* The next file is a long time coming. */
+  volatile int files;		/* Files that were written. */
+  volatile int begun;		/* One was begun. */
+} *ending;
+
+static void wait_a_while(void)
+{
+  if (ending == NULL) return;
+  if (ending->slow) {
+    ending->slow = 0;
+    ending->begun = 1;
+    usleep(500000);
+  }
+  ending->files++;
+}
+
 /* The core calls this to write a file anew, at a safepoint. The luajit
 ** command's handler of SIGINT does the same. */
 INSTEAD int renameat(int from, const char *old, int to, const char *new)
@@ -108,6 +129,7 @@ INSTEAD int renameat(int from, const char *old, int to, const char *new)
   to_interrupt = NULL;
   if (L != NULL)
     lua_sethook(L, interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+  wait_a_while();
   return (int)syscall(SYS_renameat, from, old, to, new);
 }
 
@@ -143,6 +165,63 @@ START_TEST(a_hook_is_set_during_a_sample_of_the_timer_of_luajit)
 }
 END_TEST
 
+/* -- The process ends while another thread makes a report ------------------ */
+
+static void *stop_it(void *file)
+{
+  lua_State *L = open_state();
+  start(L, "f", file);
+  run(L, "local t = {} for i = 1, 30000 do t[i % 100 + 1] = { i } end");
+  ending->slow = 1;
+  run(L, "assert(mp.stop())");
+  return NULL;
+}
+
+static void *write_it_again(void *file)
+{
+  lua_State *L = open_state();
+  start(L, "fi1w1", file);
+  ending->slow = 1;
+  run(L, "while true do end");
+  return NULL;
+}
+
+/* The status of a child whose main thread exits while that thread writes. */
+static int exit_meanwhile(void *(*thread)(void *), char *file)
+{
+  pthread_t t;
+  int status;
+  pid_t pid;
+  ending->slow = ending->files = ending->begun = 0;
+  pid = fork();
+  if (pid == 0) {
+    if (pthread_create(&t, NULL, thread, file) != 0) _exit(99);
+    while (!ending->begun) usleep(1000);
+    exit(7);
+  }
+  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+  return status;
+}
+
+START_TEST(an_exit_while_another_thread_writes_its_report)
+{
+  char file[256];
+  int status;
+  file_name(file, sizeof(file), 0);
+  ending = mmap(NULL, sizeof(*ending), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  status = exit_meanwhile(stop_it, file);
+  ck_assert_int_eq(WEXITSTATUS(status), 7);
+  ck_assert_int_eq(ending->files, 1);
+  ck_assert_ptr_nonnull(strstr(take_file(file), "luajit-mp"));
+  status = exit_meanwhile(write_it_again, file);
+  ck_assert_int_eq(WEXITSTATUS(status), 7);
+  ck_assert_int_eq(ending->files, 2);  /* The last one is whole. */
+  ck_assert_ptr_nonnull(strstr(take_file(file), "luajit-mp"));
+}
+END_TEST
+
 CHECK_MAIN("handover", a_state_is_closed_while_it_is_given_the_profiler,
 	   a_hook_is_set_during_a_sample,
-	   a_hook_is_set_during_a_sample_of_the_timer_of_luajit)
+	   a_hook_is_set_during_a_sample_of_the_timer_of_luajit,
+	   an_exit_while_another_thread_writes_its_report)

@@ -13,6 +13,7 @@
 #include "profile/heapwalk.h"
 #include "profile/memory.h"
 #include "run/final.h"
+#include "run/inherit.h"
 #include "run/signal.h"
 #include "sample/hook.h"
 #include "vm/cfunction.h"
@@ -41,6 +42,7 @@ mp_ctx *mp_guard_get(lua_State *L)
 mp_ctx *mp_guard_running(lua_State *L)
 {
   mp_ctx *c = mp_guard_get(L);
+  if (c != NULL) mp_inherit_look(c);
   return c != NULL && !c->done && c->profile.span.pid == getpid() ? c : NULL;
 }
 

@@ -134,6 +134,7 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
 static void begin(mp_ctx *c, lua_State *L)
 {
   c->thread = pthread_self();
+  mp_ctx_share(c);
   mp_span_begin(&c->profile.span);
   mp_lock();
   if (mp_ctx_list() == NULL) mp_signal_take();

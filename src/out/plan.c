@@ -176,6 +176,12 @@ void mp_plan_free(mp_plan *plan, mp_state *s)
   memset(plan, 0, sizeof(*plan));
 }
 
+void mp_plan_forked(mp_plan *plan)
+{
+  int i;
+  for (i = 0; i < plan->nouts; i++) mp_output_forked(&plan->outs[i]);
+}
+
 void mp_plan_push(lua_State *R, const mp_plan *plan)
 {
   lua_pushlightuserdata(R, (void *)plan);

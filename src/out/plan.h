@@ -43,6 +43,9 @@ int mp_plan_make(mp_plan *plan, mp_state *s, lua_State *L,
 		 const mp_origin *origin, char *buf, size_t n);
 void mp_plan_free(mp_plan *plan, mp_state *s);
 
+/* In the child of a fork, whose reports go to these outputs, too. */
+void mp_plan_forked(mp_plan *plan);
+
 /* Pushes the plan as jit.mp.plan made it, in a function of the state. */
 void mp_plan_push(lua_State *R, const mp_plan *plan);
 

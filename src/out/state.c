@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 
+#include "data/process.h"
 #include "out/files.h"
 #include "out/state.h"
 
@@ -102,13 +104,23 @@ void mp_state_close(mp_state *s)
   s->R = NULL;
 }
 
+#define PATIENCE 10000		/* Milliseconds for another thread. */
+
+/* In a child that stands in there are no other threads. */
 bool mp_state_take(mp_state *s, char *buf, size_t n)
 {
-  if (s->taken) {
-    snprintf(buf, n, "another report is being made");
-    return false;
+  const struct timespec step = { 0, 1000000 };
+  int i;
+  for (i = 0; atomic_exchange(&s->taken, true); i++) {
+    if (pthread_equal(s->taker, pthread_self()) || mp_process_stands_in() ||
+	i == PATIENCE) {
+      snprintf(buf, n, "another report is being made");
+      return false;
+    }
+    nanosleep(&step, NULL);
   }
-  return s->taken = true;
+  s->taker = pthread_self();
+  return true;
 }
 
 void mp_state_give_back(mp_state *s)

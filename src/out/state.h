@@ -14,6 +14,8 @@
 #ifndef MP_STATE_H
 #define MP_STATE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -21,7 +23,8 @@
 
 typedef struct mp_state {
   lua_State *R;			/* Or NULL. */
-  bool taken;			/* It is in use. */
+  atomic_bool taken;		/* It is in use, */
+  pthread_t taker;		/* by that thread. */
 } mp_state;
 
 /* Opens the state, with that package.path, loads the module jit.mp.plan, and
@@ -31,8 +34,8 @@ int mp_state_open(mp_state *s, const char *path,
 		  const lua_CFunction *functions, char *buf, size_t n);
 void mp_state_close(mp_state *s);
 
-/* Takes the state for some calls: a finalizer, or another thread, may want it,
-** too. False, with a message: the state is in use. */
+/* Takes the state for some calls. A finalizer may want it, too: false, with a
+** message. Another thread waits for it, ten seconds at most. */
 bool mp_state_take(mp_state *s, char *buf, size_t n);
 
 /* Gives the state back, and frees memory that is not needed any more. */

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "data/lock.h"
 #include "profile/heapwalk.h"
@@ -53,6 +54,20 @@ void mp_ctx_keep_all(void)
   kept = true;
 }
 
+static void drop_shared(mp_ctx *c)
+{
+  if (c->claimed != NULL) munmap(c->claimed, sizeof(*c->claimed));
+  c->claimed = NULL;
+}
+
+void mp_ctx_share(mp_ctx *c)
+{
+  void *p = mmap(NULL, sizeof(*c->claimed), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  drop_shared(c);
+  if (p != MAP_FAILED) c->claimed = p;
+}
+
 void mp_ctx_end(mp_ctx *c)
 {
   if (kept) return;
@@ -63,6 +78,7 @@ void mp_ctx_end(mp_ctx *c)
   mp_memory_drop(&c->profile);
   mp_mark_free(&c->window);
   mp_profile_close(&c->profile);
+  drop_shared(c);
 }
 
 #define BURIED	32		/* Contexts of VMs that are being closed. */

@@ -10,6 +10,7 @@
 #define MP_CTX_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "out/report.h"
@@ -24,7 +25,13 @@ typedef struct mp_ctx {
   mp_mark window;		/* Where the last window ended. */
   double due;			/* When the files are to be written anew. */
   pthread_t thread;		/* Where the VM was seen to run last. */
-  bool done;			/* The final report was made or given up. */
+  bool done;			/* The final report is begun or given up, */
+  atomic_bool written;		/* and was made, */
+  pthread_t reporter;		/* by that thread. */
+  atomic_bool *claimed;		/* Shared with forked children: one process */
+				/* makes the report, or has made it; or NULL. */
+  bool inherits;		/* A child that may take the run over, */
+  bool is_child;		/* of the process that has it. */
   struct mp_ctx *next;		/* Next one of the process. */
 } mp_ctx;
 
@@ -44,6 +51,10 @@ void mp_ctx_bury(mp_ctx *c);
 /* From now on no context is ended: the process ends, and this thread walks the
 ** list while others may still close their VMs. */
 void mp_ctx_keep_all(void);
+
+/* Makes what it shares with children that are forked from now on, if there is
+** memory. */
+void mp_ctx_share(mp_ctx *c);
 
 void mp_ctx_enlist(mp_ctx *c);
 void mp_ctx_delist(mp_ctx *c);

@@ -4,6 +4,9 @@
 */
 #include "config.h"
 
+#include <time.h>
+
+#include "data/lock.h"
 #include "data/process.h"
 #include "out/write.h"
 #include "profile/heapwalk.h"
@@ -11,13 +14,42 @@
 #include "profile/memory.h"
 #include "run/exit.h"
 #include "run/final.h"
+#include "run/inherit.h"
 
-int mp_final_report(mp_ctx *c, char *buf, size_t n)
+/* Whether the report is this thread's to make. */
+static bool claim(mp_ctx *c)
+{
+  bool ok;
+  mp_lock();
+  ok = !c->done && c->profile.span.pid == mp_process();
+  if (ok) {
+    c->done = true;
+    c->reporter = pthread_self();
+    mp_inherit_end(c);
+  }
+  mp_unlock();
+  return ok;
+}
+
+#define PATIENCE 60000		/* Milliseconds for another thread's report. */
+
+/* The process, or the VM, must not end while another thread reports. */
+static void wait_for_reporter(mp_ctx *c)
+{
+  const struct timespec step = { 0, 1000000 };
+  int i;
+  if (c->written || mp_process_stands_in() ||
+      pthread_equal(c->reporter, pthread_self()))
+    return;
+  for (i = 0; i < PATIENCE && !c->written; i++) nanosleep(&step, NULL);
+  if (!c->written)
+    mp_say("the report is lost: the thread that writes it takes too long");
+}
+
+static int report(mp_ctx *c, char *buf, size_t n)
 {
   double leaked;
   int err;
-  if (c->done || c->profile.span.pid != mp_process()) return 0;
-  c->done = true;
   if (!c->profile.span.ended)
     mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   mp_screen_close(&c->screen);
@@ -27,6 +59,19 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n)
   if (c->plan.writer.on_stop != NULL && !mp_process_stands_in())
     c->plan.writer.on_stop(c->plan.writer.ctx, err < 0 ? -1 : err);
   if (c->plan.leak_limit > 0 && leaked >= c->plan.leak_limit) mp_exit_leaky();
+  return err;
+}
+
+int mp_final_report(mp_ctx *c, char *buf, size_t n)
+{
+  int err = 0;
+  mp_inherit_look(c);
+  if (claim(c)) {
+    err = report(c, buf, n);
+    c->written = true;
+  } else if (c->done) {
+    wait_for_reporter(c);
+  }
   return err;
 }
 
@@ -46,6 +91,7 @@ void mp_final_report_all(bool safepoint)
   mp_ctx *c;
   mp_ctx_keep_all();
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
+    mp_inherit_look(c);
     /* The VM of another thread may be running. */
     if (safepoint && !c->done && c->profile.span.pid == mp_process() &&
 	pthread_equal(c->thread, pthread_self()))

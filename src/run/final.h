@@ -10,7 +10,8 @@
 #include "run/ctx.h"
 
 /* Makes the final reports of a run, if they are still to be made and the run
-** belongs to this process. Returns as mp_report_write. */
+** belongs to this process. Where another thread is making them, waits for that
+** thread. Returns as mp_report_write. */
 int mp_final_report(mp_ctx *c, char *buf, size_t n);
 
 /* The same for all runs of the process; all messages go to standard error.

@@ -6,10 +6,12 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "data/lock.h"
 #include "run/ctx.h"
 #include "run/fork.h"
+#include "run/inherit.h"
 #include "run/signal.h"
 
 static bool per_process(const mp_ctx *c)
@@ -20,18 +22,39 @@ static bool per_process(const mp_ctx *c)
   return true;
 }
 
-/* Whether a context goes on in the child: the VM of a thread that is not there
-** will never run again. */
-static bool goes_on(const mp_ctx *c)
-{
-  return !c->done && per_process(c) && pthread_equal(c->thread, pthread_self());
-}
-
 static void restart(mp_ctx *c)
 {
-  int i;
-  for (i = 0; i < c->plan.nouts; i++) mp_output_forked(&c->plan.outs[i]);
+  mp_plan_forked(&c->plan);
   mp_profile_restart(&c->profile);
+}
+
+static pid_t parent;		/* The process that forks. */
+
+static void before_fork(void)
+{
+  mp_lock();
+  parent = getpid();
+}
+
+/* Whether a run goes on in the child: the VM of a thread that is not there will
+** never run again. */
+static bool goes_on(const mp_ctx *c)
+{
+  return (!c->done || c->inherits) && pthread_equal(c->thread, pthread_self());
+}
+
+static bool has_report(mp_ctx *c)
+{
+  bool on = goes_on(c);
+  mp_screen_init(&c->screen);  /* It is the parent's. */
+  if (on && !c->inherits && per_process(c)) {
+    restart(c);
+    return true;
+  }
+  c->done = c->written = true;
+  c->inherits = false;
+  if (on) mp_inherit_wait(c, parent);
+  return false;
 }
 
 static void in_child(void)
@@ -41,17 +64,11 @@ static void in_child(void)
   mp_lock_renew();
   mp_cpu_forked();
   mp_signal_forked();
-  for (c = mp_ctx_list(); c != NULL; c = c->next) {
-    mp_screen_init(&c->screen);  /* It is the parent's. */
-    if (!goes_on(c)) {
-      c->done = true;
-      continue;
-    }
-    restart(c);
-    any = true;
-  }
+  for (c = mp_ctx_list(); c != NULL; c = c->next)
+    if (has_report(c)) any = true;
   if (!any) mp_signal_leave();  /* There is nothing to wait for. */
 }
 
-/* A fork under the lock: the child finds no shared data half changed. */
-void mp_fork_install(void) { pthread_atfork(mp_lock, mp_unlock, in_child); }
+/* Under the lock no thread is in the middle of something that the child would
+** find so. */
+void mp_fork_install(void) { pthread_atfork(before_fork, mp_unlock, in_child); }

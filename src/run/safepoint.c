@@ -8,6 +8,7 @@
 #include "profile/memory.h"
 #include "profile/point.h"
 #include "run/ctx.h"
+#include "run/inherit.h"
 #include "run/safepoint.h"
 #include "run/signal.h"
 #include "sample/objects.h"
@@ -36,11 +37,13 @@ void mp_safepoint(void *data, lua_State *L, int signals, int state)
   mp_ctx *c = data;
   mp_profile *p = &c->profile;
   double wall;
-  if (c->done) return;
+  mp_inherit_look(c);
+  if (c->done && !c->inherits) return;
   c->thread = pthread_self();
   mp_cpu_count(&p->cpu, L, signals, state);
   mp_objects_settle(&p->heap, L, state);
   mp_point_take(p, false);
+  if (c->done) return;
   wall = mp_span_wall(&p->span);
   if (mp_screen_due(&c->screen, wall)) draw(c);
   if (c->plan.every > 0 && wall >= c->due) rewrite(c);

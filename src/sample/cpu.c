@@ -259,6 +259,14 @@ void mp_cpu_restart(mp_cpu *c)
   }
 }
 
+void mp_cpu_continue(mp_cpu *c)
+{
+  c->before = c->seen;
+  c->tid = this_thread();
+  c->begun = clock_now(c);
+  if (c->has_timer) start_timer(c);
+}
+
 #define GAP_MIN	0.25		/* Seconds of CPU time without a sample, */
 #define GAP_TICKS 25		/* or intervals: then the timer was lost. */
 

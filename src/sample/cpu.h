@@ -72,7 +72,10 @@ void mp_cpu_forked(void);
 ** if the parent had it. */
 void mp_cpu_restart(mp_cpu *c);
 
-/* Seconds of CPU time since the start, of the threads that the VM ran in. */
+/* The same, but goes on with what the parent had counted. */
+void mp_cpu_continue(mp_cpu *c);
+
+/* Seconds of CPU time since the start: that of the threads the VM ran in. */
 double mp_cpu_time(const mp_cpu *c);
 
 /* Whether the profiler was lost to somebody else: now is mp_cpu_time. */

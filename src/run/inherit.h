@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Children that inherit a profile.
+**
+** A forked child has no profile of its own unless its outputs have names of
+** their own (run/fork.h). But its parent may end without a report: daemon(3)
+** forks, and the parent leaves by _exit. So the child goes on counting, silent.
+** When it finds its parent ended without a report it takes the parent's place:
+** the first one of several children does.
+*/
+#ifndef MP_INHERIT_H
+#define MP_INHERIT_H
+
+#include <stdbool.h>
+
+#include "run/ctx.h"
+
+/* In the child of a fork by that process: it may inherit the run, which goes on
+** here though it is done. */
+void mp_inherit_wait(mp_ctx *c, pid_t parent);
+
+/* The final reports of the run are made here and now: nobody inherits it. */
+void mp_inherit_end(mp_ctx *c);
+
+/* Takes the run over, if it can be inherited. Not to be called by a signal
+** handler. */
+void mp_inherit_look(mp_ctx *c);
+
+#endif
