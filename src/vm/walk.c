@@ -29,6 +29,7 @@ void mp_walk_free(mp_walk *k)
   mp_free(k->links);
   mp_free(k->levels);
   mp_free(k->specials);
+  mp_free(k->blocks);
   mp_free(k->fresh);
   memset(k, 0, sizeof(*k));
 }
@@ -48,23 +49,82 @@ static uint64_t key_word(uint64_t h, uint64_t w)
   return (h + w) * UINT64_C(0xd1342543de82ef95);
 }
 
-/* A frame that always counts as changed: its function's PC is in a C frame. */
+/* A frame that is never what it was: its function's PC is in a C frame. */
 #define VOLATILE	1
 
-/* The number of the first links, of n, that have not changed. */
+/* How many of the first blocks of a run are what they were. */
+static uint32_t same_blocks(const mp_walk *k, uint32_t first, uint32_t length)
+{
+  const uint32_t *s = &k->slots[first * MP_WALK_BLOCK];
+  const uint64_t *l = &k->links[first * MP_WALK_BLOCK];
+  const uint64_t l0 = l[0], l1 = l[1], l2 = l[2], l3 = l[3];
+  const size_t s1 = s[1] - s[0], s2 = s[2] - s[0], s3 = s[3] - s[0];
+  const size_t stride = k->blocks[first].stride;
+  const slot *p = k->stack + s[0];
+  uint32_t n;
+  for (n = 0; n < length; n++, p += stride)
+    if (p[0] != l0 || p[s1] != l1 || p[s2] != l2 || p[s3] != l3) break;
+  return n;
+}
+
+/* How many of the first n links are still what they were. */
 static int same_links(const mp_walk *k, int n)
 {
   const slot *stack = k->stack;
   const uint32_t *s = k->slots;
   const uint64_t *l = k->links;
+  uint32_t b = 0, blocks = (uint32_t)n / MP_WALK_BLOCK;
   int i;
-  for (i = 0; i + 4 <= n; i += 4) {  /* Mostly none of the four has changed. */
-    uint64_t differ = (stack[s[i]] ^ l[i]) | (stack[s[i + 1]] ^ l[i + 1]) |
-      (stack[s[i + 2]] ^ l[i + 2]) | (stack[s[i + 3]] ^ l[i + 3]);
-    if (differ != 0) break;
+  while (b < blocks) {
+    uint32_t length = k->blocks[b].length, same;
+    if (length > blocks - b) length = blocks - b;
+    b += same = same_blocks(k, b, length);
+    if (same < length) break;
   }
+  i = (int)b * MP_WALK_BLOCK;
   while (i < n && stack[s[i]] == l[i]) i++;
   return i;
+}
+
+/* Whether the block b is as the one below it, so many slots above it. */
+static bool repeats(const mp_walk *k, uint32_t b, uint32_t stride)
+{
+  const uint32_t *s = &k->slots[b * MP_WALK_BLOCK];
+  const uint64_t *l = &k->links[b * MP_WALK_BLOCK];
+  int i;
+  for (i = 0; i < MP_WALK_BLOCK; i++)
+    if (l[i] != l[i - MP_WALK_BLOCK] || s[i] - s[i - MP_WALK_BLOCK] != stride)
+      return false;
+  return true;
+}
+
+/* The last frames met are a block: it goes on with the run below, or begins
+** one. */
+static void add_block(mp_walk *k)
+{
+  uint32_t b = (uint32_t)k->n / MP_WALK_BLOCK - 1;
+  if (b > 0) {
+    uint32_t first = k->blocks[b - 1].first;
+    mp_block *run = &k->blocks[first];
+    uint32_t stride = run->length > 1 ? run->stride :
+      k->slots[b * MP_WALK_BLOCK] - k->slots[(b - 1) * MP_WALK_BLOCK];
+    if (repeats(k, b, stride)) {
+      k->blocks[b].first = first;
+      run->length++;
+      run->stride = stride;
+      return;
+    }
+  }
+  k->blocks[b] = (mp_block){ b, 1, 0 };
+}
+
+/* The run of the last block ends there. */
+static void cut_run(mp_walk *k)
+{
+  uint32_t blocks = (uint32_t)k->n / MP_WALK_BLOCK, first;
+  if (blocks == 0) return;
+  first = k->blocks[blocks - 1].first;
+  k->blocks[first].length = blocks - first;
 }
 
 /* Frames met that are not above the top: the stack may have ended lower. */
@@ -80,8 +140,8 @@ static int under(const mp_walk *k, const slot *top)
   return low;
 }
 
-/* The number of the frames met last, from the lowest up, of which no word has
-** changed. */
+/* How many of the frames met last are still what they were: all their words
+** are, up to there. */
 static int unchanged(const mp_walk *k, lua_State *L, slot *bottom, slot *top)
 {
   int i, n;
@@ -103,7 +163,7 @@ static uint64_t describe(mp_special *s, lua_State *L, slot *bottom, slot *top,
   slot *below = frame_prev(f);
   uint64_t h = key_word(0, *f);
   if (LINK_ISCONT(*f)) h = key_word(h, s->cont = f[FRAME_CONTPC]);
-  s->below = f;
+  s->below = f;  /* If there is no function, there is nothing more. */
   s->func = *f;
   if (below <= bottom || TAG(below[FRAME_FUNC]) != TAGFUNC) return h;
   s->below = below + FRAME_FUNC;
@@ -132,6 +192,7 @@ static void push(mp_walk *k, lua_State *L, slot *bottom, slot *top, slot *f)
     *s = (mp_special){ .level = n };
     l->key = key_word(key, describe(s, L, bottom, top, f));
   }
+  if (k->n % MP_WALK_BLOCK == 0) add_block(k);
 }
 
 /* The array that a pointer refers to gets n elements. False: no memory. */
@@ -153,6 +214,7 @@ static bool room(mp_walk *k, int n)
       !resize(&k->links, cap, sizeof(*k->links)) ||
       !resize(&k->levels, cap, sizeof(*k->levels)) ||
       !resize(&k->specials, cap, sizeof(*k->specials)) ||
+      !resize(&k->blocks, cap / MP_WALK_BLOCK, sizeof(*k->blocks)) ||
       !resize(&k->fresh, cap, sizeof(*k->fresh)))
     return false;
   k->cap = cap;
@@ -165,6 +227,7 @@ static void keep(mp_walk *k, int n)
   k->n = n;
   while (k->nspecials > 0 && k->specials[k->nspecials - 1].level >= n)
     k->nspecials--;
+  cut_run(k);
 }
 
 /* Walks down from the top to the highest of the `same` frames that are known,
@@ -190,7 +253,7 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   k->cut = f > bottom && !met;
   if (k->n == 0) return 0;
   key = k->levels[k->n - 1].key;
-  if (k->cut) {  /* The frames below may change unnoticed. */
+  if (k->cut) {  /* What is below need not stay what it is. */
     keep(k, 0);
     key = mp_mix(key, 1);
   }

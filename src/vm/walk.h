@@ -3,9 +3,10 @@
 ** A stack's key: equal for equal stacks, made of its raw words.
 **
 ** From one allocation to the next little of a stack changes. So the frames
-** met last are kept, lowest first, each with the key of all frames from it
-** downward: those whose words have not changed need not be walked again. A
-** user can keep with a frame the id of the stack below it (`stack`).
+** met last are kept, lowest first, each with the key of all that is from it
+** downward: those whose words are still what they were need not be walked
+** again. Whoever makes something of the frames below one can keep that there,
+** too (`stack`).
 **
 ** A walk belongs to one context, and is used by one thread at a time, inside
 ** the allocator too. Its memory comes from malloc; where that fails the stack
@@ -32,14 +33,23 @@ typedef struct mp_callsite {
 /* A frame that was met. */
 typedef struct mp_level {
   uint64_t key;			/* Of this frame and all under it. */
-  uint32_t stack;		/* Of the frames below; 0: not made yet. */
+  uint32_t stack;		/* Of the frames below, once that was made; 0. */
 } mp_level;
 
-/* The words of a frame whose link is no PC, but for the link. */
+/* Four frames met, from the lowest up. In recursion they are as those below
+** them, and as many slots above these: a run. */
+#define MP_WALK_BLOCK	4
+typedef struct mp_block {
+  uint32_t first;		/* The first block of its run. */
+  uint32_t length;		/* Of that one: blocks of the run, */
+  uint32_t stride;		/* and slots from one to the next. */
+} mp_block;
+
+/* What makes up a frame whose link is no PC, but for the link. */
 typedef struct mp_special {
   int level;
-  uint64_t *below;		/* The slot of the function below it, */
-  uint64_t func;		/* the function, */
+  uint64_t *below;		/* Where the function below it is, */
+  uint64_t func;		/* what that was, */
   uint64_t cont;		/* and the PC of a continuation, or 0. */
 } mp_special;
 
@@ -50,11 +60,12 @@ typedef struct mp_walk {
   int n;			/* Frames met, */
   int nspecials;		/* and those whose links are no PCs. */
   int cap;			/* Allocated elements of each of these: */
-  uint32_t *slots;		/* the places of the links, lowest first; */
-  uint64_t *links;		/* the links; */
-  mp_level *levels;		/* the keys of the frames; */
-  mp_special *specials;		/* other words of frames; */
-  uint64_t **fresh;		/* the frames of a walk, top first. */
+  uint32_t *slots;		/* where the links are, the lowest first, */
+  uint64_t *links;		/* what they were, */
+  mp_level *levels;		/* what they mean, */
+  mp_special *specials;		/* with what else there is to it, */
+  mp_block *blocks;		/* and four at a time; */
+  uint64_t **fresh;		/* frames of a walk under way, top first. */
   mp_callsite sites[MP_WALK_SITES];  /* By PC. */
 } mp_walk;
 
@@ -64,7 +75,7 @@ void mp_walk_free(mp_walk *k);
 /* Key of the frames from the one whose link is at `top` downward. */
 uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top);
 
-/* The slot of the link of a frame that was met. */
+/* Where the link of a frame is that was met. */
 static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
 {
   return k->stack + k->slots[level];
@@ -73,11 +84,11 @@ static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
 /* Functions were collected: others may lie where they were. */
 static inline void mp_walk_collected(mp_walk *k) { k->n = k->nspecials = 0; }
 
-/* Notes the id of the call that returns to pc. Recursion through several calls
-** on one line then has as many keys as it has depths. */
+/* Makes known that the call that returns to pc has that id. Recursion through
+** several calls on one line then has as many keys as it has depths. */
 void mp_walk_site(mp_walk *k, uint64_t pc, uint64_t id);
 
-/* Prototypes were freed: forgets everything that was known by a PC. */
+/* Prototypes were freed: no PC means what it meant. */
 void mp_walk_forget(mp_walk *k);
 
 #endif
