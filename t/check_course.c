@@ -108,10 +108,43 @@ START_TEST(changes_are_bounded)
     }
     mp_course_add(&c, &p, &n);
     ck_assert_uint_le(c.nchanges, ROWS * MP_COURSE_MIN);
-    if (k > MP_COURSE_MIN) ck_assert_uint_ge(c.npoints, MP_COURSE_MIN / 2);
+    ck_assert_uint_eq(c.npoints, k);
   }
   ck_assert(c.points[c.npoints - 1].wall == 100);
+  for (i = 1; i < c.nchanges; i++)
+    ck_assert_uint_ge(c.changes[i].point, c.changes[i - 1].point);
   for (i = 1; i <= ROWS; i += 97) ck_assert(sum_cpu(&c, i) == 100);
+  mp_counts_free(&n);
+  mp_course_free(&c);
+}
+END_TEST
+
+/* However many rows change, the heap has its points, and each row its counts,
+** at points that there are. */
+START_TEST(many_rows_leave_the_points)
+{
+  enum { ROWS = 2000, POINTS = 3 * MP_COURSE_MAX };
+  mp_course c;
+  mp_counts n;
+  uint32_t i, k, lists = 0;
+  mp_course_init(&c);
+  mp_counts_init(&n);
+  for (i = 1; i <= ROWS; i++) mp_counts_row(&n, i, 0, 'N', 0);
+  for (k = 1; k <= POINTS; k++) {
+    mp_point p = point_at(k);
+    for (i = 1; i <= ROWS; i++) n.rows[i].cpu += 1;
+    mp_course_add(&c, &p, &n);
+    ck_assert_uint_ge(c.npoints, k < 400 ? k : 400);
+    ck_assert_uint_le(c.nchanges, MP_COURSE_CHANGES);
+  }
+  for (i = 0; i < c.nchanges; i++) {
+    ck_assert_uint_lt(c.changes[i].point, c.npoints);
+    lists += i == 0 || c.changes[i].point > c.changes[i - 1].point;
+  }
+  ck_assert_uint_ge(lists, MP_COURSE_MIN / 4);
+  for (i = 1; i <= ROWS; i += 97) ck_assert(sum_cpu(&c, i) == POINTS);
+  for (i = 1; i < c.npoints; i++)
+    ck_assert(c.points[i].wall > c.points[i - 1].wall);
   mp_counts_free(&n);
   mp_course_free(&c);
 }
@@ -144,4 +177,4 @@ START_TEST(no_memory_loses_no_count)
 END_TEST
 
 CHECK_MAIN("course", a_point_tells_what_changed, thinning_loses_no_count,
-	   changes_are_bounded, no_memory_loses_no_count)
+	   changes_are_bounded, many_rows_leave_the_points, no_memory_loses_no_count)

@@ -13,6 +13,7 @@ void mp_course_init(mp_course *c)
 {
   memset(c, 0, sizeof(*c));
   c->spacing = MP_COURSE_SPACING;
+  c->grain = 1;
 }
 
 void mp_course_free(mp_course *c)
@@ -25,15 +26,21 @@ void mp_course_free(mp_course *c)
 
 /* -- Thinning ------------------------------------------------------------ */
 
-/* Merges points in pairs; the later point of a pair takes the counts of both,
-** and the two changes of a row become one. */
+/* The point that has the changes of this one. */
+static uint32_t point_of(const mp_course *c, uint32_t point)
+{
+  uint32_t last = (point / c->grain + 1) * c->grain - 1;
+  return last < c->npoints ? last : c->npoints - 1;
+}
+
+/* Joins the changes of a row that belong to one point. */
 static void join_changes(mp_course *c)
 {
   uint32_t i, n = 0;
   for (i = 0; i < c->nchanges; i++) {
     mp_change ch = c->changes[i], *to;
     uint32_t *last = &c->before[ch.row].last;
-    ch.point /= 2;
+    ch.point = point_of(c, ch.point);
     to = *last ? &c->changes[*last - 1] : NULL;
     if (to != NULL && to->point == ch.point) {
       to->cpu += ch.cpu;
@@ -49,7 +56,9 @@ static void join_changes(mp_course *c)
   c->nchanges = n;
 }
 
-static void thin(mp_course *c)
+/* Merges points in pairs: the later one of a pair stays, with the changes of
+** both. */
+static void thin_points(mp_course *c)
 {
   uint32_t i;
   if (c->npoints & 1) {  /* The last one has no partner. */
@@ -59,9 +68,23 @@ static void thin(mp_course *c)
     c->points[c->npoints - 1] = c->points[c->npoints];
   }
   for (i = 0; i < c->npoints / 2; i++) c->points[i] = c->points[2 * i + 1];
+  for (i = 0; i < c->nchanges; i++) c->changes[i].point /= 2;
   c->npoints /= 2;
   c->spacing *= 2;
+  if (c->grain > 1) c->grain /= 2;
   join_changes(c);
+}
+
+/* Makes room for n more changes, of so many at most. Half of them are left, so
+** that it is a while until the next time. */
+static void thin_changes(mp_course *c, uint32_t n, uint32_t most)
+{
+  if (c->nchanges + n <= most) return;
+  join_changes(c);
+  while (c->nchanges + n > most / 2 && c->grain < c->npoints) {
+    c->grain *= 2;
+    join_changes(c);
+  }
 }
 
 /* -- Room ---------------------------------------------------------------- */
@@ -120,9 +143,8 @@ void mp_course_add(mp_course *c, const mp_point *p, const mp_counts *counts)
   if ((n = count_changed(c, counts)) == UINT32_MAX) return;
   most = n > MP_COURSE_CHANGES / MP_COURSE_MIN ? n * MP_COURSE_MIN :
 	 MP_COURSE_CHANGES;
-  while (c->npoints > 1 &&
-	 (c->npoints == MP_COURSE_MAX || c->nchanges + n > most))
-    thin(c);
+  if (c->npoints == MP_COURSE_MAX) thin_points(c);
+  thin_changes(c, n, most);
   if (!mp_mem_room((void **)&c->changes, c->nchanges + n, &c->capchanges,
 		   sizeof(*c->changes)))
     return;

@@ -6,8 +6,9 @@
 ** A point is taken every few milliseconds. When there are MP_COURSE_MAX of
 ** them, every second one is dropped and the spacing doubles, so that a long run
 ** has between half that number and all of it. Each point has a list of changes,
-** the amounts that rows counted since the point before; the list is thinned
-** together with the points.
+** the amounts that rows counted since the point before. Where so many rows
+** change that the list would be too long, several points have one together, the
+** last of them: `grain` points, counted from the first.
 */
 #ifndef MP_COURSE_H
 #define MP_COURSE_H
@@ -18,9 +19,9 @@
 
 #include "data/counts.h"
 
-#define MP_COURSE_MAX		512	/* Points, at most; even. */
+#define MP_COURSE_MAX		1024	/* Points, at most; even. */
 #define MP_COURSE_CHANGES	32768u	/* Changes, at most, */
-#define MP_COURSE_MIN		16	/* unless so few points need more. */
+#define MP_COURSE_MIN		16	/* unless so few lists need more. */
 #define MP_COURSE_SPACING	0.01	/* Seconds between points, at first. */
 
 typedef struct mp_point {
@@ -49,6 +50,7 @@ typedef struct mp_course {
   mp_point *points;		/* MP_COURSE_MAX of them, or NULL. */
   uint32_t npoints;
   double spacing, due;		/* Seconds; the time of the next point. */
+  uint32_t grain;		/* Points that have their changes together. */
   mp_change *changes;		/* By point. */
   uint32_t nchanges, capchanges;
   mp_before *before;		/* By row id. */

@@ -38,10 +38,23 @@ function readTime(P, raw) {
   for (let i = 1; i < P.from.length; i++) P.from[i] += P.from[i - 1];
 }
 
+/* The points up to which the amounts of rows are known. Where many rows change
+** several points have their changes together: at the last of them. */
+function marksOf(P) {
+  const { allocated } = P.raw.timeline, end = P.time.length - 1, marks = [0];
+  for (let k = 1; k <= end; k++) {
+    const silent = P.from[k + 1] === P.from[k] &&
+      allocated[k - 1] > (k > 1 ? allocated[k - 2] : 0);
+    if (!silent || k === end) marks.push(k);
+  }
+  return marks;
+}
+
 function prepare(raw) {
   const R = raw.rows, P = { raw, rows: R.stack.length, info: raw.info };
   readStacks(P, raw);
   readTime(P, raw);
+  P.marks = marksOf(P);
   P.stack = Int32Array.from(R.stack, (s) => s || P.n);
   const samples = R.cpu.reduce((a, b) => a + b, 0);
   P.tick = samples > 0 ? P.info.cpu / samples : 0;

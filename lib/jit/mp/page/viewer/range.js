@@ -12,7 +12,13 @@ let chart = null;	/* The drawing, and the layer over it. */
 const handles = TIMES ? [0, 1].map(handle) : [];
 const range = () => state.now.range || [0, NP];
 
+/* The next point up or down at which amounts are known. */
+const snap = (k, up) => up ? A.marks.find((m) => m >= k) :
+  A.marks.filter((m) => m <= k).pop();
+
 function setRange(from, to) {
+  from = snap(from, false);
+  to = snap(to, true);
   const all = from === 0 && to === NP;
   state.set({ range: all ? null : [from, to] });
 }
@@ -29,8 +35,9 @@ function handle(which) {
     if (!by || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
     e.stopPropagation();
-    r[which] = which ? Math.max(r[0] + 1, Math.min(NP, r[1] + by)) :
-      Math.max(0, Math.min(r[1] - 1, r[0] + by));
+    const to = snap(which ? Math.max(r[0] + 1, Math.min(NP, r[1] + by)) :
+      Math.max(0, Math.min(r[1] - 1, r[0] + by)), by > 0);
+    if (which ? to > r[0] : to < r[1]) r[which] = to;
     setRange(...r);
   });
   return h;
