@@ -108,6 +108,11 @@ tap.like(text, "91%%  1.00 MB   91%% +85%%    476 kB   85%%   load\n",
 tap.like(text, "9%%   100 kB    9%% +4%%  ~23.8 kB    4%%   work\n",
   "few samples: a mark")
 tap.like(text, "\n  ~ fewer than nine samples", "which is explained")
+text = report(sampled(), "gu")
+tap.like(text, "~23%.8 kB +~23%.8 kB [^\n]* work", "a call graph has the mark")
+tap.unlike(text, "~[%d. ]+kB [^\n]* load", "where there are few")
+tap.like(text, "\n~ fewer than nine samples[^\n]*\n$", "and explains it")
+tap.unlike(report(sampled(), "gur"), "~", "raw numbers have no mark")
 tap.unlike(report(sampled(), "fhb1"), "~ fewer", "no mark, no words")
 tap.unlike(report(snapshots.of({ { "a", alloc_objects = 1, alloc_bytes = 9 } }),
   "h"), "~", "what was counted has no doubt")

@@ -643,12 +643,12 @@ end
 p = made({ { "long1 > long2", cpu = 1 } }, {
   long1 = lua(nil, ("directory/"):rep(9).."app.lua", 1, 12345),
   long2 = lua("a_function_with_a_name_that_is_quite_long", "app.lua", 1, 1) })
-local narrow = report(p, "cp", 64)
+local narrow = report(p, "cp", 68)
 tap.like(narrow, "\n +100%% [^\n]* d%S*%.%.%.%S*:12345 %[1%]\n", "a cut place")
 tap.like(narrow, "\n%[2%] [^\n]*  a_f%S*%.%.%.%S*long %[2%]\n", "a cut name")
 local widest = 0
 for line in narrow:gmatch("[^\n]+") do widest = math.max(widest, #line) end
-tap.is(widest, 64, "as wide as the terminal")
+tap.is(widest, 68, "as wide as the terminal")
 
 -- -- Real programs -----------------------------------------------------------
 

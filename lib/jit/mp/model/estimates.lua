@@ -175,7 +175,13 @@ local function is_rough(v, var)
   return v > 0 and samples_of(v, var) < 9
 end
 
+-- The mark of a number in a report: "" unless it is rough, and large enough for
+-- that to matter.
+local function mark(v, var, total)
+  return v >= total * 0.005 and is_rough(v, var) and terms.rough or ""
+end
+
 return {
   calibrate = calibrate, variance = variance, period = period_of,
-  samples_of = samples_of, is_rough = is_rough
+  samples_of = samples_of, is_rough = is_rough, mark = mark
 }

@@ -17,4 +17,6 @@ return {
   no_zone = "(no zone)",
   before = "(before the profile)", -- Memory in use when it began.
   no_type = "other",
+  rough = "~",
+  rough_note = "~ fewer than nine samples: may be off by a third or more",
 }

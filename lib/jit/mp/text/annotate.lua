@@ -5,10 +5,12 @@
 
 local cells = require("jit.mp.text.cells")
 local empty = require("jit.mp.model.empty")
+local estimates = require("jit.mp.model.estimates")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
 local sources = require("jit.mp.model.sources")
+local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
 
 local pad = cells.pad
@@ -50,11 +52,12 @@ local function worth(files, totals, o)
   return views.sort(t, "max")
 end
 
--- Cell of a line in a view.
-local function cell(o, v, total)
-  if not v or v <= 0 or total <= 0 then return "" end
+-- Cell of a line in a view; e: the sums of that line, or nil.
+local function cell(o, e, i, total)
+  local v = e and e[i] or 0
+  if v <= 0 or total <= 0 then return "" end
   if o.raw then return ("%.0f"):format(v) end
-  return numbers.share(v, total)
+  return estimates.mark(v, e.var[i], total)..numbers.share(v, total)
 end
 
 -- Width of each view's column in a file.
@@ -63,7 +66,7 @@ local function widths(o, lines, totals)
   for i, view in ipairs(o.views) do
     w[i] = #views.by[view].short
     for _, e in pairs(lines) do
-      w[i] = math.max(w[i], #cell(o, e[i], totals[i]))
+      w[i] = math.max(w[i], #cell(o, e, i, totals[i]))
     end
   end
   return w
@@ -98,12 +101,23 @@ local function annotate_file(p, o, entry, totals, out, env)
       if gap and o.annotate == "a" then out[#out+1] = "@@ "..k.." @@\n" end
       local e, list = entry.lines[k], {}
       for i in ipairs(o.views) do
-	list[i] = pad(cell(o, e and e[i], totals[i]), w[i])
+	list[i] = pad(cell(o, e, i, totals[i]), w[i])
       end
       out[#out+1] = " "..table.concat(list, "  ").." | "..
 	names.source_line(line).."\n"
     end
     gap = not show(k)
+  end
+end
+
+-- Whether any number that is shown has a mark.
+local function any_rough(o, list, totals)
+  for _, entry in ipairs(o.raw and {} or list) do
+    for _, e in pairs(entry.lines) do
+      for i in ipairs(o.views) do
+	if estimates.mark(e[i], e.var[i], totals[i]) ~= "" then return true end
+      end
+    end
   end
 end
 
@@ -119,6 +133,9 @@ return function(p, o, env)
   end
   if #list == 0 and #out < #o.views then
     out[#out+1] = views.nothing("no line", o)
+  end
+  if any_rough(o, list, totals) then
+    out[#out+1] = "\n"..terms.rough_note.."\n"
   end
   return table.concat(out)
 end

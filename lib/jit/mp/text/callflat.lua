@@ -68,11 +68,11 @@ local function add_cells(r, row, v, f, narrow)
   local own, all = f.self[v.amount], f.cumulative[v.amount]
   local gap = #row == 0 and "  " or " "
   if r.options.raw then
-    row[#row+1] = gap..r:amount(v, own)
-    row[#row+1] = r:amount(v, all)
+    row[#row+1] = gap..r:amount(v, f.self)
+    row[#row+1] = r:amount(v, f.cumulative)
   else
     row[#row+1] = gap..percent(own, r:total(v))
-    if not narrow then row[#row+1] = r:amount(v, own) end
+    if not narrow then row[#row+1] = r:amount(v, f.self) end
     row[#row+1] = percent(all, r:total(v))
   end
 end

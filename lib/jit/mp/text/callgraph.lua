@@ -40,6 +40,7 @@ local cumulative = require("jit.mp.model.cumulative")
 local empty = require("jit.mp.model.empty")
 local flat = require("jit.mp.text.callflat")
 local numbers = require("jit.mp.model.numbers")
+local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
 
 -- The graph of a view: its report, the view, all entries by key, and those in
@@ -124,8 +125,8 @@ function Graph:cells(sums, index, share, part)
   local report, v = self.report, self.view
   local t = { ("%-5s"):format(index) }
   if not report.options.raw then t[2], t[3] = share, part end
-  t[#t+1] = report:amount(v, sums.cumulative[v.amount])
-  t[#t+1] = report:amount(v, sums.self[v.amount])
+  t[#t+1] = report:amount(v, sums.cumulative)
+  t[#t+1] = report:amount(v, sums.self)
   if v.count then t[#t+1] = numbers.count(sums.cumulative[v.count]) end
   return t
 end
@@ -206,5 +207,8 @@ return function(p, o, env)
   if #out > 0 then out[#out+1] = "\n" end
   out[#out+1] = flat(report, full)
   for _, v in ipairs(full) do out[#out+1] = new_graph(report, v):text() end
+  if report.rough then
+    out[#out+1] = "\n"..cells.wrap(terms.rough_note.."\n", report.width)
+  end
   return table.concat(out)
 end

@@ -4,6 +4,7 @@
 
 local cells = require("jit.mp.text.cells")
 local cumulative = require("jit.mp.model.cumulative")
+local estimates = require("jit.mp.model.estimates")
 local views = require("jit.mp.model.views")
 
 local cut, pad = cells.cut, cells.pad
@@ -43,16 +44,19 @@ end
 local Report = {}
 Report.__index = Report
 
--- The numbers that are summed: each view's amount, and the count that stands
--- beside it.
--- Returns a list of { name, amount, count, counted }, where amount and count
--- are indices of the second, a list of functions from a row to a number.
+-- The numbers that are summed: each view's amount, its variance, and the count
+-- that stands beside it.
+-- Returns a list of { name, amount, doubt, count, counted }, where amount, doubt
+-- and count are indices of the second, a list of functions from a row to a
+-- number.
 local function columns(p, o)
   local list, values = {}, {}
   for k, name in ipairs(o.views) do
     local v = { name = name }
     values[#values+1] = p.value_of(name, o.objects)
     v.amount = #values
+    values[#values+1] = estimates.variance(p, name, o.objects)
+    v.doubt = #values
     if not o.raw and name == "cpu" then
       v.count, v.counted = v.amount, "samples"
     elseif not o.raw and not o.objects then
@@ -75,10 +79,16 @@ end
 
 function Report:total(v) return self.sums.root.cumulative[v.amount] end
 
--- An amount of a view for people; empty where there is none.
-function Report:amount(v, n)
+-- An amount of a view, of sums by function or edge, for people: marked where it
+-- rests on few samples, empty where there is none.
+function Report:amount(v, sums)
+  local n, total, mark = sums[v.amount], self:total(v), ""
   if n <= 0 then return "" end
-  return views.amount(self.profile, self.options, v.name, n, self:total(v))
+  if not self.options.raw then
+    mark = estimates.mark(n, sums[v.doubt], total)
+    self.rough = self.rough or mark ~= ""
+  end
+  return mark..views.amount(self.profile, self.options, v.name, n, total)
 end
 
 return { new = new_report, write = write }

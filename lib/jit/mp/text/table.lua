@@ -19,7 +19,6 @@ local pad = cells.pad
 
 local NAME = 32 -- Columns that a name should have before amounts are left out.
 local SHIFT = 2 -- Columns that the second level is to the right.
-local ROUGH = "~"
 
 -- -- Rows --------------------------------------------------------------------
 
@@ -81,8 +80,7 @@ function Report:cells(row, i, layout)
   if v <= 0 then return "", "", all end
   if o.raw then return "", views.amount(self.profile, o, o.views[i], v), all end
   share = numbers.share(v, total)
-  local mark = v >= total * 0.005 and estimates.is_rough(v, e.var[i]) and
-    ROUGH or ""
+  local mark = estimates.mark(v, e.var[i], total)
   if mark ~= "" then self.rough = true end
   if layout.amounts and (row.level == 0 or #o.views == 1) then
     amount = mark..views.amount(self.profile, o, o.views[i], v, total)
@@ -212,8 +210,7 @@ function Report:write(out, width)
     out[#out+1] = cells.wrap(self:rest(), width)
   end
   if self.rough then
-    out[#out+1] = cells.wrap("  "..ROUGH.." fewer than nine samples: may be "..
-      "off by a third or more\n", width)
+    out[#out+1] = cells.wrap("  "..terms.rough_note.."\n", width)
   end
 end
 
