@@ -5,7 +5,7 @@ _luajit_mp() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    options='run report diff merge convert open -h --help -V --version'
+    options='run report diff merge convert push open -h --help -V --version'
     COMPREPLY=($(compgen -W "$options" -- "$cur"))
     return
   fi
@@ -20,6 +20,7 @@ _luajit_mp() {
       --threshold' ;;
     merge) options='-o --output' ;;
     convert) options='-O --options --no-source --source-root' ;;
+    push) options='-O --options' ;;
     open) options='-O --options --no-source --source-root' ;;
   esac
   case $cur in

@@ -11,12 +11,14 @@ complete -c luajit-mp -n $first -f -a report -d 'shows a profile'
 complete -c luajit-mp -n $first -f -a diff -d 'compares two profiles'
 complete -c luajit-mp -n $first -f -a merge -d 'adds profiles up'
 complete -c luajit-mp -n $first -f -a convert -d 'writes another format'
+complete -c luajit-mp -n $first -f -a push -d 'sends profiles to a server'
 complete -c luajit-mp -n $first -f -a open -d 'shows a profile in a browser'
 complete -c luajit-mp -n $first -s V -l version -d 'prints the version'
 complete -c luajit-mp -s h -l help -d 'prints help'
 complete -c luajit-mp -n '__luajit_mp_command run report diff merge' \
     -s o -l output -r -d 'where to write'
-complete -c luajit-mp -n '__luajit_mp_command run report diff convert open' \
+complete -c luajit-mp \
+    -n '__luajit_mp_command run report diff convert push open' \
     -s O -l options -x -d 'what to show'
 complete -c luajit-mp -n '__luajit_mp_command run diff convert open' \
     -l no-source -d 'leaves sources out of a page'

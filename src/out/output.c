@@ -22,7 +22,8 @@
 
 bool mp_output_perpid(const mp_output *o)
 {
-  return o->path != NULL && strstr(o->path, "%p") != NULL;
+  return o->push != NULL ||
+	 (o->path != NULL && strstr(o->path, "%p") != NULL);
 }
 
 bool mp_output_is_file(const mp_output *o)
@@ -34,6 +35,8 @@ const char *mp_output_error(int err)
 {
   if (err == MP_ELSEWHERE)
     return "the program is stuck, and nobody else can call its writer";
+  if (err == MP_NO_CURL)
+    return "there is no curl command, which sends it: install the package curl";
   if (err != MP_FOREIGN) return strerror(err);
   return "it belongs to another user, in a directory that anybody may write to";
 }
@@ -204,8 +207,17 @@ static bool init(mp_output *o, const char *name, const char *cwd)
   return true;
 }
 
+static int open_address(mp_output *o, const char *name)
+{
+  int err = ENOMEM;
+  if (!init(o, NULL, "") || (o->given = strdup(name)) == NULL) return ENOMEM;
+  o->push = mp_push_new(&err);
+  return o->push != NULL ? 0 : err == ENOENT ? MP_NO_CURL : err;
+}
+
 int mp_output_open(mp_output *o, const char *name, const char *cwd)
 {
+  if (mp_push_is_address(name)) return open_address(o, name);
   if (!init(o, name, cwd)) return ENOMEM;
   return o->path != NULL ? open_output(o) : 0;
 }
@@ -221,12 +233,15 @@ int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w)
 void mp_output_forked(mp_output *o)
 {
   if (o->special) let_go(&o->file);  /* It is the parent's. */
+  if (o->push != NULL) mp_push_forget(o->push);
 }
 
 void mp_output_close(mp_output *o)
 {
   let_go(&o->dir);
   let_go(&o->file);
+  mp_push_free(o->push);
+  o->push = NULL;
   free(o->path);
   free(o->given);
   o->path = o->given = NULL;
@@ -320,6 +335,7 @@ static int hand_over(const mp_output *o, const char *text, size_t len)
 int mp_output_write(mp_output *o, const char *text, size_t len)
 {
   if (o->writer.write != NULL) return hand_over(o, text, len);
+  if (o->push != NULL) return mp_push_start(o->push, text, len);
   if (o->path == NULL) {
     mp_write_stdout_first();
     return mp_write(STDOUT_FILENO, text, len);
@@ -346,7 +362,7 @@ int mp_output_width(const mp_output *o)
 {
   struct winsize ws;
   int fd = o->path ? o->file.fd : STDOUT_FILENO;
-  if (o->writer.write != NULL) return 0;
+  if (o->writer.write != NULL || o->push != NULL) return 0;
   if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &ws) != 0) return 0;
   return ws.ws_col;
 }

@@ -27,9 +27,11 @@
 #include <sys/types.h>
 
 #include "luajit-mp.h"
+#include "out/push.h"
 #include "out/target.h"
 
 #define MP_ELSEWHERE (-4)	/* The writer is in another process. */
+#define MP_NO_CURL (-5)		/* No command that sends to a server. */
 
 /* A descriptor, and the file that it was when it was opened. */
 typedef struct mp_kept {
@@ -42,6 +44,7 @@ typedef struct mp_output {
   char *path;			/* Absolute, %p and %t kept; or NULL. */
   char *given;			/* As the user named it; NULL: stdout. */
   luajit_mp_writer writer;	/* Its write is NULL: there is none. */
+  mp_push *push;		/* Where it is the address of a server. */
   mp_kept dir;			/* Its directory, */
   char name[NAME_MAX + 1];	/* and its name there. */
   mp_kept file;			/* The file, where it is special. */
@@ -51,15 +54,16 @@ typedef struct mp_output {
   double started;		/* Unix time, for %t. */
 } mp_output;
 
-/* name: a file name, relative to cwd, or NULL or "-" for stdout. %p in it
+/* name: a file name, relative to cwd, the address of a server, or NULL or "-"
+** for stdout. %p in it
 ** stands for the process, %t for the time. To be closed even where it fails. */
 int mp_output_open(mp_output *o, const char *name, const char *cwd);
 
 /* The writer takes the text for that name. To be closed even where it fails. */
 int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w);
 
-/* Writes the text, which replaces the file. A SIGPIPE or SIGXFSZ that this
-** causes is not delivered. */
+/* Writes the text, which replaces the file. To a server it is sent in the
+** background. A SIGPIPE or SIGXFSZ that this causes is not delivered. */
 int mp_output_write(mp_output *o, const char *text, size_t len);
 
 void mp_output_close(mp_output *o);
@@ -67,7 +71,7 @@ void mp_output_close(mp_output *o);
 /* Opens, writes and closes at once; the name is taken as it is. */
 int mp_output_put(const char *name, const char *text, size_t len);
 
-/* Whether each process has a file of its own (%p). */
+/* Whether each process has a file of its own (%p), or sends what is its own. */
 bool mp_output_perpid(const mp_output *o);
 
 /* Whether a text replaces the one before: it is a regular file, or a writer. */

@@ -80,7 +80,9 @@ static void open_outputs(lua_State *R, planning *p)
   n = (int)lua_objlen(R, -1);
   p->err = ENOMEM;
   plan->outs = calloc((size_t)n, sizeof(*plan->outs));
-  if (plan->outs == NULL) luaL_error(R, "not enough memory");
+  plan->sendings = calloc((size_t)n, sizeof(*plan->sendings));
+  if (plan->outs == NULL || plan->sendings == NULL)
+    luaL_error(R, "not enough memory");
   for (p->err = 0, i = 1; i <= n && p->err == 0; i++) {
     const char *name;
     lua_rawgeti(R, -1, i);
@@ -170,8 +172,12 @@ void mp_plan_free(mp_plan *plan, mp_state *s)
 {
   int i;
   if (plan->outs != NULL) mp_state_call(s, mp_plan_in_drop, plan, NULL, 0);
-  for (i = 0; i < plan->nouts; i++) mp_output_close(&plan->outs[i]);
+  for (i = 0; i < plan->nouts; i++) {
+    mp_output_close(&plan->outs[i]);
+    mp_sending_free(&plan->sendings[i]);
+  }
   free(plan->outs);
+  free(plan->sendings);
   free(plan->text);
   memset(plan, 0, sizeof(*plan));
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "out/output.h"
+#include "out/sending.h"
 #include "out/state.h"
 #include "profile/origin.h"
 
@@ -22,6 +23,7 @@ typedef struct mp_plan {
   char *text;			/* The option string. */
   mp_output *outs;		/* The destinations of the report: `nouts`. */
   int nouts;
+  mp_sending *sendings;		/* For those that are servers, as many. */
   luajit_mp_writer writer;	/* Takes what goes there, if it has a write. */
   uint64_t period;		/* Mean bytes between samples; 0: adapts. */
   int interval;			/* Milliseconds between CPU samples. */

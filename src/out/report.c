@@ -21,6 +21,8 @@ typedef struct request {
   const mp_plan *plan;
   mp_output *out;		/* Its destination: an output, */
   mp_screen *screen;		/* or to the screen. */
+  const mp_mark *from, *to;	/* As in mp_snapshot. */
+  bool patient;			/* A server gets it now or never. */
   char *buf;			/* For a message. */
   size_t n;
   double *leaked;		/* Raised to the bytes that leak. */
@@ -37,7 +39,7 @@ static void push_snapshot(lua_State *R, request *rq)
   }
   rq->locked = true;
   mp_lock();
-  mp_snapshot(R, rq->r->profile, rq->r->from, rq->r->to);
+  mp_snapshot(R, rq->r->profile, rq->from, rq->to);
   mp_unlock();
   rq->locked = false;
 }
@@ -68,7 +70,8 @@ static bool push_report(lua_State *R, request *rq, const char *name,
   lua_pushstring(R, name);
   if (columns > 0) lua_pushinteger(R, columns);
   else lua_pushnil(R);
-  lua_call(R, 4, 4);
+  lua_pushboolean(R, rq->patient);
+  lua_call(R, 5, 4);
   leaked = lua_tonumber(R, -2);
   if (leaked > *rq->leaked) *rq->leaked = leaked;
   if (lua_type(R, -4) == LUA_TSTRING) return true;
@@ -89,7 +92,8 @@ static int write_report(lua_State *R)
   text = lua_tolstring(R, -4, &len);
   rq->err = mp_output_write(out, text, len);
   if (rq->err != 0)
-    explain(rq, "write", "to standard output", mp_output_error(rq->err));
+    explain(rq, out->push != NULL ? "send to" : "write", "to standard output",
+	    mp_output_error(rq->err));
   else if (lua_isstring(R, -1))
     mp_say(lua_tostring(R, -1));
   return 0;
@@ -139,17 +143,81 @@ static int make(request *rq, lua_CFunction f)
   return MP_FAILED;
 }
 
+static request new_request(mp_report *r, const mp_plan *plan, mp_output *out,
+			   char *buf, size_t n, double *leaked)
+{
+  request rq;
+  memset(&rq, 0, sizeof(rq));
+  rq.r = r;
+  rq.plan = plan;
+  rq.out = out;
+  rq.from = r->from;
+  rq.to = r->to;
+  rq.buf = buf;
+  rq.n = n;
+  rq.leaked = leaked;
+  return rq;
+}
+
+/* -- Servers -------------------------------------------------------------- */
+
+/* Sends the window that has to be sent, up to now. */
+static int send_window(request *rq, mp_sending *s)
+{
+  double now = mp_span_wall(&rq->r->profile->span);
+  bool ok;
+  int err;
+  mp_lock();
+  ok = mp_sending_end(s, rq->r->profile);
+  mp_unlock();
+  rq->from = &s->from;
+  rq->to = &s->to;
+  err = ok ? make(rq, write_report) : ENOMEM;
+  if (!ok) explain(rq, "send", "the report", strerror(err));
+  if (err != 0) mp_sending_fail(s, now, rq->plan->every);
+  return err;
+}
+
+/* Sends the window to a server if it is time for that. */
+static int send_if_due(request *rq, mp_sending *s)
+{
+  double now = mp_span_wall(&rq->r->profile->span);
+  if (!mp_sending_look(s, rq->out->push, now, rq->plan->every, false))
+    return 0;
+  return send_window(rq, s);
+}
+
+/* Sends all that a server has not got yet, unless it is to get a window of
+** somebody else's. */
+static int send_rest(request *rq, mp_sending *s)
+{
+  char text[MP_NAME_WIDTH + 400];
+  rq->patient = true;
+  if (rq->to != NULL) return make(rq, write_report);
+  mp_sending_look(s, rq->out->push, 0, rq->plan->every, true);
+  if (s->failures > 0) {
+    snprintf(text, sizeof(text), "cannot send to '%.*s': %s; what it has not "
+	     "got yet is sent once more, in the background", MP_NAME_WIDTH,
+	     rq->out->given, rq->out->push->why);
+    mp_say(text);
+  }
+  return send_window(rq, s);
+}
+
+/* -- All outputs ---------------------------------------------------------- */
+
 int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
 		    char *buf, size_t n)
 {
   char msg[512];
-  int i, err = 0;
+  int i, e, err = 0;
   *leaked = 0;
   if (!mp_state_take(&r->state, buf, n)) return EBUSY;
   for (i = 0; i < plan->nouts; i++) {
-    request rq = { r, plan, &plan->outs[i], NULL, msg, sizeof(msg), leaked,
-		   false, 0 };
-    int e = make(&rq, write_report);
+    mp_output *out = &plan->outs[i];
+    request rq = new_request(r, plan, out, msg, sizeof(msg), leaked);
+    e = out->push != NULL && !plan->help ?
+	send_rest(&rq, &plan->sendings[i]) : make(&rq, write_report);
     if (e == 0) continue;
     if (err != 0) mp_say(msg);
     else snprintf(buf, n, "%s", msg);
@@ -164,10 +232,13 @@ int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n)
   double leaked = 0;
   int i, err = 0;
   if (!mp_state_take(&r->state, buf, n)) return EBUSY;
-  for (i = 0; i < plan->nouts && err == 0; i++) {
+  for (i = 0; i < plan->nouts; i++) {
     mp_output *out = &plan->outs[i];
-    request rq = { r, plan, out, NULL, buf, n, &leaked, false, 0 };
-    if (mp_output_is_file(out)) err = make(&rq, write_report);
+    request rq = new_request(r, plan, out, buf, n, &leaked);
+    int e = 0;
+    if (out->push != NULL) e = send_if_due(&rq, &plan->sendings[i]);
+    else if (mp_output_is_file(out)) e = make(&rq, write_report);
+    if (err == 0) err = e;
   }
   mp_state_give_back(&r->state);
   return err;
@@ -177,7 +248,8 @@ void mp_report_draw(mp_report *r, const mp_plan *plan, mp_screen *s)
 {
   double leaked = 0;
   char buf[256];
-  request rq = { r, plan, NULL, s, buf, sizeof(buf), &leaked, false, 0 };
+  request rq = new_request(r, plan, NULL, buf, sizeof(buf), &leaked);
+  rq.screen = s;
   if (!mp_state_take(&r->state, buf, sizeof(buf))) return;
   if (make(&rq, draw_report) != 0) mp_screen_draw(s, buf, strlen(buf));
   mp_state_give_back(&r->state);

@@ -24,7 +24,10 @@ static bool per_process(const mp_ctx *c)
 
 static void restart(mp_ctx *c)
 {
+  int i;
   mp_plan_forked(&c->plan);
+  for (i = 0; i < c->plan.nouts; i++) mp_sending_free(&c->plan.sendings[i]);
+  c->due = c->plan.every;  /* Its clock begins anew. */
   mp_profile_restart(&c->profile);
 }
 

@@ -69,11 +69,12 @@ local function make(text, ...)
 end
 
 -- Makes the report for one of the files. width: columns of the terminal that
--- it goes to, or nil. Returns the results of render, and the remark or nil.
-local function report(plan, snapshot, name, width)
+-- it goes to, or nil. patient: a server gets it now or never. Returns the
+-- results of render, and the remark or nil.
+local function report(plan, snapshot, name, width, patient)
   if plan.contents then return plan.contents end
   local text, msg, leaked = render.render(profile.new(snapshot), plan,
-    { name = name, width = width })
+    { name = name, width = width, patient = patient })
   return text, msg, leaked, plan.remarks[name]
 end
 

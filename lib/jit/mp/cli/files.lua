@@ -3,11 +3,13 @@
 -- The files of the command: profiles that are read, reports that are written.
 ----------------------------------------------------------------------------
 
+local address = require("jit.mp.push.address")
 local core = require("jit.mp.core")
 local file = require("jit.mp.format.file")
 local formats = require("jit.mp.format.formats")
 local options = require("jit.mp.options")
 local render = require("jit.mp.render")
+local send = require("jit.mp.push.send")
 local stop = require("jit.mp.cli.stop")
 
 -- Parsed options of a report, with those that options of the command add.
@@ -51,10 +53,16 @@ local function check_output(name, command)
   return name
 end
 
--- Renders a profile to an output: to several files for some formats, of which
--- one may have nothing in it. Returns the results of render after the text.
+-- Renders a profile to an output, which may be a server: to several files for
+-- some formats, of which one may have nothing in it. Returns the results of
+-- render after the text.
 local function write(p, o, out, env)
   local failure
+  if out and address.is_address(out) then
+    local ok, msg = send(p, o, out)
+    if not ok then stop.data(("cannot send to '%s': %s"):format(out, msg)) end
+    return
+  end
   for _, name in ipairs(formats.files(out or "-", o)) do
     env.name = name
     env.width = name == "-" and core.files.width() or nil

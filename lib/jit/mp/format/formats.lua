@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local names = require("jit.mp.model.names")
+local address = require("jit.mp.push.address")
 
 -- view: the module. set: what the suffix says besides. part: another suffix
 -- stands for it.
@@ -25,8 +26,11 @@ local list = {
   { ".bin", view = "format.file_write", part = true }, -- See misc.lua.
 }
 
--- The format of a file name; nil: text.
+local server = { "", view = "push.view" }
+
+-- The format of a file name, or of the address of a server; nil: text.
 local function of(name)
+  if address.is_address(name) then return server end
   for _, format in ipairs(list) do
     if #name > #format[1] and name:sub(-#format[1]) == format[1] then
       return format
@@ -59,6 +63,7 @@ end
 
 -- The message about a name whose suffix is no format; nil: it is one.
 local function wrong_suffix(name)
+  if address.is_address(name) then return select(2, address.parse(name)) end
   local suffix = name:match("[^/]%.([^./]+)$")
   if not suffix or of(name) or texts[suffix] or suffix:find("^[%d%%]") or
       name:find("^/dev/") or name:find("^/proc/") then

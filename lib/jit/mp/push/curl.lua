@@ -1,0 +1,40 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- The configuration of the curl command for some requests.
+----------------------------------------------------------------------------
+
+-- Seconds that curl may take; where nobody would send the profile again, it
+-- tries again by itself, and doubles the time in between.
+local hasty = 'connect-timeout = 10\nmax-time = 30\n'
+local patient = 'connect-timeout = 10\nmax-time = 30\nretry = 6\n'..
+  'retry-connrefused\nretry-max-time = 120\n'
+
+-- Options of the user's, such as headers and a proxy.
+local function own_options()
+  local name = os.getenv("LUAJIT_MP_CURL")
+  local fp = name and io.open(name, "rb")
+  if not fp then return "" end
+  local text = fp:read("*a") or ""
+  fp:close()
+  return text.."\n"
+end
+
+local function quote(s) return '"'..s:gsub('[\\"]', "\\%0")..'"' end
+
+-- The configuration of curl. file(i): where it finds the i-th body.
+local function config(requests, file, is_patient)
+  local out = {}
+  for i, request in ipairs(requests) do
+    if i > 1 then out[#out+1] = "next\n" end
+    out[#out+1] = ('url = %s\nheader = %s\nheader = "Expect:"\n'..
+      'data-binary = %s\nsilent\noutput = "/dev/null"\n'..
+      'write-out = "%%{http_code} %%{errormsg}\\n"\n'):format(
+	quote(request.url), quote("Content-Type: "..request.type),
+	quote("@"..file(i)))
+    out[#out+1] = is_patient and patient or hasty
+    out[#out+1] = own_options()
+  end
+  return table.concat(out)
+end
+
+return { config = config }

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See out/push.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "data/process.h"
+#include "out/push.h"
+#include "out/write.h"
+
+#define STACK		(64 << 10)	/* Of the process in between. */
+#define HIGH		64	/* Descriptors from here on are not replaced. */
+
+extern char **environ;
+
+bool mp_push_is_address(const char *name)
+{
+  return name != NULL && (strncmp(name, "http://", 7) == 0 ||
+			  strncmp(name, "https://", 8) == 0);
+}
+
+/* -- Making -------------------------------------------------------------- */
+
+/* The absolute name of the curl command, or NULL and errno. */
+static char *find_curl(void)
+{
+  const char *path = getenv("PATH"), *end;
+  char name[4096];
+  if (path == NULL || *path == '\0') path = "/usr/bin:/bin";
+  for (; ; path = end + 1) {
+    end = strchrnul(path, ':');
+    snprintf(name, sizeof(name), "%.*s/curl", (int)(end - path), path);
+    if (name[0] == '/' && access(name, X_OK) == 0) return strdup(name);
+    if (*end == '\0') break;
+  }
+  errno = ENOENT;
+  return NULL;
+}
+
+mp_push *mp_push_new(int *err)
+{
+  mp_push *p = calloc(1, sizeof(*p));
+  if (p != NULL) {
+    p->fd = -1;
+    p->curl = find_curl();
+    if (p->curl != NULL) return p;
+  }
+  *err = errno;
+  free(p);
+  return NULL;
+}
+
+void mp_push_forget(mp_push *p)
+{
+  struct stat st;
+  if (p->fd >= 0 && fstat(p->fd, &st) == 0 && st.st_dev == p->dev &&
+      st.st_ino == p->ino)
+    close(p->fd);
+  p->fd = -1;
+}
+
+void mp_push_free(mp_push *p)
+{
+  if (p == NULL) return;
+  mp_push_forget(p);
+  free(p->curl);
+  free(p);
+}
+
+/* -- Starting curl ------------------------------------------------------- */
+
+/* For the process in between. */
+typedef struct launch {
+  const char *curl;
+  int fds[MP_PUSH_PARTS + 2];	/* For 0, 1, 2, ... */
+  int nfds;
+  pid_t pid;			/* What it started, or 0. */
+  int err;
+} launch;
+
+/* Closes all but the first descriptors, in a table that is this process's own.
+** A server must not find its sockets kept by us. */
+static void close_from(int fd)
+{
+  long max;
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, (unsigned)fd, ~0u, 0) == 0) return;
+#endif
+  for (max = sysconf(_SC_OPEN_MAX); fd < max && fd < 65536; fd++) close(fd);
+}
+
+/* Starts curl and ends, so that curl is an orphan. Runs in the memory of the
+** program, whose thread waits, but with tables of its own of descriptors and
+** signals. */
+static int launch_orphan(void *data)
+{
+  char *const argv[] = { (char *)"curl", (char *)"-q", (char *)"-K",
+    (char *)"-", NULL };
+  launch *l = data;
+  posix_spawnattr_t attr;
+  sigset_t set;
+  int i;
+  for (i = 0; i < l->nfds; i++)
+    if (dup2(l->fds[i], i) < 0) _exit(1);
+  close_from(l->nfds);
+  (void)!chdir("/");
+  sigemptyset(&set);
+  posix_spawnattr_init(&attr);
+  posix_spawnattr_setsigmask(&attr, &set);
+  sigfillset(&set);
+  posix_spawnattr_setsigdefault(&attr, &set);
+  posix_spawnattr_setpgroup(&attr, 0);  /* Ctrl-C is not for it. */
+  posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
+			   POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  l->err = posix_spawn(&l->pid, l->curl, NULL, &attr, argv, environ);
+  _exit(0);
+}
+
+/* Runs it with all signals blocked. Its end raises no signal, and a wait of the
+** program's does not see it. */
+static int run_launch(launch *l)
+{
+  char *stack = malloc(STACK);
+  sigset_t all, old;
+  int status, err = 0;
+  pid_t child;
+  if (stack == NULL) return ENOMEM;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  child = clone(launch_orphan, stack + STACK, CLONE_VM | CLONE_VFORK, l);
+  if (child < 0) err = errno;
+  while (child > 0 && waitpid(child, &status, __WALL) < 0 && errno == EINTR);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  free(stack);
+  return err != 0 ? err : l->err;
+}
+
+/* A file in memory with that text, at its beginning; or -1 and errno. */
+static int memory_file(const char *text, size_t len)
+{
+  int err, high, fd = memfd_create("luajit-mp", MFD_CLOEXEC);
+  if (fd < 0) return -1;
+  err = mp_write(fd, text, len);
+  high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
+  if (high < 0) err = errno;
+  close(fd);
+  if (err == 0 && lseek(high, 0, SEEK_SET) == 0) return high;
+  if (high >= 0) close(high);
+  errno = err;
+  return -1;
+}
+
+static int open_null(int *fd)
+{
+  int low = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  *fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, HIGH);
+  if (low >= 0) close(low);
+  return *fd < 0 ? errno : 0;
+}
+
+static int high_pipe(int fds[2])
+{
+  int i, low[2];
+  if (pipe2(low, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
+  for (i = 0; i < 2; i++) fds[i] = fcntl(low[i], F_DUPFD_CLOEXEC, HIGH);
+  close(low[0]);
+  close(low[1]);
+  if (fds[0] >= 0 && fds[1] >= 0) return 0;
+  if (fds[0] >= 0) close(fds[0]);
+  if (fds[1] >= 0) close(fds[1]);
+  return EMFILE;
+}
+
+/* Opens the parts of the text for a launch: 0 is the first, then come 3, 4 and
+** so on. Returns 0 or an errno value. */
+static int open_parts(launch *l, const char *text, size_t len)
+{
+  const char *line = text, *part = memchr(text, '\n', len);
+  size_t rest;
+  int n = 0;
+  if (part == NULL) return EINVAL;
+  rest = len - (size_t)(++part - text);
+  while (*line != '\n') {
+    char *end;
+    size_t size = strtoul(line, &end, 10);
+    int fd;
+    if (end == line || size > rest || n == MP_PUSH_PARTS) return EINVAL;
+    fd = memory_file(part, size);
+    if (fd < 0) return errno;
+    if (n == 0) l->fds[0] = fd;
+    else l->fds[l->nfds++] = fd;
+    n++;
+    part += size;
+    rest -= size;
+    line = *end == ' ' ? end + 1 : end;
+  }
+  return n > 0 ? 0 : EINVAL;
+}
+
+int mp_push_start(mp_push *p, const char *text, size_t len)
+{
+  launch l = { p->curl, { -1, -1, -1 }, 3, 0, 0 };
+  struct stat st;
+  int i, err, ends[2] = { -1, -1 };
+  mp_push_forget(p);
+  if (len == 0) return 0;
+  if ((err = high_pipe(ends)) != 0) return err;
+  l.fds[1] = ends[1];
+  err = open_null(&l.fds[2]);
+  if (err == 0) err = open_parts(&l, text, len);
+  if (err == 0) err = run_launch(&l);
+  for (i = 0; i < l.nfds; i++)
+    if (l.fds[i] >= 0) close(l.fds[i]);
+  if (err == 0 && fstat(ends[0], &st) != 0) err = errno;
+  if (err != 0) {
+    close(ends[0]);
+    return err;
+  }
+  p->fd = ends[0];
+  p->dev = st.st_dev;
+  p->ino = st.st_ino;
+  p->owner = mp_process();
+  p->pid = l.pid;
+  p->len = 0;
+  return 0;
+}
+
+/* -- The answer ---------------------------------------------------------- */
+
+/* curl writes a line for each transfer: the server's status, or 000, and what
+** went wrong. */
+static mp_pushed understand(mp_push *p)
+{
+  char *line = p->answer, *end;
+  p->answer[p->len] = '\0';
+  if (p->len == 0) {
+    snprintf(p->why, sizeof(p->why), "curl did not run");
+    return MP_PUSH_FAILED;
+  }
+  for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+    *end = '\0';
+    if (line[0] == '2') continue;
+    if (strncmp(line, "000", 3) != 0)
+      snprintf(p->why, sizeof(p->why), "the server answers %.3s", line);
+    else if (strlen(line) > 4)
+      snprintf(p->why, sizeof(p->why), "%.180s", line + 4);
+    else
+      snprintf(p->why, sizeof(p->why), "the server cannot be reached");
+    return MP_PUSH_FAILED;
+  }
+  return MP_PUSH_DONE;
+}
+
+/* Only what is our child is waited for, as the first process of a container has
+** orphans. */
+static void reap(const mp_push *p)
+{
+  if (p->pid > 0 && p->owner == mp_process()) waitpid(p->pid, NULL, WNOHANG);
+}
+
+mp_pushed mp_push_look(mp_push *p)
+{
+  struct stat st;
+  if (p->fd < 0) return MP_PUSH_NONE;
+  if (fstat(p->fd, &st) != 0 || st.st_dev != p->dev || st.st_ino != p->ino) {
+    p->fd = -1;
+    snprintf(p->why, sizeof(p->why), "the program closed our pipe");
+    return MP_PUSH_FAILED;
+  }
+  for (;;) {
+    size_t room = sizeof(p->answer) - 1 - p->len;
+    char scrap[64];
+    ssize_t n = room > 0 ? read(p->fd, p->answer + p->len, room) :
+		read(p->fd, scrap, sizeof(scrap));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return MP_PUSH_ON_ITS_WAY;
+    if (n == 0) break;
+    if (room > 0) p->len += (size_t)n;
+  }
+  mp_push_forget(p);
+  reap(p);
+  return understand(p);
+}
