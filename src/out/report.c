@@ -191,14 +191,14 @@ static int send_if_due(request *rq, mp_sending *s)
 ** somebody else's. */
 static int send_rest(request *rq, mp_sending *s)
 {
-  char text[MP_NAME_WIDTH + 400];
+  char text[MP_NAME_SIZE + 400], shown[MP_NAME_SIZE];
   rq->patient = true;
   if (rq->to != NULL) return make(rq, write_report);
   mp_sending_look(s, rq->out->push, 0, rq->plan->every, true);
   if (s->failures > 0) {
-    snprintf(text, sizeof(text), "cannot send to '%.*s': %s; what it has not "
-	     "got yet is sent once more, in the background", MP_NAME_WIDTH,
-	     rq->out->given, rq->out->push->why);
+    snprintf(text, sizeof(text), "cannot send to '%s': %s; what it has not got "
+	     "yet is sent once more, in the background",
+	     mp_output_name(shown, rq->out->given), rq->out->push->why);
     mp_say(text);
   }
   return send_window(rq, s);
