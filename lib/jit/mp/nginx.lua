@@ -1,0 +1,113 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- For nginx with its Lua module: profiles of a worker over HTTP, at the paths
+-- that Go's programs have them.
+----------------------------------------------------------------------------
+--
+--   location /debug/pprof/ {
+--     allow 127.0.0.1;
+--     deny all;
+--     content_by_lua_block { require("jit.mp.nginx").pprof() }
+--   }
+--
+-- A worker that is not profiled is profiled for as long as the request lasts.
+--
+----------------------------------------------------------------------------
+
+local core = require("jit.mp.core")
+
+-- The files that the last part of a path asks for, and the seconds without
+-- ?seconds=; 0: all since the start of the profile.
+local kinds = {
+  profile = { suffix = ".cpu.pb.gz", seconds = 30 },
+  heap = { suffix = ".heap.pb.gz", seconds = 0 },
+  allocs = { suffix = ".heap.pb.gz", seconds = 0 },
+}
+local MOST = 3600      -- Seconds.
+
+local requests = 0     -- Those that need the profile, where it is
+local own = false      -- our own.
+
+local function finish(status, text)
+  ngx.status = status
+  ngx.header.content_type = "text/plain"
+  ngx.print(text, "\n")
+  return ngx.exit(ngx.OK)
+end
+
+-- A request needs the profile for so long. Returns true, or nil and a message.
+-- The end is a timer's: the request may be aborted.
+local function use(seconds)
+  if not own then
+    local ok, msg, errno = core.start("f", "/dev/null")
+    if not ok then return errno == 114 or nil, msg end -- EALREADY.
+    own = true
+  end
+  requests = requests + 1
+  local function leave()
+    requests = requests - 1
+    if own and requests == 0 then
+      own = false
+      core.stop()
+    end
+  end
+  local ok, msg = ngx.timer.at(seconds + 1, leave)
+  if not ok then
+    leave()
+    return nil, msg
+  end
+  return true
+end
+
+local function read_and_remove(name)
+  local fp, msg = io.open(name, "rb")
+  if not fp then return nil, msg end
+  local data = fp:read("*a")
+  fp:close()
+  os.remove(name)
+  return data
+end
+
+-- The profile as a pprof file: of the next seconds, or of all since its start.
+-- Returns it, or nil and a message.
+local function profile(kind, seconds)
+  local mark, ok, msg
+  if seconds > 0 then
+    mark, msg = core.mark()
+    if not mark then return nil, msg end
+    ngx.sleep(seconds)
+  end
+  local name = os.tmpname()
+  local file = name..kind.suffix
+  if mark then ok, msg = core.since(mark, file) else ok, msg = core.again(file) end
+  local data
+  if ok then data, msg = read_and_remove(file) end
+  os.remove(name)
+  return data, msg
+end
+
+-- Answers the request with a profile for pprof and for scrapers. The last part
+-- of its path says which: profile (CPU), heap or allocs. ?seconds=n: of the next
+-- n seconds.
+local function pprof()
+  local kind = kinds[ngx.var.uri:match("[^/]*$")]
+  if not kind then
+    return finish(404, "profile?seconds=30\nheap\nheap?seconds=30\nallocs")
+  end
+  local seconds = ngx.var.arg_seconds
+  seconds = seconds and tonumber(seconds) or not seconds and kind.seconds
+  if not seconds or seconds < 0 or seconds > MOST then
+    return finish(400, "seconds: a number from 0 to "..MOST)
+  end
+  local ok, msg = use(seconds)
+  if not ok then return finish(503, msg) end
+  local data
+  data, msg = profile(kind, seconds)
+  if not data then return finish(503, msg) end
+  ngx.header.content_type = "application/octet-stream"
+  ngx.header.content_disposition = 'attachment; filename="profile.pb.gz"'
+  ngx.header.content_length = #data
+  ngx.print(data)
+end
+
+return { pprof = pprof }
