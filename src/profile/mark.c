@@ -76,7 +76,6 @@ bool mp_mark_take(mp_mark *m, mp_profile *p)
     return false;
   }
   m->sums = mp_sums_now(p);
-  m->pid = p->span.pid;
   m->wall0 = p->span.wall0;
   copy_rows(m, &p->counts);
   copy_events(m, &p->heap.events);
@@ -92,8 +91,7 @@ void mp_mark_free(mp_mark *m)
 
 const mp_mark *mp_mark_of(const mp_mark *m, const mp_profile *p)
 {
-  return m != NULL && m->pid == p->span.pid && m->wall0 == p->span.wall0 ? m :
-	 NULL;
+  return m != NULL && m->wall0 == p->span.wall0 ? m : NULL;
 }
 
 /* -- Differences --------------------------------------------------------- */

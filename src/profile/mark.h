@@ -12,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "profile/profile.h"
 
@@ -37,8 +36,7 @@ typedef struct mp_mark {
   mp_marked *rows;		/* By row id; [0] is unused. */
   mp_event *events;
   uint32_t nrows, nevents;
-  pid_t pid;			/* The process, */
-  double wall0;			/* and the start of the profile. */
+  double wall0;			/* The start of the profile. */
 } mp_mark;
 
 /* The sums so far. */
