@@ -75,11 +75,12 @@ static bool make_room(mp_held *h, uint32_t n)
 
 void mp_held_end(mp_held *h)
 {
-  uint32_t row, n = 0;
+  uint32_t row, n = 0, end;
   if (h->begun.cycle == 0) return;
   for (row = 1; row <= h->nsums; row++) n += is_held(&h->sums[row]);
   if (make_room(h, n)) {
-    for (row = 1; row <= h->nsums; row++) {
+    end = h->nentries + n;  /* Frees may change the sums meanwhile. */
+    for (row = 1; row <= h->nsums && h->nentries < end; row++) {
       if (!is_held(&h->sums[row])) continue;
       h->sums[row].record = h->nrecords;
       h->entries[h->nentries++] = h->sums[row];

@@ -75,7 +75,8 @@ static inline void mp_held_swept(mp_held *h, uint32_t row, double objects,
   e->variance -= mp_counts_variance(objects, bytes);
 }
 
-/* The sweep of the record under way is over: keeps it. */
+/* The sweep of the record under way is over: keeps it. Under the lock, as is
+** mp_held_flip: another thread may be reading the records. */
 void mp_held_end(mp_held *h);
 
 /* Drops the record under way: the end of its sweep will not be seen. */

@@ -98,7 +98,7 @@ void mp_ctx_bury(mp_ctx *c)
 
 /* -- The list ------------------------------------------------------------ */
 
-static mp_ctx *first;
+static _Atomic(mp_ctx *) first;	/* Handlers look at it. */
 
 mp_ctx *mp_ctx_list(void) { return first; }
 
@@ -112,12 +112,12 @@ void mp_ctx_enlist(mp_ctx *c)
 
 void mp_ctx_delist(mp_ctx *c)
 {
-  mp_ctx **p;
+  mp_ctx *p;
   mp_lock();
-  for (p = &first; *p != NULL; p = &(*p)->next)
-    if (*p == c) {
-      *p = c->next;
-      break;
-    }
+  p = first;
+  if (p == c) first = c->next;
+  else
+    while (p != NULL && p->next != c) p = p->next;
+  if (p != NULL && p != c) p->next = c->next;
   mp_unlock();
 }

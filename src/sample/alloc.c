@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "data/clock.h"
+#include "data/lock.h"
 #include "data/seed.h"
 #include "sample/alloc.h"
 
@@ -90,7 +91,9 @@ void mp_alloc_flip(mp_alloc *h)
   const mp_held_record now = {
     h->now_ms * 1e-3, (double)mp_alloc_bytes(h), h->cycles
   };
+  mp_lock();  /* The thread that ends the process may look at it. */
   mp_held_flip(&h->kept, &now, h->capture->counts);
+  mp_unlock();
 }
 
 bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)

@@ -88,8 +88,8 @@ static void disown(void)
 {
   mp_cpu *c = owner;
   if (c == NULL) return;
-  mp_rehook_forget();
   mp_ticks_stop();
+  mp_rehook_forget();
   c->has_timer = false;
   begin_clock(c, c->tid, false);
   owner = NULL;

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -30,6 +31,8 @@ static struct {
   struct sigaction old;		/* What its signal did before. */
 } target;
 
+static atomic_int inside;	/* Handlers that may be using that. */
+
 static void (*trigger)(int);	/* LuaJIT's handler, once it was seen. */
 
 static volatile sig_atomic_t called_back;  /* LuaJIT has, not returned yet. */
@@ -37,6 +40,14 @@ static atomic_int ticks;	/* Signals of our timer, not counted yet. */
 static int asked;		/* Others, where LuaJIT counts the signals. */
 
 static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
+
+/* From here on no handler looks at the target: one that is under way, in the
+** thread that had the timer, has come to its end. Handlers wait for nothing. */
+static void no_target(void)
+{
+  target.tid = 0;
+  while (inside != 0) sched_yield();
+}
 
 /* -- Our timer ----------------------------------------------------------- */
 
@@ -46,6 +57,7 @@ static void on_tick(int sig, siginfo_t *info, void *context)
 {
   int saved = errno;
   (void)sig; (void)context;
+  inside++;
   if (this_thread() == target.tid && target.own &&
       mp_profiler_runs(target.cb, target.data)) {
     if (info->si_code != SI_TKILL) {
@@ -55,6 +67,7 @@ static void on_tick(int sig, siginfo_t *info, void *context)
     if (!called_back) mp_rehook_set();
     trigger(SIGPROF);
   }
+  inside--;
   errno = saved;
 }
 
@@ -110,10 +123,12 @@ static void set_interval_timer(int ms)
 static void on_prof(int sig)
 {
   int saved = errno;
+  inside++;
   if (!mp_profiler_known() || mp_profiler_taken()) {
     if (!called_back && this_thread() == target.tid) mp_rehook_set();
     trigger(sig);
   }
+  inside--;
   errno = saved;
 }
 
@@ -162,7 +177,7 @@ void mp_ticks_clear(void)
 
 const char *mp_ticks_start(const mp_ticker *t, bool *own)
 {
-  target.tid = 0;
+  no_target();
   target.cb = t->cb;
   target.data = t->data;
   ticks = 0;
@@ -178,7 +193,7 @@ const char *mp_ticks_start(const mp_ticker *t, bool *own)
 
 void mp_ticks_stop(void)
 {
-  target.tid = 0;
+  no_target();
   if (!target.own) return;
   mp_timer_stop(&target.timer);
   target.own = false;
@@ -190,6 +205,7 @@ void mp_ticks_move(pid_t tid) { target.tid = tid; }
 void mp_ticks_forget(void)
 {
   target.tid = 0;
+  inside = 0;  /* Other threads' handlers did not come along. */
   if (!target.own) return;
   mp_timer_forget(&target.timer);
   target.own = false;

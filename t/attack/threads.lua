@@ -27,7 +27,7 @@ if not tap.read(list[1][1]) then tap.skip(list[1][1].." is not built") end
 
 local dir, remove = trial.directory()
 local options = ("suppressions=%s/t/tsan.supp log_path=%s/tsan "..
-  "report_signal_unsafe=0"):format(tap.srcdir, dir)
+  "report_signal_unsafe=0 history_size=7"):format(tap.srcdir, dir)
 
 local function run(program, case)
   -- Randomised addresses can collide with the sanitizer's own.
