@@ -35,7 +35,7 @@ local function run(program, case)
     "exec $r timeout -k 5 300 %s %s"):format(os.getenv("MP_RUN") or "",
     tap.quote(program)),
     { env = { CK_RUN_CASE = case, TSAN_OPTIONS = options } })
-  local _, passed = r.out:gsub("\nok ", "")
+  local _, passed = ("\n"..r.out):gsub("\nok ", "")
   local reports = tap.sh("cat "..dir.."/tsan.* 2>/dev/null").out
   os.execute("rm -f "..dir.."/*")
   if reports ~= "" then return false, reports end
