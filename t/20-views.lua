@@ -174,4 +174,13 @@ end
 tap.is(sum("G", " (%d+)\n"), 200, "samples add up in folded stacks")
 tap.is(sum("Gh", " (%d+)\n"), 12091024, "bytes add up in folded stacks")
 
+-- A profile for which there was no memory is not one of a program that
+-- allocated nothing.
+local poor = snapshots.of({})
+poor.heap.dropped = 7
+local text, msg = render.render(profile.new(poor), assert(options.parse("Gh")),
+  { name = "x.folded" })
+tap.is(text or msg, "not enough memory: 7 samples lost",
+  "all samples lost: says so")
+
 tap.done()

@@ -46,7 +46,8 @@ local want = tap.luajit(program).out
 -- What LuaJIT, libc, the loader and we say where memory is refused. LuaJIT's
 -- require takes a file that it cannot open for none.
 local words = { "not enough memory", "annot allocate memory", "out of memory",
-  "cannot create state", "annot load", "' not found:" }
+  "cannot create state", "annot load", "' not found:",
+  "error loading module", "modules not installed" }
 
 local function is_about_memory(text)
   for _, w in ipairs(words) do

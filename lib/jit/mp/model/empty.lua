@@ -14,6 +14,9 @@ return function(p, view)
     return ("no CPU samples: %s of CPU is too short for a timer of %d ms%s")
       :format(numbers.seconds(p.info.cpu), p.cpu.interval,
       p.cpu.interval > 1 and "; i1 samples more often" or "")
+  elseif p.heap.dropped > 0 then
+    return ("not enough memory: %s lost"):format(
+      numbers.samples(p.heap.dropped))
   elseif view == "alloc" then
     if p.heap.period <= 1 then return "nothing was allocated" end
     return ("no allocation samples: %s allocated, a sample every %s; "..
