@@ -89,4 +89,23 @@ for _, case in ipairs(cases) do
   end
 end
 
+-- The samples of the text have the layout of today's reports: the titles of
+-- their tables, word for word.
+local text = tap.read(tap.srcdir.."/examples/CASES.md")
+for _, sample in ipairs({ { "-jm=flx", "options-wasteful", 0.06 },
+    { "-jm=L", "options-wasteful", 0.06 },
+    { "-jm=flh", "filter-wasteful", 0.01 },
+    { "-jm=hs", "filter-wasteful", 0.01 } }) do
+  local opts, name, work = sample[1], sample[2], sample[3]
+  local shown = text:match("%$ luajit "..quoted(opts).." [^\n]*\n(.-)\n\n")
+  local r = tap.luajit(("%s,/dev/stderr %s/examples/%s.lua %s"):format(opts,
+    tap.quote(tap.srcdir), name, work))
+  local title = r.err:match("\n *([^\n]*allocated  cum%.)\n") or
+    r.err:match("\n *([^\n]*at the peak  cum%.)\n") or
+    r.err:match("\n +(held +new[^\n]*)\n") or r.err:match("\n +(allocated)\n")
+  local words = (title or "none"):gsub("%s+", " ")
+  tap.ok(shown and shown:gsub("%s+", " "):find(words, 1, true),
+    "the sample of "..opts.." has the titles of today", words)
+end
+
 tap.done()
