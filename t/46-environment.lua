@@ -78,8 +78,8 @@ for _, name in ipairs({ "first.txt", "out.txt" }) do
   tap.unlike(text, "app.lua:3", "not what was done before")
   tap.unlike(text, "app.lua:5", "nor after")
 end
-r = run(signalled:gsub("print%(%(debug", "kill() %0"), { LUAJIT_MP = "lb1,out.txt",
-  LUAJIT_MP_SIGNAL = "SIGUSR2" })
+r = run(signalled:gsub("print%(%(debug", "kill() %0"),
+  { LUAJIT_MP = "lb1,out.txt", LUAJIT_MP_SIGNAL = "SIGUSR2" })
 tap.is(r.err, "", "three signals")
 tap.ok(take("out.txt"), "the end of the program writes what was begun")
 os.remove(dir.."/first.txt")
@@ -159,8 +159,8 @@ int main(int argc, char **argv)
   return 0;
 }
 ]])
-r = tap.sh(("cd %s && %s host.c -include stdio.h $(pkg-config --cflags --libs "..
-  "luajit) -o host"):format(dir, os.getenv("CC") or "cc"))
+r = tap.sh(("cd %s && %s host.c -include stdio.h $(pkg-config --cflags "..
+  "--libs luajit) -o host"):format(dir, os.getenv("CC") or "cc"))
 if not tap.is(r.status, 0, "a host program") then
   tap.diag(r.err)
   finish()

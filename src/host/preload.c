@@ -61,7 +61,8 @@ static bool find_in(void *from, functions *f)
   return f->openlibs != NULL;
 }
 
-/* What the caller's object has loaded for itself is behind no other. */
+/* Finds the functions in the objects behind this one, or else by way of the
+** caller's: a library that its object loaded for itself is behind no other. */
 static bool find(functions *f, void *caller)
 {
   Dl_info info;

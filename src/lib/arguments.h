@@ -13,8 +13,8 @@
 ** arguments (MP_WRONG) are the caller's fault: their message is raised. */
 int mp_fail(lua_State *L, const char *msg, int err);
 
-/* Checks the arguments of L: an option string, which is "f" by default, names of
-** outputs or nils, and perhaps a writer. Raises an error. */
+/* Checks the arguments of L: an option string, which is "f" by default, names
+** of outputs or nils, and perhaps a writer. Raises an error. */
 void mp_check_arguments(lua_State *L);
 
 /* Whether that is a writer of a host program's (luajit-mp.h), a userdata. */

@@ -158,7 +158,7 @@ void mp_guard_unwrap(lua_State *L)
   lua_settop(L, top);
 }
 
-/* What is done through the anchor touches no stack of the program. */
+/* The anchor is a coroutine: using it touches no stack of the program. */
 void mp_guard_anchor(lua_State *L, mp_ctx *c)
 {
   lua_State *anchor;
