@@ -112,8 +112,8 @@ local programs = {
     print(n)]] },
   { "FFI callbacks", [[
     local ffi = require("ffi")
-    ffi.cdef[[void qsort(void *, size_t, size_t,
-      int (*)(const int *, const int *));]]
+    ffi.cdef("void qsort(void *, size_t, size_t, "..
+      "int (*)(const int *, const int *));")
     local a, n = ffi.new("int[200]"), 0
     for i = 0, 199 do a[i] = (i * 7919) % 211 end
     ffi.C.qsort(a, 200, 4, function(x, y)
