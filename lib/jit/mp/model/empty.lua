@@ -14,6 +14,9 @@ return function(p, view)
     return ("no CPU samples: %s of CPU is too short for a timer of %d ms%s")
       :format(numbers.seconds(p.info.cpu), p.cpu.interval,
       p.cpu.interval > 1 and "; i1 samples more often" or "")
+  elseif view == "peak" and p.rows[1] and not p.rows[1].peak_bytes then
+    return "no peak: the profile does not have what was in use when the "..
+      "heap was highest"
   elseif p.heap.dropped > 0 then
     return ("not enough memory: %s lost"):format(
       numbers.samples(p.heap.dropped))
@@ -23,10 +26,6 @@ return function(p, view)
       "b1 counts every allocation"):format(
       numbers.bytes(p.heap.alloc_bytes), numbers.period(p.heap.period))
   elseif view == "peak" then
-    if p.rows[1] and not p.rows[1].peak_bytes then
-      return "no peak: the profile does not have what was in use when the "..
-	"heap was highest"
-    end
     return "nothing in use at the peak"
   end
   return "nothing in use: everything that was sampled has been freed"
