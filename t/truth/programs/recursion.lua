@@ -21,7 +21,8 @@ end
 local found = 0
 local function permute(list, n)
   if n == 0 then
-    local result = { unpack(list) }
+    local result = {}
+    for i = 1, #list do result[i] = list[i] end
     found = found + #result
     return
   end
