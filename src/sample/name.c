@@ -15,6 +15,7 @@
 
 #define DOTS		"..."
 #define CHUNK_SHOWN	48	/* Bytes of a string, as in Lua. */
+#define BYTECODE	'\033'	/* The first byte of bytecode. */
 
 mp_frame mp_name_none(void)
 {
@@ -65,7 +66,8 @@ void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX])
 
 /* A chunk that came from a string, as Lua's messages show it: by the first
 ** line of the name that load() gave it, or of the string itself. A text that is
-** not shown as a whole is an identity, too. */
+** not shown as a whole is an identity, too, but for bytecode: of that a name is
+** no more than the first bytes. */
 static void name_string(mp_frame *f, const char *s, size_t len,
 			char buf[MP_CHUNK_MAX])
 {
@@ -78,7 +80,7 @@ static void name_string(mp_frame *f, const char *s, size_t len,
   f->source = buf;
   f->sourcelen = (uint32_t)snprintf(buf, MP_CHUNK_MAX, "[string \"%.*s%s\"]",
 				    (int)n, s, whole ? "" : "...");
-  if (!whole) f->chunk = mp_code_text(s, len);
+  if (!whole && *s != BYTECODE) f->chunk = mp_code_text(s, len);
 }
 
 /* A function of a chunk. line: where it is, or less than 0. */
