@@ -24,6 +24,8 @@ typedef struct mp_ctx {
   mp_screen screen;		/* The live view. */
   mp_mark window;		/* Where the last window ended. */
   double due;			/* When the files are to be written anew. */
+  void (*look)(struct mp_ctx *c, lua_State *L, double wall);  /* At each */
+				/* safepoint, for the owner; or NULL. */
   pthread_t thread;		/* Where the VM was seen to run last. */
   bool done;			/* The final report is begun or given up, */
   atomic_bool written;		/* and was made, */

@@ -47,6 +47,7 @@ void mp_safepoint(void *data, lua_State *L, int signals, int state)
   wall = mp_span_wall(&p->span);
   if (mp_screen_due(&c->screen, wall)) draw(c);
   if (c->plan.every > 0 && wall >= c->due) rewrite(c);
+  if (c->look != NULL) c->look(c, L, wall);
   mp_signal_look();
   mp_lock();
   mp_signal_take_again();

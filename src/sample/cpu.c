@@ -67,6 +67,11 @@ static void start_timer(mp_cpu *c)
 
 void mp_cpu_ask(mp_cpu *c) { mp_ticks_ask(c->tid, !c->by_process); }
 
+void mp_cpu_trigger(mp_cpu *c)
+{
+  if (owner == c) mp_ticks_trigger();
+}
+
 /* -- LuaJIT's profiler --------------------------------------------------- */
 
 /* Whether the owner still has the profiler: lua_close ends it before finalizers

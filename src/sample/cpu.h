@@ -65,6 +65,10 @@ void mp_cpu_here(mp_cpu *c);
 /* Asks the VM for a safepoint. Async-signal-safe. */
 void mp_cpu_ask(mp_cpu *c);
 
+/* The same without a signal, which would interrupt a system call: does nothing
+** where the profiler is not ours. In the thread of the VM alone. */
+void mp_cpu_trigger(mp_cpu *c);
+
 /* In the child of a fork: the timer was the parent's. */
 void mp_cpu_forked(void);
 

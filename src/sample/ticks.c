@@ -212,6 +212,15 @@ void mp_ticks_forget(void)
   leave_signal();
 }
 
+void mp_ticks_trigger(void)
+{
+  if (trigger == NULL || this_thread() != target.tid ||
+      !mp_profiler_known() || !mp_profiler_runs(target.cb, target.data))
+    return;
+  if (!target.own) asked++;
+  trigger(SIGPROF);
+}
+
 void mp_ticks_ask(pid_t tid, bool own)
 {
   if (own) {

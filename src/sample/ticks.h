@@ -56,6 +56,10 @@ void mp_ticks_forget(void);
 ** one of ours. Async-signal-safe. */
 void mp_ticks_ask(pid_t tid, bool own);
 
+/* The same without a signal, which would interrupt a system call: in the thread
+** of the VM alone. */
+void mp_ticks_trigger(void);
+
 /* In LuaJIT's callback, which was given that number of samples: ticks that have
 ** not been counted yet. */
 int mp_ticks_take(int samples);

@@ -129,6 +129,13 @@ enum {				/* Types of objects (gct). */
 #define IR_OP		5	/* uint8_t */
 #define IR_REG		6	/* uint8_t: register, or: */
 #define REG_SUNK	0xfd	/* sunk, and in a snapshot. */
+#define REG_NONE	32	/* Registers are less than that. */
+#define IR_SPILL	7	/* uint8_t: where the stack has it, or 0. */
+#define OP_COMPARES	10	/* Ops below this compare. */
+#define OP_RETF		11	/* A return to a frame below the trace's. */
+#define OP_LOOP		5	/* From these ops to that of the constant nil. */
+#define OP_PHI		3
+#define OP_RENAME	2
 
 #define CALL_OP		0xe8	/* Call of a C function, to a distance that */
 #define CALL_SIZE	5	/* follows. */
@@ -276,6 +283,7 @@ enum {				/* Kinds of frame links. */
 
 #define TR_NSNAPMAP	44	/* uint32_t */
 #define TR_LINKS	106	/* uint16_t: linked trace, root, and the next */
+#define TR_ROOT		108	/* uint16_t: its root, if it is no root. */
 #define TR_NEXTROOT	110	/* root */
 #define TR_NEXTSIDE	112	/* and side trace. */
 #define TR_SIZE		120

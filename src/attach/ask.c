@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Start and stop of a session: see attach/session.h.
+*/
+#include "config.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach/session.h"
+#include "attach/visit.h"
+#include "data/clock.h"
+
+#define STEP_MIN 0.002		/* Seconds between two visits, at first, */
+#define STEP_MAX 0.1		/* and at most. */
+#define LAST	1.0		/* For taking a wish back. */
+
+static bool fails(mp_session *s, const char *msg)
+{
+  snprintf(s->msg, sizeof(s->msg), "%s", msg);
+  return false;
+}
+
+/* How long to wait until the next visit. */
+static double next_step(double step)
+{
+  return step * 1.5 < STEP_MAX ? step * 1.5 : STEP_MAX;
+}
+
+/* Visits the process until the wish is done; until then it may be waited for.
+** *answered: whether it was. */
+static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
+		      const volatile int *end, bool *answered)
+{
+  double until = mp_clock_wall() + seconds, step = STEP_MIN, placed = 0;
+  *answered = false;
+  while (!*end && mp_clock_wall() < until) {
+    double pause = mp_clock_wall() + step;
+    mp_visited v = mp_visit(s, call, &placed);
+    if (v != MP_VISITED) return v;
+    do {
+      *answered = placed > 0 && mp_visit_read(s) && s->answer.open == 0 &&
+		  s->answer.phase != MP_ATTACH_NOTHING;
+      if (*answered) return MP_VISITED;
+      if (!mp_session_wait(s, STEP_MIN, end)) return MP_VISIT_GONE;
+    } while (!*end && mp_clock_wall() < pause);
+    step = next_step(step);
+  }
+  return MP_VISITED;
+}
+
+/* The VM has not come to the wish: takes it back. */
+static void take_back(mp_session *s, const mp_attach_call *call)
+{
+  double until = mp_clock_wall() + LAST, placed = 0;
+  const volatile int never = 0;
+  mp_attach_call none = *call;
+  none.wish = MP_WISH_NONE;
+  while (s->block != 0 && placed == 0 && mp_clock_wall() < until) {
+    if (mp_visit(s, &none, &placed) != MP_VISITED) return;
+    if (placed == 0 && !mp_session_wait(s, STEP_MIN, &never)) return;
+  }
+}
+
+static const char *not_reached(const mp_session *s)
+{
+  if (s->block == 0)
+    return "no moment was found at which the profiler could be loaded: the "
+	   "program was in the C library all the time";
+  return "the program did not run any Lua code that could be interrupted: it "
+	 "sleeps or works in a C function that Lua has called";
+}
+
+bool mp_session_start(mp_session *s, int state, const char *options,
+		      const char *path, double seconds, const volatile int *end)
+{
+  mp_attach_call call = { .version = MP_ATTACH_VERSION };
+  char name[64];
+  bool answered;
+  mp_visited v;
+  s->state = &s->states[state];
+  if (strlen(options) >= sizeof(call.options) ||
+      strlen(path) >= sizeof(call.path))
+    return fails(s, "too long options, or too long a path of modules");
+  strcpy(call.options, options);
+  strcpy(call.path, path);
+  call.wish = MP_WISH_START;
+  call.mainl = s->state->mainl;
+  mp_visit_choose(s);
+  v = ask(s, &call, seconds, end, &answered);
+  if (v == MP_VISIT_GONE) return fails(s, "the process has ended");
+  if (v == MP_VISIT_FAILED) return false;
+  if (!answered) {
+    fails(s, *end ? "interrupted" : not_reached(s));
+    take_back(s, &call);
+    return false;
+  }
+  if (s->answer.phase != MP_ATTACH_RUNNING) return fails(s, s->answer.msg);
+  snprintf(name, sizeof(name), "/proc/%ld/fd/%d", (long)s->pid,
+	   (int)s->answer.fd);
+  s->fd = open(name, O_RDONLY | O_CLOEXEC);
+  return s->fd >= 0 || fails(s, "cannot open the profile of the process");
+}
+
+bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)
+{
+  mp_attach_call call = { .version = MP_ATTACH_VERSION };
+  bool answered;
+  mp_visited v;
+  call.wish = MP_WISH_STOP;
+  call.mainl = s->state->mainl;
+  v = ask(s, &call, seconds, end, &answered);
+  if (v == MP_VISIT_GONE) return true;
+  if (v == MP_VISIT_FAILED) return false;
+  if (!answered) return fails(s, not_reached(s));
+  return s->answer.phase == MP_ATTACH_DONE || fails(s, s->answer.msg);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See attach/find.h. Layout: vm/layout.h.
+*/
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/find.h"
+#include "vm/layout.h"
+
+#define CHUNK	(1 << 20)	/* Bytes that are read at a time. */
+#define STATE_SEARCH 512	/* vmstate lies before this. */
+#define SLOTS_MAX 256		/* Slots of a stack that are looked at, */
+#define STACK_MAX (256 << 10)	/* and bytes of a C stack. */
+
+/* -- States -------------------------------------------------------------- */
+
+static bool valid_vmstate(int32_t state)
+{
+  return state >= VM_LAST - 3 && state < TRACES_MAX;
+}
+
+/* Where the global state refers to its main thread, behind a valid vmstate: the
+** offset of that, or 0. */
+static uint32_t find_vmstate(const char *g, uint64_t mainl)
+{
+  uint32_t i;
+  for (i = G_ROOT; i < STATE_SEARCH; i += 8)
+    if (AT(const uint64_t, g, i + VMSTATE_MAINL) == mainl &&
+	valid_vmstate(AT(const int32_t, g, i)))
+      return i;
+  return 0;
+}
+
+static bool valid_stack(const mp_maps *m, const char *L)
+{
+  uint64_t stack = AT(const uint64_t, L, L_STACK);
+  uint64_t base = AT(const uint64_t, L, L_BASE);
+  uint64_t top = AT(const uint64_t, L, L_TOP);
+  uint64_t end = AT(const uint64_t, L, L_MAXSTACK);
+  const mp_mapping *a = mp_maps_find(m, stack);
+  return a != NULL && a->writable && end < a->to && stack < base &&
+	 base <= end && stack < top && top <= end;
+}
+
+/* The text of the chunk name of a function, if it is a Lua function. */
+static bool read_chunkname(pid_t pid, uint64_t fn, char *to, size_t n)
+{
+  char o[FUNC_PC + 8];
+  uint64_t name;
+  uint32_t len;
+  if (!mp_remote_read(pid, o, fn, sizeof(o)) || obj_gct(o) != GCT_FUNC ||
+      AT(uint8_t, o, FUNC_FFID) != 0 ||
+      !mp_remote_read(pid, &name, AT(uint64_t, o, FUNC_PC) - PT_BC +
+		      PT_CHUNKNAME, sizeof(name)) ||
+      !mp_remote_read(pid, &len, name + STR_LEN, sizeof(len)))
+    return false;
+  if (len >= n) len = (uint32_t)n - 1;
+  to[len] = '\0';
+  return mp_remote_read(pid, to, name + STR_DATA, len);
+}
+
+/* Finds the Lua function that lies lowest on the stack of the main thread. */
+static void find_chunk(pid_t pid, const char *L, char *to, size_t n)
+{
+  uint64_t stack = AT(const uint64_t, L, L_STACK);
+  uint64_t top = AT(const uint64_t, L, L_TOP);
+  slot slots[SLOTS_MAX];
+  size_t i, count = (top - stack) / sizeof(slot);
+  *to = '\0';
+  if (AT(const uint64_t, L, L_CFRAME) == 0) return;
+  if (count > SLOTS_MAX) count = SLOTS_MAX;
+  if (!mp_remote_read(pid, slots, stack, count * sizeof(slot))) return;
+  for (i = 0; i < count; i++)
+    if (TAG(slots[i]) == TAGFUNC &&
+	read_chunkname(pid, (uint64_t)(uintptr_t)PTR(slots[i]), to, n))
+      return;
+  *to = '\0';
+}
+
+/* Whether a state is at that address: if so, fills it in. */
+static bool verify(const mp_maps *m, uint64_t mainl, uint64_t g, mp_found *f)
+{
+  char L[L_SIZE], global[STATE_SEARCH + 16];
+  const mp_mapping *code;
+  uint32_t vmstate;
+  if (!mp_remote_read(m->pid, L, mainl, sizeof(L)) ||
+      !mp_remote_read(m->pid, global, g, sizeof(global)) ||
+      obj_gct(L) != GCT_THREAD || AT(uint64_t, L, L_GLREF) != g ||
+      !valid_stack(m, L) || (vmstate = find_vmstate(global, mainl)) == 0)
+    return false;
+  memset(f, 0, sizeof(*f));
+  f->mainl = mainl;
+  f->g = g;
+  f->vmstate = g + vmstate;
+  f->allocf = AT(uint64_t, global, G_ALLOCF);
+  f->bytes = AT(uint64_t, global, G_TOTAL);
+  f->cframe = AT(uint64_t, L, L_CFRAME) & ~UINT64_C(3);
+  code = mp_maps_find(m, f->allocf);
+  if (code == NULL || !code->executable || f->bytes >> 47 != 0) return false;
+  find_chunk(m->pid, L, f->chunk, sizeof(f->chunk));
+  return true;
+}
+
+/* Looks for states in words that were read from that address. */
+static int search(const mp_maps *m, const uint64_t *words, size_t count,
+		  uint64_t from, mp_found *list, int n)
+{
+  size_t i;
+  for (i = 0; i < count; i++) {
+    uint64_t mainl = from + i * 8 - L_GLREF;
+    mp_found f;
+    if (words[i] - (mainl + L_SIZE) > L_EXTRA) continue;
+    if (!verify(m, mainl, words[i], &f)) continue;
+    if (n < MP_STATES_MAX) list[n] = f;
+    n++;
+  }
+  return n;
+}
+
+int mp_find_states(const mp_maps *m, mp_found *list)
+{
+  uint64_t *words = malloc(CHUNK), at;
+  int i, n = 0;
+  if (words == NULL) return 0;
+  for (i = 0; i < m->n; i++) {
+    const mp_mapping *a = &m->list[i];
+    if (!a->readable || !a->writable || a->inode != 0) continue;
+    for (at = a->from; at < a->to; at += CHUNK) {
+      size_t size = a->to - at < CHUNK ? a->to - at : CHUNK;
+      if (mp_remote_read(m->pid, words, at, size))
+	n = search(m, words, size / 8, at, list, n);
+    }
+  }
+  free(words);
+  return n;
+}
+
+/* -- Rest ---------------------------------------------------------------- */
+
+/* Whether any of these words is an address in the code of that object. */
+static bool any_in(const mp_maps *m, const mp_mapping *vm,
+		   const uint64_t *words, size_t count)
+{
+  size_t i;
+  for (i = 0; i < count; i++) {
+    const mp_mapping *a = mp_maps_find(m, words[i]);
+    if (a != NULL && a->executable && mp_maps_same(a, vm)) return true;
+  }
+  return false;
+}
+
+/* Threads that the global state refers to, with a C frame in the stack that was
+** read from sp on: of these the one with the innermost. */
+static uint64_t innermost(pid_t pid, const mp_found *state, uint64_t sp,
+			  size_t size, uint64_t *frame)
+{
+  uint64_t words[G_SEARCH / 8], found = 0;
+  char L[L_SIZE];
+  size_t i;
+  *frame = sp + size;
+  if (!mp_remote_read(pid, words, state->g, sizeof(words))) return 0;
+  for (i = 0; i < G_SEARCH / 8; i++) {
+    uint64_t cf, owner;
+    if ((words[i] & 7) != 0 || words[i] == 0 ||
+	!mp_remote_read(pid, L, words[i], sizeof(L)) ||
+	obj_gct(L) != GCT_THREAD || AT(uint64_t, L, L_GLREF) != state->g)
+      continue;
+    cf = AT(uint64_t, L, L_CFRAME) & ~UINT64_C(3);
+    if (cf <= sp || cf >= *frame ||
+	!mp_remote_read(pid, &owner, cf + CF_L, sizeof(owner)) ||
+	owner != words[i])
+      continue;
+    *frame = cf;
+    found = words[i];
+  }
+  return found;
+}
+
+uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
+			 const mp_mapping *vm, uint64_t sp)
+{
+  const mp_mapping *a = mp_maps_find(m, sp), *caller;
+  uint64_t frame, L, found = 0, *words;
+  size_t size;
+  if (a == NULL || (words = malloc(STACK_MAX)) == NULL) return 0;
+  size = a->to - sp < STACK_MAX ? a->to - sp : STACK_MAX;
+  L = innermost(m->pid, state, sp, size, &frame);
+  if (L == 0) frame = sp + size;
+  size = frame - sp;
+  if (mp_remote_read(m->pid, words, sp, size)) {
+    if (L == 0) {
+      uint64_t cf = 1;
+      if (mp_remote_read(m->pid, &cf, state->mainl + L_CFRAME, 8) && cf == 0 &&
+	  !any_in(m, vm, words, size / 8))
+	found = state->mainl;
+    } else if (size >= 8 && !any_in(m, vm, words, size / 8 - 1)) {
+      caller = mp_maps_find(m, words[size / 8 - 1]);
+      if (mp_maps_same(caller, vm)) found = L;
+    }
+  }
+  free(words);
+  return found;
+}

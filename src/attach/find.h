@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The Lua states of another process, found in its memory by their shape.
+**
+** Nothing in a process says where its states are. A main thread and the global
+** state behind it, which refer to each other and to the allocator, are made in
+** one block, and nothing else looks like that.
+*/
+#ifndef MP_FIND_H
+#define MP_FIND_H
+
+#include "attach/maps.h"
+
+#define MP_STATES_MAX	64	/* More are not listed. */
+
+typedef struct mp_found {
+  uint64_t mainl, g;		/* Main thread and global state. */
+  uint64_t vmstate;		/* Where the VM's state is noted. */
+  uint64_t allocf;		/* Its allocator, */
+  uint64_t bytes;		/* and bytes in its heap. */
+  uint64_t cframe;		/* Innermost C frame of the main thread, or 0. */
+  char chunk[128];		/* The chunk that runs lowest, or "". */
+} mp_found;
+
+/* Finds the states. Returns their number, of which those from MP_STATES_MAX on
+** are not in the list. */
+int mp_find_states(const mp_maps *m, mp_found *list);
+
+/* The thread of a state in which a C function runs whose frame, and all above
+** it, belongs to no function of the object `vm`: L, whose C frame is the
+** innermost from sp on. 0: there is none. idle: set where no Lua function runs
+** and sp's stack has none of the VM's frames: the main thread is returned. */
+uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
+			 const mp_mapping *vm, uint64_t sp);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See attach/look.h.
+*/
+#include "config.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attach/look.h"
+
+/* The number behind a name in /proc/PID/status; *state: the process's. */
+static bool read_status(pid_t pid, long *tgid, long *tracer, char *state)
+{
+  char name[64], line[256];
+  FILE *f;
+  *tgid = *tracer = 0;
+  *state = '?';
+  snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
+  f = fopen(name, "re");
+  if (f == NULL) return false;
+  while (fgets(line, sizeof(line), f) != NULL) {
+    sscanf(line, "State: %c", state);
+    sscanf(line, "Tgid: %ld", tgid);
+    sscanf(line, "TracerPid: %ld", tracer);
+  }
+  fclose(f);
+  return true;
+}
+
+static int ptrace_scope(void)
+{
+  FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+  int scope = 0;
+  if (f == NULL) return 0;
+  if (fscanf(f, "%d", &scope) != 1) scope = 0;
+  fclose(f);
+  return scope;
+}
+
+static uid_t owner(pid_t pid)
+{
+  char name[64];
+  struct stat st;
+  snprintf(name, sizeof(name), "/proc/%ld", (long)pid);
+  return stat(name, &st) == 0 ? st.st_uid : (uid_t)-1;
+}
+
+void mp_look_forbidden(pid_t pid, char *buf, size_t n)
+{
+  int scope = ptrace_scope();
+  if (owner(pid) != geteuid())
+    snprintf(buf, n, "not permitted: process %ld belongs to another user, or "
+	     "has changed its user; run luajit-mp as root", (long)pid);
+  else if (scope >= 3)
+    snprintf(buf, n, "not permitted: kernel.yama.ptrace_scope is %d, so that "
+	     "no process may be traced until the next boot", scope);
+  else if (scope >= 1)
+    snprintf(buf, n, "not permitted: kernel.yama.ptrace_scope is %d; run "
+	     "luajit-mp as root, or set it to 0: sysctl "
+	     "kernel.yama.ptrace_scope=0", scope);
+  else
+    snprintf(buf, n, "not permitted: the system does not let process %ld be "
+	     "traced; run luajit-mp as root or with the capability "
+	     "CAP_SYS_PTRACE", (long)pid);
+}
+
+/* Whether the program is for this processor. */
+static bool same_machine(pid_t pid, char *buf, size_t n)
+{
+  char name[64];
+  Elf64_Ehdr eh;
+  int fd;
+  ssize_t got;
+  snprintf(name, sizeof(name), "/proc/%ld/exe", (long)pid);
+  fd = open(name, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && (errno == EACCES || errno == EPERM)) {
+    mp_look_forbidden(pid, buf, n);
+    return false;
+  } else if (fd < 0) {
+    snprintf(buf, n, "process %ld runs no program", (long)pid);
+    return false;
+  }
+  got = read(fd, &eh, sizeof(eh));
+  close(fd);
+  if (got == (ssize_t)sizeof(eh) && memcmp(eh.e_ident, ELFMAG, SELFMAG) == 0 &&
+      eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_machine == EM_X86_64)
+    return true;
+  snprintf(buf, n, "process %ld is of another architecture: luajit-mp can "
+	   "attach to programs for x86-64 only", (long)pid);
+  return false;
+}
+
+/* Whether the process finds our module. */
+static bool same_files(pid_t pid, const char *library, char *buf, size_t n)
+{
+  char name[PATH_MAX];
+  struct stat ours, theirs;
+  snprintf(name, sizeof(name), "/proc/%ld/root%s", (long)pid, library);
+  if (stat(library, &ours) == 0 && stat(name, &theirs) == 0 &&
+      ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)
+    return true;
+  snprintf(buf, n, "process %ld does not see %s: it runs in a container or "
+	   "below another root; install luajit-mp there, and run it there "
+	   "(docker exec, or nsenter -t %ld -m -p)", (long)pid, library,
+	   (long)pid);
+  return false;
+}
+
+bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n)
+{
+  long tgid, tracer;
+  char state;
+  if ((kill(pid, 0) != 0 && errno == ESRCH) ||
+      !read_status(pid, &tgid, &tracer, &state))
+    snprintf(buf, n, "there is no process %ld", (long)pid);
+  else if (state == 'Z')
+    snprintf(buf, n, "process %ld has ended", (long)pid);
+  else if (tgid != pid)
+    snprintf(buf, n, "%ld is a thread of process %ld: give that number",
+	     (long)pid, tgid);
+  else if (pid == getpid())
+    snprintf(buf, n, "process %ld is luajit-mp itself", (long)pid);
+  else if (tracer != 0)
+    snprintf(buf, n, "process %ld is being traced already, by process %ld",
+	     (long)pid, tracer);
+  else if (state == 'T')
+    snprintf(buf, n, "process %ld is stopped; let it go on first: kill -CONT "
+	     "%ld", (long)pid, (long)pid);
+  else
+    return same_machine(pid, buf, n) && same_files(pid, library, buf, n);
+  return false;
+}

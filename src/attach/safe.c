@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See attach/safe.h.
+*/
+#include "config.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "attach/safe.h"
+
+#define FRAME_SEARCH (64 << 10)	/* Bytes of the stack, for signal frames. */
+
+/* System calls that are made with a lock of the C library, or for one. */
+static bool is_locked(const mp_registers *r)
+{
+  switch (r->syscall) {
+  case SYS_brk: case SYS_mmap: case SYS_munmap: case SYS_mremap:
+  case SYS_mprotect: case SYS_madvise: case SYS_clone: case SYS_clone3:
+  case SYS_fork: case SYS_vfork: case SYS_execve: case SYS_exit:
+  case SYS_exit_group: case SYS_rt_sigreturn:
+    return true;
+  case SYS_futex:  /* Conditions and semaphores wait by bits, locks do not. */
+    return (r->arg[1] & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET;
+  default:
+    return false;
+  }
+}
+
+/* Whether nothing of the C library's is under way in the code there. */
+static bool free_code(const mp_code *c, uint64_t ip)
+{
+  const mp_mapping *a = mp_maps_find(c->maps, ip);
+  return a != NULL && a->executable && !mp_maps_same(a, c->libc) &&
+	 !mp_maps_same(a, c->loader) && !mp_maps_same(a, c->memory);
+}
+
+/* A signal frame: the address that the handler returns to, and the registers
+** of the interrupted code in it, from that address on. */
+#define SIGFRAME_SP	168
+#define SIGFRAME_IP	176
+#define SIGFRAME_SIZE	184
+
+/* Whether a signal handler runs that has interrupted code of the C library. A
+** frame of an earlier handler may be left in a hole of the stack: that costs a
+** moment, or the attempt. */
+static bool interrupted(const mp_code *c, uint64_t sp)
+{
+  static char stack[FRAME_SEARCH];
+  const mp_mapping *a = mp_maps_find(c->maps, sp);
+  uint64_t ip, old;
+  size_t i, size;
+  if (a == NULL || c->restorer == 0) return a == NULL;
+  size = a->to - sp < FRAME_SEARCH ? a->to - sp : FRAME_SEARCH;
+  if (!mp_remote_read(c->maps->pid, stack, sp, size)) return true;
+  for (i = 0; i + SIGFRAME_SIZE <= size; i += 8) {
+    if (memcmp(stack + i, &c->restorer, 8) != 0) continue;
+    memcpy(&old, stack + i + SIGFRAME_SP, 8);
+    memcpy(&ip, stack + i + SIGFRAME_IP, 8);
+    if (old > sp + i && old < a->to && mp_maps_find(c->maps, ip) != NULL &&
+	!free_code(c, ip))
+      return true;
+  }
+  return false;
+}
+
+bool mp_safe_asleep(const mp_tracee *t)
+{
+  return mp_tracee_registers(t).syscall >= 0;
+}
+
+bool mp_safe_now(const mp_code *c, const mp_tracee *t)
+{
+  mp_registers r = mp_tracee_registers(t);
+  const mp_mapping *a = mp_maps_find(c->maps, r.ip);
+  if (r.syscall >= 0) {
+    if (is_locked(&r) || a == NULL || mp_maps_same(a, c->loader)) return false;
+  } else if (!free_code(c, r.ip)) {
+    return false;
+  }
+  return !interrupted(c, r.sp);
+}

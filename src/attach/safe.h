@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Whether a stopped thread may be made to call the C library.
+*/
+#ifndef MP_SAFE_H
+#define MP_SAFE_H
+
+#include "attach/maps.h"
+#include "attach/tracee.h"
+
+/* What the code of a process is. */
+typedef struct mp_code {
+  const mp_maps *maps;
+  const mp_mapping *vm;		/* LuaJIT's object, */
+  const mp_mapping *libc;	/* the C library, */
+  const mp_mapping *loader;	/* the dynamic linker, */
+  const mp_mapping *memory;	/* and who defines malloc. */
+  uint64_t restorer;		/* Where signal handlers return to, or 0. */
+} mp_code;
+
+/* Whether no lock of the C library can be held by the thread, nor any of its
+** data half written: it stands in other code, or in a system call that is not
+** made for memory, for a lock or by the dynamic linker, and so does whatever a
+** signal handler that runs has interrupted. */
+bool mp_safe_now(const mp_code *c, const mp_tracee *t);
+
+/* Whether it is in a system call, that is, sleeps. */
+bool mp_safe_asleep(const mp_tracee *t);
+
+#endif

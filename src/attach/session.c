@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See attach/session.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attach/look.h"
+#include "attach/session.h"
+#include "attach/symbol.h"
+#include "data/clock.h"
+
+static bool fails(mp_session *s, const char *msg)
+{
+  snprintf(s->msg, sizeof(s->msg), "%s", msg);
+  return false;
+}
+
+/* -- What there is ------------------------------------------------------- */
+
+/* The mapping of the object that exports a function, or NULL. */
+static const mp_mapping *object_with(const mp_maps *m, const char *function)
+{
+  return mp_maps_find(m, mp_symbol_find(m, NULL, function));
+}
+
+/* Searches the code of an object for some bytes. 0: they are not there. */
+static uint64_t find_bytes(const mp_maps *m, const mp_mapping *object,
+			   const char *bytes, size_t n)
+{
+  uint64_t found = 0;
+  int i;
+  for (i = 0; i < m->n && found == 0; i++) {
+    const mp_mapping *a = &m->list[i];
+    size_t size = a->to - a->from;
+    char *code, *at;
+    if (!a->executable || !mp_maps_same(a, object)) continue;
+    if ((code = malloc(size)) == NULL) return 0;
+    if (mp_remote_read(m->pid, code, a->from, size) &&
+	(at = memmem(code, size, bytes, n)) != NULL)
+      found = a->from + (uint64_t)(at - code);
+    free(code);
+  }
+  return found;
+}
+
+/* The object that defines malloc: where there are two, not the C library. */
+static const mp_mapping *find_malloc(const mp_maps *m, const mp_mapping *libc)
+{
+  const mp_mapping *last = NULL;
+  int i;
+  for (i = 0; i < m->n; i++) {
+    const mp_mapping *a = &m->list[i];
+    if (a->inode == 0 || mp_maps_same(a, last)) continue;
+    last = a;
+    if (!mp_maps_same(a, libc) && mp_symbol_find(m, a, "malloc") != 0) return a;
+  }
+  return libc;
+}
+
+/* A copy of the mapping of an object; NULL: there is none. */
+static const mp_mapping *keep(mp_mapping *copy, const mp_mapping *a)
+{
+  if (a == NULL) return NULL;
+  *copy = *a;
+  copy->path = strdup(a->path);
+  return copy->path != NULL ? copy : NULL;
+}
+
+static bool find_code(mp_session *s)
+{
+  const mp_mapping *libc = object_with(&s->maps, "__libc_start_main");
+  mp_code *c = &s->code;
+  c->maps = &s->maps;
+  if (libc == NULL) return false;
+  c->vm = keep(&s->objects[0], object_with(&s->maps, "luaJIT_profile_start"));
+  c->libc = keep(&s->objects[1], libc);
+  c->loader = keep(&s->objects[2], object_with(&s->maps, "__tls_get_addr"));
+  c->memory = keep(&s->objects[3], find_malloc(&s->maps, libc));
+  c->restorer = find_bytes(&s->maps, libc, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9);
+  s->place.syscall = find_bytes(&s->maps, libc, "\x0f\x05", 2);
+  s->place.trap = find_bytes(&s->maps, libc, "\xcc", 1);
+  return c->libc != NULL && s->place.syscall != 0 && s->place.trap != 0;
+}
+
+static bool read_process(mp_session *s)
+{
+  int err = mp_maps_read(&s->maps, s->pid);
+  if (err == EACCES || err == EPERM) {
+    mp_look_forbidden(s->pid, s->msg, sizeof(s->msg));
+    return false;
+  }
+  if (err != 0) return fails(s, strerror(err));
+  if (!find_code(s))
+    return fails(s, "the program has no C library that could load the "
+		 "profiler: it is linked statically");
+  s->nstates = mp_find_states(&s->maps, s->states);
+  if (s->code.vm == NULL && s->nstates == 0)
+    return fails(s, "the program has no LuaJIT in it");
+  if (s->code.vm == NULL)
+    return fails(s, "the program has a LuaJIT in it that does not export its "
+		 "functions; link the program with -Wl,-E");
+  if (s->nstates == 0)
+    return fails(s, "the program has a LuaJIT in it, but no Lua state that "
+		 "luajit-mp can read");
+  return true;
+}
+
+bool mp_session_open(mp_session *s, pid_t pid, const char *library)
+{
+  memset(s, 0, sizeof(*s));
+  s->pid = s->tid = pid;
+  s->pidfd = s->fd = -1;
+  s->library = realpath(library, NULL);
+  if (s->library == NULL) return fails(s, strerror(errno));
+  if (!mp_look_process(pid, s->library, s->msg, sizeof(s->msg)))
+    return false;
+#ifdef SYS_pidfd_open
+  s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+#endif
+  return read_process(s);
+}
+
+void mp_session_close(mp_session *s)
+{
+  size_t i;
+  for (i = 0; i < sizeof(s->objects) / sizeof(s->objects[0]); i++)
+    free(s->objects[i].path);
+  if (s->fd >= 0) close(s->fd);
+  if (s->pidfd >= 0) close(s->pidfd);
+  mp_maps_free(&s->maps);
+  free(s->library);
+  memset(s, 0, sizeof(*s));
+  s->fd = s->pidfd = -1;
+}
+
+bool mp_session_wait(mp_session *s, double seconds, const volatile int *end)
+{
+  double until = mp_clock_wall() + seconds, left;
+  while (!*end && (left = until - mp_clock_wall()) > 0) {
+    struct pollfd p = { s->pidfd, POLLIN, 0 };
+    uint32_t beat = ++s->answer.beat;
+    if (s->block != 0)
+      mp_remote_write(s->pid, s->block + offsetof(mp_attach_block, beat), &beat,
+		      sizeof(beat));
+    if (poll(&p, 1, left < 1 ? (int)(left * 1000) + 1 : 1000) > 0) return false;
+    if (s->pidfd < 0 && kill(s->pid, 0) != 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** A profile of another process that knows nothing of it: luajit-mp attach.
+**
+** A thread of the process is stopped for moments only (attach/tracee.h), first
+** to have it load the profiler's module, then to tell that what is wanted
+** (lib/attach.h). In between the process is not touched.
+**
+** Functions return true, or false with a message in `msg`.
+*/
+#ifndef MP_SESSION_H
+#define MP_SESSION_H
+
+#include "attach/find.h"
+#include "attach/safe.h"
+#include "lib/attach.h"
+
+typedef struct mp_session {
+  pid_t pid;
+  pid_t tid;			/* The thread that runs the VM. */
+  int pidfd;			/* To see it end, or -1. */
+  char *library;		/* The module, by its absolute name. */
+  mp_maps maps;
+  mp_mapping objects[4];	/* Copies: the list is read anew at times. */
+  mp_code code;			/* These are the objects in it. */
+  mp_place place;		/* Where calls are made from. */
+  mp_found states[MP_STATES_MAX];
+  int nstates;			/* There may be more. */
+  const mp_found *state;	/* The chosen one. */
+  uint64_t enter;		/* The module's entry; 0: not loaded yet. */
+  uint64_t block;		/* Address of its answer. */
+  mp_attach_block answer;	/* As it was read last. */
+  int fd;			/* The profile that is written, or -1. */
+  double longest;		/* Seconds that a stop took at most. */
+  char msg[1024];
+} mp_session;
+
+/* Looks at the process and finds its states. To be closed in any case. */
+bool mp_session_open(mp_session *s, pid_t pid, const char *library);
+void mp_session_close(mp_session *s);
+
+/* Starts a profile of the state, by number from 0. path: package.path for the
+** profiler's modules. Waits for so many seconds until the program can be
+** interrupted, or until *end is set. */
+bool mp_session_start(mp_session *s, int state, const char *options,
+		      const char *path, double seconds,
+		      const volatile int *end);
+
+/* Waits for so many seconds, or until *end is set. Whether the process is
+** still there. */
+bool mp_session_wait(mp_session *s, double seconds, const volatile int *end);
+
+/* Ends the profile, which can be read from s->fd then. Where the process has
+** ended, it may be there all the same. */
+bool mp_session_stop(mp_session *s, double seconds, const volatile int *end);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See attach/symbol.h.
+**
+** An object's own tables say where its symbols begin, and not how many there
+** are. The names follow them, by the habit of all linkers.
+*/
+#include "config.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/symbol.h"
+
+#define HEADERS_MAX	64	/* Program headers of an object, */
+#define DYNAMIC_MAX	256	/* entries of its dynamic section, */
+#define TABLE_MAX	(16 << 20) /* and bytes of a table, at most. */
+
+typedef struct tables {
+  uint64_t base;		/* What addresses are relative to. */
+  uint64_t symbols, names;	/* Addresses. */
+  uint64_t nsize;		/* Bytes of the names. */
+} tables;
+
+/* Finds the dynamic section of the object whose file is mapped there. */
+static bool find_dynamic(pid_t pid, uint64_t at, tables *t, uint64_t *dynamic)
+{
+  Elf64_Phdr ph[HEADERS_MAX];
+  Elf64_Ehdr eh;
+  bool first = true;
+  int i;
+  *dynamic = 0;
+  if (!mp_remote_read(pid, &eh, at, sizeof(eh)) ||
+      memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
+      eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phnum > HEADERS_MAX ||
+      !mp_remote_read(pid, ph, at + eh.e_phoff, eh.e_phnum * sizeof(ph[0])))
+    return false;
+  for (i = 0; i < eh.e_phnum; i++) {
+    if (ph[i].p_type == PT_LOAD && first) {
+      t->base = at - (ph[i].p_vaddr & ~UINT64_C(4095));
+      first = false;
+    }
+    if (ph[i].p_type == PT_DYNAMIC) *dynamic = ph[i].p_vaddr;
+  }
+  if (*dynamic == 0 || first) return false;
+  *dynamic += t->base;
+  return true;
+}
+
+/* The loader has made most of these addresses absolute. */
+static uint64_t absolute(const tables *t, uint64_t address)
+{
+  return address < t->base ? address + t->base : address;
+}
+
+static bool find_tables(pid_t pid, uint64_t at, tables *t)
+{
+  uint64_t dynamic;
+  Elf64_Dyn d;
+  int i;
+  memset(t, 0, sizeof(*t));
+  if (!find_dynamic(pid, at, t, &dynamic)) return false;
+  for (i = 0; i < DYNAMIC_MAX; i++) {
+    if (!mp_remote_read(pid, &d, dynamic + (unsigned)i * sizeof(d), sizeof(d)))
+      return false;
+    if (d.d_tag == DT_NULL) break;
+    if (d.d_tag == DT_SYMTAB) t->symbols = absolute(t, d.d_un.d_ptr);
+    if (d.d_tag == DT_STRTAB) t->names = absolute(t, d.d_un.d_ptr);
+    if (d.d_tag == DT_STRSZ) t->nsize = d.d_un.d_val;
+  }
+  return t->symbols != 0 && t->names > t->symbols &&
+	 t->names - t->symbols < TABLE_MAX && t->nsize > 0 &&
+	 t->nsize < TABLE_MAX;
+}
+
+static uint64_t find_among(const tables *t, const Elf64_Sym *symbols,
+			   const char *names, const char *name)
+{
+  size_t i, n = (t->names - t->symbols) / sizeof(*symbols);
+  size_t len = strlen(name) + 1;
+  for (i = 1; i < n; i++) {
+    const Elf64_Sym *s = &symbols[i];
+    if (s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
+	s->st_name < t->nsize && t->nsize - s->st_name >= len &&
+	memcmp(names + s->st_name, name, len) == 0)
+      return t->base + s->st_value;
+  }
+  return 0;
+}
+
+static uint64_t find_in(pid_t pid, uint64_t at, const char *name)
+{
+  uint64_t found = 0;
+  Elf64_Sym *symbols;
+  char *names;
+  tables t;
+  if (!find_tables(pid, at, &t)) return 0;
+  symbols = malloc(t.names - t.symbols);
+  names = malloc(t.nsize);
+  if (symbols != NULL && names != NULL &&
+      mp_remote_read(pid, symbols, t.symbols, t.names - t.symbols) &&
+      mp_remote_read(pid, names, t.names, t.nsize))
+    found = find_among(&t, symbols, names, name);
+  free(symbols);
+  free(names);
+  return found;
+}
+
+uint64_t mp_symbol_find(const mp_maps *m, const mp_mapping *object,
+			const char *name)
+{
+  const mp_mapping *last = NULL;
+  uint64_t found = 0;
+  int i;
+  for (i = 0; i < m->n && found == 0; i++) {
+    const mp_mapping *a = &m->list[i];
+    if (a->inode == 0 || mp_maps_same(a, last)) continue;
+    last = a;
+    if (object == NULL || mp_maps_same(a, object))
+      found = find_in(m->pid, a->from, name);
+  }
+  return found;
+}

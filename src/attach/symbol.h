@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Functions that the objects of another process export.
+**
+** They are looked for in the memory of the process: the file of an object may
+** have been replaced, or lie where only that process sees it.
+*/
+#ifndef MP_SYMBOL_H
+#define MP_SYMBOL_H
+
+#include "attach/maps.h"
+
+/* Address of an exported function; 0: there is none. object: a mapping of the
+** object, or NULL, for all of them in turn. */
+uint64_t mp_symbol_find(const mp_maps *m, const mp_mapping *object,
+			const char *name);
+
+#endif

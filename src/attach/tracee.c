@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See attach/tracee.h.
+**
+** A system call that was interrupted is begun anew by the kernel when the
+** thread goes on: by the registers that it has then. So a call takes the number
+** of the system call away from the registers, and they are put back as a whole
+** afterwards.
+*/
+#include "config.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "attach/maps.h"
+#include "attach/tracee.h"
+#include "data/clock.h"
+
+#define PATIENCE 1.0		/* Seconds until a thread must have stopped, */
+#define CALL_MAX 2.0		/* and until a call must have returned. */
+#define XSTATE_MAX 65536	/* Bytes of the registers for vectors. */
+#define TRAP_FLAG 0x100
+#define DIRECTION_FLAG 0x400
+
+struct mp_tracee {
+  pid_t tid;
+  int signal;			/* To be delivered when it goes on. */
+  bool changed;			/* `regs` are to be written first. */
+  bool gone;			/* It has ended. */
+  struct user_regs_struct regs;	/* As the program has them. */
+  size_t xsize;
+  char xstate[XSTATE_MAX];	/* The other registers, during a call. */
+};
+
+/* Waits until the thread stops. False: it has ended, or does not stop. */
+static bool wait_stop(mp_tracee *t, double seconds, int *status)
+{
+  double end = mp_clock_wall() + seconds;
+  struct timespec step = { 0, 20000 };
+  for (;;) {
+    pid_t got = waitpid(t->tid, status, __WALL | WNOHANG);
+    if (got == t->tid) {
+      t->gone = !WIFSTOPPED(*status);
+      return !t->gone;
+    }
+    if (got < 0 && errno != EINTR) return !(t->gone = true);
+    if (mp_clock_wall() > end) return false;
+    nanosleep(&step, NULL);
+  }
+}
+
+static bool is_interrupt(int status)
+{
+  return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+}
+
+/* Waits for the stop that was asked for; signals that come first are
+** delivered. */
+static int wait_interrupt(mp_tracee *t)
+{
+  int status;
+  for (;;) {
+    if (!wait_stop(t, PATIENCE, &status)) return t->gone ? ESRCH : EBUSY;
+    if (is_interrupt(status)) return 0;
+    if (status >> 16 == PTRACE_EVENT_STOP) {  /* Stopped by a signal. */
+      ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
+      return EBUSY;
+    }
+    ptrace(PTRACE_CONT, t->tid, NULL,
+	   (void *)(intptr_t)(status >> 16 != 0 ? 0 : WSTOPSIG(status)));
+  }
+}
+
+mp_tracee *mp_tracee_stop(pid_t tid, int *err)
+{
+  mp_tracee *t = calloc(1, sizeof(*t));
+  *err = ENOMEM;
+  if (t == NULL) return NULL;
+  t->tid = tid;
+  *err = 0;
+  if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0 ||
+      ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0)
+    *err = errno;
+  if (*err == 0) *err = wait_interrupt(t);
+  if (*err == 0 && ptrace(PTRACE_GETREGS, tid, NULL, &t->regs) != 0)
+    *err = errno;
+  if (*err == 0) return t;
+  mp_tracee_release(t);
+  return NULL;
+}
+
+void mp_tracee_release(mp_tracee *t)
+{
+  if (!t->gone) {
+    if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
+    ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal);
+  }
+  free(t);
+}
+
+mp_registers mp_tracee_registers(const mp_tracee *t)
+{
+  mp_registers r = {
+    t->regs.rip, t->regs.rsp, (int64_t)t->regs.orig_rax,
+    { t->regs.rdi, t->regs.rsi }
+  };
+  return r;
+}
+
+void mp_tracee_jump(mp_tracee *t, uint64_t ip)
+{
+  t->regs.rip = ip;
+  t->changed = true;
+}
+
+bool mp_tracee_step(mp_tracee *t)
+{
+  int status;
+  if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
+  t->changed = false;
+  if (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) != 0 ||
+      !wait_stop(t, PATIENCE, &status))
+    return false;
+  ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
+  if (status >> 16 != 0) return false;
+  if (WSTOPSIG(status) == SIGTRAP) return true;
+  t->signal = WSTOPSIG(status);
+  return false;
+}
+
+/* -- Calls --------------------------------------------------------------- */
+
+/* Holds all signals back that a call can do without. */
+static bool hold_signals(mp_tracee *t, uint64_t *old)
+{
+  static const int needed[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE };
+  uint64_t mask = ~UINT64_C(0);
+  size_t i;
+  for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+    mask &= ~(UINT64_C(1) << (needed[i] - 1));
+  return ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(*old), old) == 0 &&
+	 ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask) == 0;
+}
+
+static bool save(mp_tracee *t, uint64_t *mask)
+{
+  struct iovec io = { t->xstate, sizeof(t->xstate) };
+  if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_X86_XSTATE, &io) != 0)
+    return false;
+  t->xsize = io.iov_len;
+  return hold_signals(t, mask);
+}
+
+static void put_back(mp_tracee *t, uint64_t mask)
+{
+  struct iovec io = { t->xstate, t->xsize };
+  if (t->gone) return;
+  ptrace(PTRACE_SETREGSET, t->tid, (void *)NT_X86_XSTATE, &io);
+  ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
+  ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
+  t->changed = false;
+}
+
+/* Registers for a call, of a thread that is in no system call. */
+static struct user_regs_struct fresh(const mp_tracee *t, uint64_t ip)
+{
+  struct user_regs_struct r = t->regs;
+  r.orig_rax = ~UINT64_C(0);
+  r.eflags &= ~(uint64_t)(TRAP_FLAG | DIRECTION_FLAG);
+  r.rip = ip;
+  return r;
+}
+
+int64_t mp_tracee_syscall(mp_tracee *t, const mp_place *p, long number,
+			  const uint64_t args[6])
+{
+  struct user_regs_struct r = fresh(t, p->syscall);
+  uint64_t mask;
+  int status;
+  if (!save(t, &mask)) return -EPERM;
+  r.rax = (uint64_t)number;
+  r.rdi = args[0];
+  r.rsi = args[1];
+  r.rdx = args[2];
+  r.r10 = args[3];
+  r.r8 = args[4];
+  r.r9 = args[5];
+  ptrace(PTRACE_SETREGS, t->tid, NULL, &r);
+  r.rax = (uint64_t)-EINTR;
+  if (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) == 0 &&
+      wait_stop(t, PATIENCE, &status))
+    ptrace(PTRACE_GETREGS, t->tid, NULL, &r);
+  put_back(t, mask);
+  return (int64_t)r.rax;
+}
+
+/* Waits for the breakpoint that the call returns to. A call that does not
+** return is given up, wherever it is. */
+static bool wait_return(mp_tracee *t, const mp_place *p,
+			struct user_regs_struct *r)
+{
+  int status;
+  while (wait_stop(t, CALL_MAX, &status)) {
+    ptrace(PTRACE_GETREGS, t->tid, NULL, r);
+    if (is_interrupt(status)) ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+    else return WSTOPSIG(status) == SIGTRAP && r->rip == p->trap + 1;
+  }
+  if (!t->gone && ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) == 0)
+    wait_stop(t, PATIENCE, &status);
+  return false;
+}
+
+bool mp_tracee_call(mp_tracee *t, const mp_place *p, uint64_t top,
+		    uint64_t function, const uint64_t args[3],
+		    uint64_t *result)
+{
+  struct user_regs_struct r = fresh(t, function);
+  uint64_t mask;
+  bool ok;
+  r.rsp = (top & ~UINT64_C(15)) - 8;
+  r.rax = 0;
+  r.rdi = args[0];
+  r.rsi = args[1];
+  r.rdx = args[2];
+  if (!mp_remote_write(t->tid, r.rsp, &p->trap, sizeof(p->trap)) ||
+      !save(t, &mask))
+    return false;
+  ok = ptrace(PTRACE_SETREGS, t->tid, NULL, &r) == 0 &&
+       ptrace(PTRACE_CONT, t->tid, NULL, NULL) == 0 && wait_return(t, p, &r);
+  if (ok) *result = r.rax;
+  put_back(t, mask);
+  return ok;
+}

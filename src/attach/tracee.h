@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** A thread of another process that is stopped for a moment, by ptrace, to look
+** at it or to have it call a function.
+**
+** A call is made on a stack of its own and with signals held back; the thread
+** goes on afterwards as if nothing had been, a system call that was
+** interrupted included. All functions are for one thread of this process.
+*/
+#ifndef MP_TRACEE_H
+#define MP_TRACEE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The registers that others look at. */
+typedef struct mp_registers {
+  uint64_t ip, sp;
+  int64_t syscall;		/* The system call that it is in, or -1. */
+  uint64_t arg[2];		/* The first two arguments of that. */
+} mp_registers;
+
+typedef struct mp_tracee mp_tracee;
+
+/* Stops the thread. Returns it, or NULL and an errno value: EPERM, ESRCH;
+** EBUSY: the thread is stopped by a signal, or cannot be stopped now. */
+mp_tracee *mp_tracee_stop(pid_t tid, int *err);
+
+/* Lets it go on, and frees t. */
+void mp_tracee_release(mp_tracee *t);
+
+mp_registers mp_tracee_registers(const mp_tracee *t);
+
+/* Makes it execute one instruction. False: something else happened, and the
+** thread is to be released. */
+bool mp_tracee_step(mp_tracee *t);
+
+/* From now on it goes on there. */
+void mp_tracee_jump(mp_tracee *t, uint64_t ip);
+
+/* Where calls are made from: instructions somewhere in its memory. */
+typedef struct mp_place {
+  uint64_t syscall;		/* A system call, */
+  uint64_t trap;		/* and a breakpoint (0xcc). */
+} mp_place;
+
+/* Makes a system call. Its result; less than 0: a negative errno value. */
+int64_t mp_tracee_syscall(mp_tracee *t, const mp_place *p, long number,
+			  const uint64_t args[6]);
+
+/* Calls a function with up to three arguments on the stack that ends at `top`.
+** False: it did not return. */
+bool mp_tracee_call(mp_tracee *t, const mp_place *p, uint64_t top,
+		    uint64_t function, const uint64_t args[3],
+		    uint64_t *result);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See attach/visit.h.
+*/
+#include "config.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "attach/leave.h"
+#include "attach/look.h"
+#include "attach/symbol.h"
+#include "attach/visit.h"
+#include "data/clock.h"
+
+#define AREA	(1 << 20)	/* Bytes mapped there for the time of calls: */
+#define AREA_DATA 16384		/* so many for arguments, the rest a stack. */
+#define AGAIN	0.3		/* Seconds until a hook is taken for lost. */
+
+static mp_visited fails(mp_session *s, const char *msg)
+{
+  snprintf(s->msg, sizeof(s->msg), "%s", msg);
+  return MP_VISIT_FAILED;
+}
+
+bool mp_visit_read(mp_session *s)
+{
+  mp_attach_block b;
+  if (s->block == 0 || !mp_remote_read(s->pid, &b, s->block, sizeof(b)))
+    return false;
+  b.msg[sizeof(b.msg) - 1] = '\0';
+  b.beat = s->answer.beat;
+  s->answer = b;
+  return b.version == MP_ATTACH_VERSION;
+}
+
+/* -- Calls --------------------------------------------------------------- */
+
+/* Calls a function of the process: the result, or 0. */
+static uint64_t call(mp_session *s, mp_tracee *t, uint64_t area,
+		     uint64_t function, uint64_t a, uint64_t b)
+{
+  const uint64_t args[3] = { a, b, 0 };
+  uint64_t result;
+  if (function == 0 ||
+      !mp_tracee_call(t, &s->place, area + AREA, function, args, &result))
+    return 0;
+  return result;
+}
+
+/* Why the library could not be loaded. */
+static mp_visited not_loaded(mp_session *s, mp_tracee *t, uint64_t area)
+{
+  uint64_t text = call(s, t, area, mp_symbol_find(&s->maps, NULL, "dlerror"),
+		       0, 0);
+  char why[512];
+  if (text == 0 || !mp_remote_string(s->pid, why, text, sizeof(why)))
+    snprintf(why, sizeof(why), "no reason is known");
+  snprintf(s->msg, sizeof(s->msg), "process %ld cannot load %.200s: %s",
+	   (long)s->pid, s->library, why);
+  return MP_VISIT_FAILED;
+}
+
+static uint64_t load_object(mp_session *s, mp_tracee *t, uint64_t area,
+			    const char *name, int flags)
+{
+  uint64_t open = mp_symbol_find(&s->maps, NULL, "dlopen");
+  if (open == 0) open = mp_symbol_find(&s->maps, NULL, "__libc_dlopen_mode");
+  if (!mp_remote_write(s->pid, area, name, strlen(name) + 1)) return 0;
+  return call(s, t, area, open, area, (uint64_t)flags);
+}
+
+/* Has the module loaded. Where LuaJIT's own functions are known to some other
+** objects only, they are made known to all first. */
+static mp_visited load(mp_session *s, mp_tracee *t, uint64_t area)
+{
+  uint64_t handle = load_object(s, t, area, s->library, RTLD_NOW);
+  if (handle == 0 &&
+      load_object(s, t, area, s->code.vm->path,
+		  RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) != 0)
+    handle = load_object(s, t, area, s->library, RTLD_NOW);
+  if (handle == 0) return not_loaded(s, t, area);
+  if (!mp_remote_write(s->pid, area, MP_ATTACH_ENTER, sizeof(MP_ATTACH_ENTER)))
+    return fails(s, strerror(errno));
+  s->enter = call(s, t, area, mp_symbol_find(&s->maps, NULL, "dlsym"), handle,
+		  area);
+  return s->enter != 0 ? MP_VISITED : not_loaded(s, t, area);
+}
+
+/* Tells the module the wish. */
+static mp_visited tell(mp_session *s, mp_tracee *t, uint64_t area,
+		       const mp_attach_call *wish)
+{
+  uint64_t block;
+  if (!mp_remote_write(s->pid, area, wish, sizeof(*wish)))
+    return fails(s, strerror(errno));
+  block = call(s, t, area, s->enter, area, 0);
+  if (block == 0) return fails(s, "the call of the profiler did not return");
+  s->block = block;
+  if (mp_visit_read(s)) return MP_VISITED;
+  return fails(s, "the process has loaded another version of luajit-mp: start "
+	       "it anew, or use that version");
+}
+
+static mp_visited work(mp_session *s, mp_tracee *t, const mp_attach_call *wish)
+{
+  const uint64_t map[6] = { 0, AREA, PROT_READ | PROT_WRITE,
+    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0 };
+  uint64_t unmap[6] = { 0, AREA, 0, 0, 0, 0 };
+  int64_t area = mp_tracee_syscall(t, &s->place, SYS_mmap, map);
+  mp_visited v = MP_VISITED;
+  if (area < 0 && area > -4096)
+    return fails(s, "the process cannot map memory for the profiler");
+  if (s->enter == 0) v = load(s, t, (uint64_t)area);
+  if (v == MP_VISITED) v = tell(s, t, (uint64_t)area, wish);
+  unmap[0] = (uint64_t)area;
+  mp_tracee_syscall(t, &s->place, SYS_munmap, unmap);
+  return v;
+}
+
+/* -- A visit ------------------------------------------------------------- */
+
+/* Compiled code comes and goes: the list of what is mapped is read anew. */
+static void refresh(mp_session *s)
+{
+  mp_maps m;
+  if (mp_maps_read(&m, s->pid) == 0 && m.n > 0) {
+    mp_maps_free(&s->maps);
+    s->maps = m;
+  } else {
+    mp_maps_free(&m);
+  }
+}
+
+static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
+			double *placed)
+{
+  mp_attach_call wish = *call;
+  double now = mp_clock_wall();
+  mp_visited v = MP_VISITED;
+  if (*placed > 0 && mp_visit_read(s) && s->answer.open == 0) return v;
+  if (mp_safe_now(&s->code, t)) {
+    if (mp_safe_asleep(t) && wish.wish != MP_WISH_NONE)
+      wish.now = mp_find_resting(&s->maps, s->state, s->code.vm,
+				 mp_tracee_registers(t).sp);
+    if (*placed == 0 || wish.now != 0 || now > *placed + AGAIN) {
+      v = work(s, t, &wish);
+      *placed = now;
+    }
+  }
+  if (v == MP_VISITED && *placed > 0 && s->answer.open != 0)
+    mp_leave(&s->code, s->state, t);
+  return v;
+}
+
+mp_visited mp_visit(mp_session *s, const mp_attach_call *call, double *placed)
+{
+  double began = mp_clock_wall(), took;
+  mp_visited v;
+  int err;
+  mp_tracee *t;
+  refresh(s);
+  t = mp_tracee_stop(s->tid, &err);
+  if (t == NULL && err == ESRCH) return MP_VISIT_GONE;
+  if (t == NULL && (err == EPERM || err == EACCES)) {
+    mp_look_forbidden(s->pid, s->msg, sizeof(s->msg));
+    return MP_VISIT_FAILED;
+  }
+  if (t == NULL)
+    return fails(s, err == EBUSY ? "the process is stopped, or cannot be "
+		 "interrupted" : strerror(err));
+  v = visit(s, t, call, placed);
+  mp_tracee_release(t);
+  took = mp_clock_wall() - began;
+  if (took > s->longest) s->longest = took;
+  return v;
+}
+
+/* Whether the thread's stack has that C frame. */
+static bool has_frame(mp_session *s, pid_t tid, uint64_t frame)
+{
+  int err;
+  mp_tracee *t = mp_tracee_stop(tid, &err);
+  const mp_mapping *a;
+  if (t == NULL) return false;
+  a = mp_maps_find(&s->maps, mp_tracee_registers(t).sp);
+  mp_tracee_release(t);
+  return a != NULL && frame >= a->from && frame < a->to;
+}
+
+void mp_visit_choose(mp_session *s)
+{
+  uint64_t frame = s->state->cframe;
+  struct dirent *e;
+  char name[64];
+  DIR *d;
+  s->tid = s->pid;
+  if (frame == 0 || has_frame(s, s->pid, frame)) return;
+  snprintf(name, sizeof(name), "/proc/%ld/task", (long)s->pid);
+  if ((d = opendir(name)) == NULL) return;
+  while ((e = readdir(d)) != NULL) {
+    pid_t tid = (pid_t)atol(e->d_name);
+    if (tid > 0 && tid != s->pid && has_frame(s, tid, frame)) {
+      s->tid = tid;
+      break;
+    }
+  }
+  closedir(d);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The end of luajit-mp attach that works inside the process it attaches to.
+**
+** The command (attach/session.h) has a stopped thread of the process load this
+** module and call mp_attach_enter, wherever the thread stands: so that function
+** does no more than a signal handler may. It sets a hook, and the VM calls that
+** where it may be worked with. Only where the caller has found the VM at rest
+** the wish is done at once.
+**
+** The structures are those of one build: a command of another version is
+** refused by their version.
+*/
+#ifndef MP_ATTACH_H
+#define MP_ATTACH_H
+
+#include <stdint.h>
+
+#define MP_ATTACH_VERSION 1	/* Of what follows. */
+#define MP_ATTACH_ENTER	"mp_attach_enter"
+#define MP_ATTACH_LEASE	10	/* Seconds. */
+
+typedef enum mp_wish {
+  MP_WISH_START = 1,		/* Profile. */
+  MP_WISH_STOP,			/* Write the profile, and leave. */
+  MP_WISH_NONE			/* Forget the wish that is open. */
+} mp_wish;
+
+typedef struct mp_attach_call {
+  uint32_t version;
+  uint32_t wish;
+  uint64_t mainl;		/* The main thread of the VM. */
+  uint64_t now;			/* A thread of it that is at rest, or 0. */
+  char options[256];
+  char path[4096];		/* package.path for our own modules. */
+} mp_attach_call;
+
+typedef enum mp_attach_phase {
+  MP_ATTACH_NOTHING,		/* No wish has been done. */
+  MP_ATTACH_RUNNING,		/* The profile is under way. */
+  MP_ATTACH_DONE,		/* It is written; nothing is left. */
+  MP_ATTACH_FAILED		/* The message says why. */
+} mp_attach_phase;
+
+typedef struct mp_attach_block {
+  uint32_t version;
+  volatile uint32_t phase;
+  volatile uint32_t open;	/* The wish that the VM has not come to, or 0. */
+  volatile uint32_t beat;	/* The caller changes it every second or so. A
+				** profile that nobody waits for any more ends
+				** after MP_ATTACH_LEASE seconds. */
+  int32_t fd;			/* While it runs: where the .mp file goes. */
+  char msg[512];
+} mp_attach_block;
+
+/* Has the wish done as soon as the VM comes to a safe place, and before this
+** returns where that is so now. Returns where the answer is to be read. */
+mp_attach_block *mp_attach_enter(const mp_attach_call *call);
+
+#endif
