@@ -5,16 +5,19 @@ _luajit_mp() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    options='run report diff merge convert push open -h --help -V --version'
+    options='run attach report diff merge convert push open
+      -h --help -V --version'
     COMPREPLY=($(compgen -W "$options" -- "$cur"))
     return
   fi
   case $prev in
-    -O|--options|--threshold) return ;;
+    -O|--options|--threshold|-t|--time|--state) return ;;
     --source-root) COMPREPLY=($(compgen -d -- "$cur")); return ;;
   esac
   case ${COMP_WORDS[1]} in
     run) options='-o --output -O --options --no-source' ;;
+    attach) options='-t --time -o --output -O --options --no-source
+      --source-root --state' ;;
     report) options='-o --output -O --options --source-root --leak-only' ;;
     diff) options='-o --output -O --options --no-source --source-root --share
       --threshold' ;;

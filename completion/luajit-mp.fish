@@ -7,6 +7,7 @@ end
 
 set -l first 'test (count (commandline -opc)) -eq 1'
 complete -c luajit-mp -n $first -f -a run -d 'profiles a program'
+complete -c luajit-mp -n $first -f -a attach -d 'profiles a process'
 complete -c luajit-mp -n $first -f -a report -d 'shows a profile'
 complete -c luajit-mp -n $first -f -a diff -d 'compares two profiles'
 complete -c luajit-mp -n $first -f -a merge -d 'adds profiles up'
@@ -15,14 +16,14 @@ complete -c luajit-mp -n $first -f -a push -d 'sends profiles to a server'
 complete -c luajit-mp -n $first -f -a open -d 'shows a profile in a browser'
 complete -c luajit-mp -n $first -s V -l version -d 'prints the version'
 complete -c luajit-mp -s h -l help -d 'prints help'
-complete -c luajit-mp -n '__luajit_mp_command run report diff merge' \
+complete -c luajit-mp -n '__luajit_mp_command run attach report diff merge' \
     -s o -l output -r -d 'where to write'
 complete -c luajit-mp \
-    -n '__luajit_mp_command run report diff convert push open' \
+    -n '__luajit_mp_command run attach report diff convert push open' \
     -s O -l options -x -d 'what to show'
-complete -c luajit-mp -n '__luajit_mp_command run diff convert open' \
+complete -c luajit-mp -n '__luajit_mp_command run attach diff convert open' \
     -l no-source -d 'leaves sources out of a page'
-complete -c luajit-mp -n '__luajit_mp_command report diff convert open' \
+complete -c luajit-mp -n '__luajit_mp_command attach report diff convert open' \
     -l source-root -x -a '(__fish_complete_directories)' \
     -d 'directory of the sources'
 complete -c luajit-mp -n '__luajit_mp_command report' \
@@ -31,3 +32,7 @@ complete -c luajit-mp -n '__luajit_mp_command diff' \
     -l share -d 'compares shares of the totals'
 complete -c luajit-mp -n '__luajit_mp_command diff' \
     -l threshold -x -d 'fails where a total grew by more'
+complete -c luajit-mp -n '__luajit_mp_command attach' \
+    -s t -l time -x -d 'how long, in seconds'
+complete -c luajit-mp -n '__luajit_mp_command attach' \
+    -l state -x -d 'which Lua state'

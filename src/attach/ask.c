@@ -75,13 +75,15 @@ static const char *not_reached(const mp_session *s)
 }
 
 bool mp_session_start(mp_session *s, int state, const char *options,
-		      const char *path, double seconds, const volatile int *end)
+		      const char *path, double seconds,
+		      const volatile int *end, bool *late)
 {
   mp_attach_call call = { .version = MP_ATTACH_VERSION };
   char name[64];
   bool answered;
   mp_visited v;
   s->state = &s->states[state];
+  *late = false;
   if (strlen(options) >= sizeof(call.options) ||
       strlen(path) >= sizeof(call.path))
     return fails(s, "too long options, or too long a path of modules");
@@ -94,6 +96,7 @@ bool mp_session_start(mp_session *s, int state, const char *options,
   if (v == MP_VISIT_GONE) return fails(s, "the process has ended");
   if (v == MP_VISIT_FAILED) return false;
   if (!answered) {
+    *late = !*end;
     fails(s, *end ? "interrupted" : not_reached(s));
     take_back(s, &call);
     return false;

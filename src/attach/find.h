@@ -18,7 +18,7 @@ typedef struct mp_found {
   uint64_t vmstate;		/* Where the VM's state is noted. */
   uint64_t allocf;		/* Its allocator, */
   uint64_t bytes;		/* and bytes in its heap. */
-  uint64_t cframe;		/* Innermost C frame of the main thread, or 0. */
+  uint64_t cframe;		/* The main thread's C frame, or 0. */
   char chunk[128];		/* The chunk that runs lowest, or "". */
 } mp_found;
 

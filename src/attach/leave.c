@@ -23,7 +23,7 @@
 #define JUMP_SHORT 0xeb
 #define JUMP_NEAR 0xe9
 #define NEAR_PREFIX 0x0f
-#define NEAR_SIZE 5		/* A near jump; a conditional one has one more. */
+#define NEAR_SIZE 5		/* Of a near jump; a conditional one has 6. */
 #define STUB_SIZE 4
 
 static uint64_t destination(uint64_t end, const uint8_t *distance)

@@ -70,7 +70,7 @@ static int session_open(lua_State *L)
   return mp_session_open(s, pid, library) ? 1 : fail(L, s);
 }
 
-/* states(): a list of { bytes, chunk, hooked }. */
+/* states(): a list of { bytes, chunk, profiled }. */
 static int session_states(lua_State *L)
 {
   mp_session *s = check(L);
@@ -82,21 +82,29 @@ static int session_states(lua_State *L)
     lua_setfield(L, -2, "bytes");
     lua_pushstring(L, s->states[i].chunk);
     lua_setfield(L, -2, "chunk");
+    lua_pushboolean(L, mp_session_profiled(s, i));
+    lua_setfield(L, -2, "profiled");
     lua_rawseti(L, -2, i + 1);
   }
   return 1;
 }
 
-/* start(state, options, path, seconds): true; or nil and a message. */
+/* start(state, options, path, seconds): true; or nil, a message, and whether
+** more time might help. */
 static int session_start(lua_State *L)
 {
   mp_session *s = check(L);
   int state = (int)luaL_checkinteger(L, 2);
+  bool late;
   luaL_argcheck(L, state >= 1 && state <= s->nstates &&
 		state <= MP_STATES_MAX, 2, "no such state");
-  return answer(L, s, mp_session_start(s, state - 1, luaL_checkstring(L, 3),
-				       luaL_checkstring(L, 4),
-				       luaL_checknumber(L, 5), &ended));
+  if (mp_session_start(s, state - 1, luaL_checkstring(L, 3),
+		       luaL_checkstring(L, 4), luaL_checknumber(L, 5), &ended,
+		       &late))
+    return answer(L, s, true);
+  fail(L, s);
+  lua_pushboolean(L, late);
+  return 3;
 }
 
 /* wait(seconds): "time", "signal" or "end". */

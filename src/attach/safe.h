@@ -8,7 +8,7 @@
 #include "attach/maps.h"
 #include "attach/tracee.h"
 
-/* What the code of a process is. */
+/* The objects of a process that matter. */
 typedef struct mp_code {
   const mp_maps *maps;
   const mp_mapping *vm;		/* LuaJIT's object, */

@@ -75,6 +75,9 @@ static const mp_mapping *keep(mp_mapping *copy, const mp_mapping *a)
   return copy->path != NULL ? copy : NULL;
 }
 
+/* The code that a signal handler returns to: rt_sigreturn. */
+static const char return_code[] = "\x48\xc7\xc0\x0f\0\0\0\x0f\x05";
+
 static bool find_code(mp_session *s)
 {
   const mp_mapping *libc = object_with(&s->maps, "__libc_start_main");
@@ -85,10 +88,18 @@ static bool find_code(mp_session *s)
   c->libc = keep(&s->objects[1], libc);
   c->loader = keep(&s->objects[2], object_with(&s->maps, "__tls_get_addr"));
   c->memory = keep(&s->objects[3], find_malloc(&s->maps, libc));
-  c->restorer = find_bytes(&s->maps, libc, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", 9);
+  c->restorer = find_bytes(&s->maps, libc, return_code,
+			   sizeof(return_code) - 1);
   s->place.syscall = find_bytes(&s->maps, libc, "\x0f\x05", 2);
   s->place.trap = find_bytes(&s->maps, libc, "\xcc", 1);
-  return c->libc != NULL && s->place.syscall != 0 && s->place.trap != 0;
+  s->open = mp_symbol_find(&s->maps, NULL, "dlopen");
+  if (s->open == 0)
+    s->open = mp_symbol_find(&s->maps, NULL, "__libc_dlopen_mode");
+  s->find = mp_symbol_find(&s->maps, NULL, "dlsym");
+  if (s->find == 0) s->find = mp_symbol_find(&s->maps, NULL, "__libc_dlsym");
+  s->error = mp_symbol_find(&s->maps, NULL, "dlerror");
+  return s->open != 0 && s->find != 0 && c->libc != NULL &&
+	 s->place.syscall != 0 && s->place.trap != 0;
 }
 
 static bool read_process(mp_session *s)
@@ -127,6 +138,15 @@ bool mp_session_open(mp_session *s, pid_t pid, const char *library)
   s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 #endif
   return read_process(s);
+}
+
+bool mp_session_profiled(const mp_session *s, int state)
+{
+  static const char name[] = "/jit/mp/core.so";
+  const mp_mapping *a = mp_maps_find(&s->maps, s->states[state].allocf);
+  size_t n = a != NULL ? strlen(a->path) : 0;
+  return n >= sizeof(name) - 1 &&
+	 strcmp(a->path + n - (sizeof(name) - 1), name) == 0;
 }
 
 void mp_session_close(mp_session *s)

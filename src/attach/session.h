@@ -24,6 +24,7 @@ typedef struct mp_session {
   mp_mapping objects[4];	/* Copies: the list is read anew at times. */
   mp_code code;			/* These are the objects in it. */
   mp_place place;		/* Where calls are made from. */
+  uint64_t open, find, error;	/* dlopen, dlsym and dlerror. */
   mp_found states[MP_STATES_MAX];
   int nstates;			/* There may be more. */
   const mp_found *state;	/* The chosen one. */
@@ -39,12 +40,15 @@ typedef struct mp_session {
 bool mp_session_open(mp_session *s, pid_t pid, const char *library);
 void mp_session_close(mp_session *s);
 
+/* Whether the state is being profiled already. */
+bool mp_session_profiled(const mp_session *s, int state);
+
 /* Starts a profile of the state, by number from 0. path: package.path for the
 ** profiler's modules. Waits for so many seconds until the program can be
-** interrupted, or until *end is set. */
+** interrupted, or until *end is set; *late: that time was not enough. */
 bool mp_session_start(mp_session *s, int state, const char *options,
 		      const char *path, double seconds,
-		      const volatile int *end);
+		      const volatile int *end, bool *late);
 
 /* Waits for so many seconds, or until *end is set. Whether the process is
 ** still there. */

@@ -28,8 +28,8 @@ bool mp_far_trace_read(mp_far_trace *t, const mp_maps *m,
 		       const mp_found *state, uint64_t ip);
 void mp_far_trace_free(mp_far_trace *t);
 
-/* Whether all is on the Lua stack that is needed to leave the trace by its first
-** exit, before its code has done anything. */
+/* Whether all is on the Lua stack that is needed to leave the trace by its
+** first exit, before its code has done anything. */
 bool mp_far_trace_begins(const mp_far_trace *t);
 
 /* The exit by which the trace can be left at the beginning of its loop; 0: by

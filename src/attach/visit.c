@@ -15,12 +15,12 @@
 
 #include "attach/leave.h"
 #include "attach/look.h"
-#include "attach/symbol.h"
 #include "attach/visit.h"
 #include "data/clock.h"
 
 #define AREA	(1 << 20)	/* Bytes mapped there for the time of calls: */
-#define AREA_DATA 16384		/* so many for arguments, the rest a stack. */
+				/* arguments at one end, a stack at the */
+				/* other. */
 #define AGAIN	0.3		/* Seconds until a hook is taken for lost. */
 
 static mp_visited fails(mp_session *s, const char *msg)
@@ -57,8 +57,7 @@ static uint64_t call(mp_session *s, mp_tracee *t, uint64_t area,
 /* Why the library could not be loaded. */
 static mp_visited not_loaded(mp_session *s, mp_tracee *t, uint64_t area)
 {
-  uint64_t text = call(s, t, area, mp_symbol_find(&s->maps, NULL, "dlerror"),
-		       0, 0);
+  uint64_t text = call(s, t, area, s->error, 0, 0);
   char why[512];
   if (text == 0 || !mp_remote_string(s->pid, why, text, sizeof(why)))
     snprintf(why, sizeof(why), "no reason is known");
@@ -70,10 +69,8 @@ static mp_visited not_loaded(mp_session *s, mp_tracee *t, uint64_t area)
 static uint64_t load_object(mp_session *s, mp_tracee *t, uint64_t area,
 			    const char *name, int flags)
 {
-  uint64_t open = mp_symbol_find(&s->maps, NULL, "dlopen");
-  if (open == 0) open = mp_symbol_find(&s->maps, NULL, "__libc_dlopen_mode");
   if (!mp_remote_write(s->pid, area, name, strlen(name) + 1)) return 0;
-  return call(s, t, area, open, area, (uint64_t)flags);
+  return call(s, t, area, s->open, area, (uint64_t)flags);
 }
 
 /* Has the module loaded. Where LuaJIT's own functions are known to some other
@@ -88,8 +85,7 @@ static mp_visited load(mp_session *s, mp_tracee *t, uint64_t area)
   if (handle == 0) return not_loaded(s, t, area);
   if (!mp_remote_write(s->pid, area, MP_ATTACH_ENTER, sizeof(MP_ATTACH_ENTER)))
     return fails(s, strerror(errno));
-  s->enter = call(s, t, area, mp_symbol_find(&s->maps, NULL, "dlsym"), handle,
-		  area);
+  s->enter = call(s, t, area, s->find, handle, area);
   return s->enter != 0 ? MP_VISITED : not_loaded(s, t, area);
 }
 

@@ -7,7 +7,6 @@
 
 #include "attach/session.h"
 
-/* What came of it. */
 typedef enum mp_visited {
   MP_VISITED,			/* Nothing yet, or see s->answer. */
   MP_VISIT_GONE,		/* The process has ended. */

@@ -45,7 +45,7 @@ typedef enum mp_attach_phase {
 typedef struct mp_attach_block {
   uint32_t version;
   volatile uint32_t phase;
-  volatile uint32_t open;	/* The wish that the VM has not come to, or 0. */
+  volatile uint32_t open;	/* The wish that has not been done, or 0. */
   volatile uint32_t beat;	/* The caller changes it every second or so. A
 				** profile that nobody waits for any more ends
 				** after MP_ATTACH_LEASE seconds. */

@@ -74,7 +74,7 @@ local function parse(command, words)
   local least, most = command.operands[1], command.operands[2]
   if #operands < least or #operands > most then
     stop.usage(("%s: %s"):format(command.name, command.missing), command)
-  elseif given.out and #given.out > 1 and not command.first then
+  elseif given.out and #given.out > 1 and not command.outs then
     stop.usage(("%s: one -o is enough"):format(command.name), command)
   end
   return given, operands

@@ -20,16 +20,24 @@ local options = {
     about = "compares shares of the totals" },
   { name = "threshold", long = "--threshold", value = "PERCENT",
     about = "fails where a total grew by more" },
+  { name = "time", short = "-t", long = "--time", value = "SECONDS",
+    about = "how long; until Ctrl-C without it" },
+  { name = "state", long = "--state", value = "N",
+    about = "which Lua state, where there are several" },
   { name = "help", short = "-h", long = "--help", about = "prints this" },
 }
 for _, o in ipairs(options) do options[o.name] = o end
 
 -- operands: their least and largest number. first: words after the first
--- operand are the program's.
+-- operand are the program's. outs: there may be several outputs.
 local commands = {
   { name = "run", usage = "SCRIPT [ARG]...", operands = { 1, math.huge },
+    outs = true,
     options = { "out", "opts", "nosource" }, first = true,
     about = "profiles a program", missing = "which script?" },
+  { name = "attach", usage = "PID", operands = { 1, 1 }, outs = true,
+    options = { "time", "out", "opts", "nosource", "source_root", "state" },
+    about = "profiles a running process", missing = "which process?" },
   { name = "report", usage = "FILE [OPTIONS]", operands = { 1, 2 },
     options = { "out", "opts", "source_root", "leak_only" },
     about = "shows a profile",
@@ -74,7 +82,7 @@ local function synopsis(c)
   end
   for _, name in ipairs(c.options) do
     local o = options[name]
-    add("["..spelled(o).."]"..(o.many and c.first and "..." or ""))
+    add("["..spelled(o).."]"..(o.many and c.outs and "..." or ""))
   end
   add(c.usage)
   lines[#lines+1] = line

@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- luajit-mp attach: a profile of a process that runs already. Reports are made
+-- here, of the profile that comes from there.
+----------------------------------------------------------------------------
+
+local file = require("jit.mp.format.file")
+local files = require("jit.mp.cli.files")
+local formats = require("jit.mp.format.formats")
+local stop = require("jit.mp.cli.stop")
+local target = require("jit.mp.cli.target")
+
+-- Options that need the program's own help.
+local elsewhere = { { "live", "T", "luajit-mp top shows a process live" },
+  { "every", "w", "give a shorter time with -t" },
+  { "help", "H", "luajit -jm=H prints the list of options" },
+  { "walk", "W", "mp.heap() walks the heap, from within the program" } }
+
+local function check(o, outs, command)
+  for _, e in ipairs(elsewhere) do
+    if o[e[1]] and not (e[1] == "walk" and o.leaks) then
+      stop.usage(("attach: not with option %s: %s"):format(e[2], e[3]), command)
+    end
+  end
+  for _, out in ipairs(outs) do
+    files.check_output(out, command)
+    local format = formats.of(out)
+    if format and format.walk then
+      stop.usage("attach: no heap walk from outside: mp.heap() makes one, "..
+	"from within the program", command)
+    end
+  end
+end
+
+local function seconds(word, command)
+  if not word then return nil end
+  local n = tonumber(word)
+  if not n or n <= 0 or n > 1e9 then
+    stop.usage(("attach: -t takes seconds, not %q"):format(word), command)
+  end
+  return n
+end
+
+-- Names of outputs with the process and the time in place of %p and %t.
+local function expand(name, pid)
+  return (name:gsub("%%[pt]", { ["%p"] = tostring(pid),
+    ["%t"] = os.date("%Y%m%d-%H%M%S") }))
+end
+
+return function(given, operands, command)
+  local text, outs = given.opts or "f", given.out or {}
+  local o = files.parse_options(text, given, command)
+  check(o, outs, command)
+  local time = seconds(given.time, command)
+  local session, pid = target.attach(operands[1], text, given, command)
+  if not time then
+    io.stderr:write(("luajit-mp: profiling process %d; Ctrl-C ends it\n")
+      :format(pid))
+  end
+  session:wait(time or 1e9)
+  local p, msg = file.read(target.finish(session, pid))
+  if not p then stop.data(msg) end
+  if #outs == 0 then outs = { "-" } end
+  for _, out in ipairs(outs) do
+    files.write(p, o, expand(out, pid), { source_root = given.source_root })
+  end
+end

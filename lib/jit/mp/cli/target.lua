@@ -1,0 +1,89 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- A process that the command attaches to: its state is chosen, its profile
+-- started and ended.
+----------------------------------------------------------------------------
+
+local numbers = require("jit.mp.model.numbers")
+local stop = require("jit.mp.cli.stop")
+
+local FIRST, PATIENCE = 2, 60 -- Seconds until a program must be reached.
+
+-- The name of a module's file. It must be an absolute one.
+local function find(module, path)
+  local name, msg = package.searchpath(module, path)
+  if not name then stop.data(msg) end
+  return name
+end
+
+-- package.path for the reports' modules in the process.
+local function modules()
+  local name = find("jit.mp.plan", package.path)
+  return name:sub(1, -#"jit/mp/plan.lua" - 1).."?.lua;"..package.path
+end
+
+local function is_any(states, field)
+  for _, s in ipairs(states) do
+    if s[field] then return true end
+  end
+end
+
+-- The number of the state that is meant.
+local function choose(pid, states, given, command)
+  local n = tonumber(given)
+  if given and not states[n] then
+    stop.usage(("%s: --state takes a number from 1 to %d"):format(
+      command.name, #states), command)
+  end
+  if states[n or 1].profiled or not n and is_any(states, "profiled") then
+    stop.data(("process %d is being profiled already"):format(pid))
+  elseif n or #states == 1 then
+    return n or 1
+  end
+  local list = {}
+  for i, s in ipairs(states) do
+    list[i] = ("\n  %2d  %s, %s"):format(i, s.chunk == "" and "no Lua running"
+      or (s.chunk:gsub("^[@=]", "")), numbers.bytes(s.bytes))
+  end
+  stop.data(("process %d has %d Lua states: choose one with --state%s"):format(
+    pid, #states, table.concat(list)))
+end
+
+-- Starts a profile. Says so where that takes its time.
+local function start(session, pid, state, text)
+  local path = modules()
+  local ok, msg, late = session:start(state, text, path, FIRST)
+  if late then
+    io.stderr:write(("luajit-mp: waiting for process %d to run Lua code\n")
+      :format(pid))
+    ok, msg = session:start(state, text, path, PATIENCE)
+  end
+  if not ok then stop.data(("cannot profile process %d: %s"):format(pid, msg)) end
+end
+
+-- Attaches to the process of that number, with those options for the profile.
+-- Returns a session (attach/module.c).
+local function attach(word, text, given, command)
+  local pid = word:match("^%d+$") and tonumber(word)
+  if not pid or pid < 1 or pid > 2^31 - 1 then
+    stop.usage(("%s: %q is no process"):format(command.name, word), command)
+  end
+  local session, msg = require("jit.mp.attach").open(pid,
+    find("jit.mp.core", package.cpath))
+  if not session then
+    stop.data(("cannot attach to process %d: %s"):format(pid, msg))
+  end
+  start(session, pid, choose(pid, session:states(), given.state, command), text)
+  return session, pid
+end
+
+-- Ends the profile. Returns the text of an .mp file.
+local function finish(session, pid)
+  local ok, msg = session:stop(PATIENCE)
+  local text = session:read()
+  if ok and text ~= "" then return text end
+  stop.data(("no profile of process %d: %s"):format(pid,
+    msg or "it has ended without one"))
+end
+
+return { attach = attach, finish = finish }
