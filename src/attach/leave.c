@@ -15,8 +15,10 @@
 
 #include "attach/leave.h"
 #include "attach/trace.h"
+#include "data/clock.h"
 
-#define STEPS	3000		/* Instructions, at most. */
+#define TIME	0.02		/* Seconds, at most. */
+#define MOVES	24		/* Moves at the beginning of a loop, at most. */
 #define HEAD_STEPS 2		/* Until a trace has noted its number. */
 
 #define PUSH_BYTE 0x6a
@@ -25,6 +27,7 @@
 #define NEAR_PREFIX 0x0f
 #define NEAR_SIZE 5		/* Of a near jump; a conditional one has 6. */
 #define STUB_SIZE 4
+#define SPILL_SIZE 4
 
 static uint64_t destination(uint64_t end, const uint8_t *distance)
 {
@@ -101,17 +104,78 @@ static uint64_t guard_stub(const mp_code *c, uint64_t ip)
   return stub_number(c, to) >= 0 ? to : 0;
 }
 
-/* Where the thread may be sent from ip; 0: nowhere. */
-static uint64_t way_out(const mp_code *c, const mp_far_trace *t, uint64_t ip)
+/* Whether an instruction only moves what is in registers or in the C stack, or
+** loads something: a loop begins with such, for what is handed from round to
+** round and for what does not change. */
+static bool is_move(const mp_code *c, uint64_t ip)
 {
-  uint64_t stub = guard_stub(c, ip);
-  uint32_t exit;
-  if (stub != 0 && mp_far_trace_repeats(t, (uint32_t)stub_number(c, stub)))
-    return stub;
-  if (t->loop != 0 && ip == t->mcode + t->loop &&
-      (exit = mp_far_trace_loops(t)) != 0)
-    return find_stub(c, exit);
-  return 0;
+  uint8_t b[8], *p = b, modrm;
+  bool wide;
+  if (!mp_remote_read(c->maps->pid, b, ip, sizeof(b))) return false;
+  if (*p == 0xf2 || *p == 0xf3 || *p == 0x66) p++;
+  if ((*p & 0xf0) == 0x40) p++;
+  wide = *p == NEAR_PREFIX;
+  if (wide) p++;
+  modrm = p[1];
+  switch (*p) {
+  case 0x10: case 0x28: case 0x57: return wide;  /* movsd, movaps, xorps. */
+  case 0x8b: case 0x8d: return !wide;  /* mov and lea into a register. */
+  case 0x11: case 0x29: case 0x89:  /* Out of one, to [rsp+x] or another. */
+    return (*p == 0x89) == !wide &&
+	   (modrm >> 6 == 3 || ((modrm & 7) == 4 && p[2] == 0x24));
+  default: return !wide && (*p & 0xf8) == 0xb8;  /* mov of a constant. */
+  }
+}
+
+/* Whether the value is in its place. */
+static bool in_place(const mp_code *c, const mp_tracee *t,
+		     const mp_far_value *v, uint64_t value)
+{
+  uint64_t now = 0;
+  if (v->spill == 0)
+    now = mp_tracee_value(t, v->reg);
+  else if (!mp_remote_read(c->maps->pid, &now, mp_tracee_registers(t).sp +
+			   v->spill * SPILL_SIZE, v->narrow ? 4 : 8))
+    return false;
+  return v->narrow ? (uint32_t)now == (uint32_t)value : now == value;
+}
+
+/* At the beginning of a loop's round: goes on until all values are where the
+** exit expects them. */
+static bool settle(const mp_code *c, mp_tracee *t, const mp_far_value *list,
+		   int n)
+{
+  uint64_t values[MP_FAR_VALUES];
+  int i, steps;
+  for (i = 0; i < n; i++) values[i] = mp_tracee_value(t, list[i].from);
+  for (steps = 0; steps < MOVES; steps++) {
+    for (i = 0; i < n && in_place(c, t, &list[i], values[i]); i++) ;
+    if (i == n) return true;
+    if (!is_move(c, mp_tracee_registers(t).ip) || !mp_tracee_step(t))
+      return false;
+  }
+  return false;
+}
+
+static bool leave_loop(const mp_code *c, mp_tracee *t, const mp_far_trace *tr)
+{
+  mp_far_value list[MP_FAR_VALUES];
+  int n;
+  uint32_t exit = mp_far_trace_loops(tr, list, &n);
+  uint64_t stub = exit != 0 ? find_stub(c, exit) : 0;
+  if (stub == 0 || !settle(c, t, list, n)) return false;
+  mp_tracee_jump(t, stub);
+  return true;
+}
+
+static bool leave_guard(const mp_code *c, mp_tracee *t, const mp_far_trace *tr)
+{
+  uint64_t stub = guard_stub(c, mp_tracee_registers(t).ip);
+  if (stub == 0 ||
+      !mp_far_trace_repeats(tr, (uint32_t)stub_number(c, stub)))
+    return false;
+  mp_tracee_jump(t, stub);
+  return true;
 }
 
 /* At the beginning of a root trace. One of its first instructions notes its
@@ -132,41 +196,65 @@ static bool leave_root(const mp_code *c, const mp_found *state, mp_tracee *t)
   return stub != 0;
 }
 
-/* Goes on to a way out of this trace. *another: it has come to another one. */
-static bool leave_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
-			const mp_far_trace *trace, int *steps, bool *another)
+/* Lets a function return that compiled code has just called. */
+static bool step_out(const mp_code *c, mp_tracee *t, double until)
 {
-  *another = false;
-  while (--*steps > 0) {
-    uint64_t ip = mp_tracee_registers(t).ip, to;
-    if (ip == trace->link)
-      return leave_root(c, state, t);
-    if (ip - trace->mcode >= trace->size) {
-      *another = mp_maps_compiled(mp_maps_find(c->maps, ip));
-      return false;
+  uint64_t ret;
+  return mp_remote_read(c->maps->pid, &ret, mp_tracee_registers(t).sp, 8) &&
+	 mp_maps_compiled(mp_maps_find(c->maps, ret)) &&
+	 mp_tracee_run_to(t, ret, until - mp_clock_wall());
+}
+
+typedef enum way { LEFT, STUCK, ANOTHER } way;
+
+/* Goes on to a way out of this trace, or to another trace. */
+static way leave_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
+		       const mp_far_trace *tr, double until)
+{
+  uint64_t loop = tr->loop != 0 ? tr->mcode + tr->loop : 0;
+  while (mp_clock_wall() < until) {
+    uint64_t ip = mp_tracee_registers(t).ip;
+    bool left = false;
+    if (ip == tr->link) return leave_root(c, state, t) ? LEFT : STUCK;
+    if (ip - tr->mcode >= tr->size) {
+      if (mp_maps_compiled(mp_maps_find(c->maps, ip))) return ANOTHER;
+      if (!step_out(c, t, until)) return STUCK;
+      continue;
     }
-    to = way_out(c, trace, ip);
-    if (to != 0) {
-      mp_tracee_jump(t, to);
-      return true;
-    }
-    if (!mp_tracee_step(t)) return false;
+    left = ip == loop ? leave_loop(c, t, tr) : leave_guard(c, t, tr);
+    if (left) return LEFT;
+    if (!mp_tracee_step(t)) return STUCK;
   }
-  return false;
+  return STUCK;
+}
+
+/* Where a trace that called something goes on, sooner or later: at its loop, or
+** at the trace that it ends in. */
+static bool to_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
+		     double until)
+{
+  mp_far_trace tr;
+  bool there = false;
+  if (mp_far_trace_read(&tr, c->maps, state, 0))
+    there = mp_tracee_run_to(t, tr.loop != 0 ? tr.mcode + tr.loop : tr.link,
+			     until - mp_clock_wall());
+  mp_far_trace_free(&tr);
+  return there;
 }
 
 bool mp_leave(const mp_code *c, const mp_found *state, mp_tracee *t)
 {
-  int steps = STEPS;
-  bool left = false, again = true;
-  while (again && !left) {
-    mp_far_trace trace;
-    uint64_t ip = mp_tracee_registers(t).ip;
-    again = mp_maps_compiled(mp_maps_find(c->maps, ip)) &&
-	    mp_far_trace_read(&trace, c->maps, state, ip);
-    if (!again) break;
-    left = leave_trace(c, state, t, &trace, &steps, &again);
-    mp_far_trace_free(&trace);
+  double until = mp_clock_wall() + TIME;
+  way w = ANOTHER;
+  if (!mp_maps_compiled(mp_maps_find(c->maps, mp_tracee_registers(t).ip)) &&
+      !to_trace(c, state, t, until))
+    return false;
+  while (w == ANOTHER) {
+    mp_far_trace tr;
+    w = STUCK;
+    if (mp_far_trace_read(&tr, c->maps, state, mp_tracee_registers(t).ip))
+      w = leave_trace(c, state, t, &tr, until);
+    mp_far_trace_free(&tr);
   }
-  return left;
+  return w == LEFT;
 }

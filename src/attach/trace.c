@@ -22,13 +22,15 @@ static void *copy(pid_t pid, uint64_t from, size_t n)
   return NULL;
 }
 
-/* Whether a trace of that number is at the address, with ip in its code. */
+/* Whether a trace of that number is at the address, with ip in its code unless
+** that is 0. */
 static bool is_running(pid_t pid, uint64_t at, int32_t n, uint64_t ip,
 		       char *head)
 {
   return at != 0 && (at & 7) == 0 && mp_remote_read(pid, head, at, TR_SIZE) &&
 	 obj_gct(head) == GCT_TRACE && AT(uint16_t, head, TR_NUMBER) == n &&
-	 ip - AT(uint64_t, head, TR_MCODE) < AT(uint32_t, head, TR_SZMCODE);
+	 (ip == 0 ||
+	  ip - AT(uint64_t, head, TR_MCODE) < AT(uint32_t, head, TR_SZMCODE));
 }
 
 /* Searches the trace array behind the global state, and in it the trace. */
@@ -151,14 +153,12 @@ bool mp_far_trace_begins(const mp_far_trace *t)
 
 /* -- Loops --------------------------------------------------------------- */
 
-/* The register of a value at a snapshot, which may have moved until then; or
-** one that does not exist, if it is not in a register alone. */
+/* The register of a value from a snapshot on, which may have moved until
+** then. */
 static uint8_t reg_at(const mp_far_trace *t, uint32_t ref, uint32_t snap)
 {
-  const char *i = ins(t, ref);
-  uint8_t reg = AT(const uint8_t, i, IR_REG);
+  uint8_t reg = AT(const uint8_t, ins(t, ref), IR_REG);
   uint32_t r;
-  if (AT(const uint8_t, i, IR_SPILL) != 0) return REG_NONE;
   for (r = t->nins - 1; r > TR_INS0 && op(t, r) + OP_RENAME == base_op(t); r--)
     if (AT(const uint16_t, ins(t, r), IR_OP1) == ref &&
 	AT(const uint16_t, ins(t, r), IR_OP2) <= snap)
@@ -166,45 +166,42 @@ static uint8_t reg_at(const mp_far_trace *t, uint32_t ref, uint32_t snap)
   return reg;
 }
 
-static bool is_renamed(const mp_far_trace *t, uint32_t ref)
-{
-  uint32_t r;
-  for (r = t->nins - 1; r > TR_INS0 && op(t, r) + OP_RENAME == base_op(t); r--)
-    if (AT(const uint16_t, ins(t, r), IR_OP1) == ref) return true;
-  return false;
-}
-
-/* Whether a value of the loop is made, each time around, in the very register
-** that it is taken from. */
-static bool stays(const mp_far_trace *t, uint32_t ref, uint32_t snap)
+/* Whether a value is handed from round to round, in registers: where. */
+static bool handed_on(const mp_far_trace *t, uint32_t ref, uint32_t snap,
+		      mp_far_value *v)
 {
   uint32_t r;
   for (r = t->nins - 1; r > TR_INS0; r--) {
-    uint32_t left, right;
-    uint8_t reg;
-    if (op(t, r) + OP_PHI != base_op(t)) continue;
-    left = AT(const uint16_t, ins(t, r), IR_OP1);
-    right = AT(const uint16_t, ins(t, r), IR_OP2);
-    if (left != ref) continue;
-    reg = reg_at(t, left, snap);
-    return reg < REG_NONE && !is_renamed(t, right) &&
-	   reg == AT(const uint8_t, ins(t, right), IR_REG) &&
-	   AT(const uint8_t, ins(t, right), IR_SPILL) == 0;
+    const char *phi = ins(t, r);
+    if (op(t, r) + OP_PHI != base_op(t) ||
+	AT(const uint16_t, phi, IR_OP1) != ref)
+      continue;
+    v->from = AT(const uint8_t, phi, IR_REG);
+    v->reg = reg_at(t, ref, snap);
+    v->spill = AT(const uint8_t, ins(t, ref), IR_SPILL);
+    v->narrow = (AT(const uint8_t, ins(t, ref), IR_TYPE) & IRT_TYPES) ==
+		IRT_INT;
+    return v->from < REG_NONE && AT(const uint8_t, phi, IR_SPILL) == 0 &&
+	   (v->spill != 0 || v->reg < REG_NONE);
   }
   return false;
 }
 
-uint32_t mp_far_trace_loops(const mp_far_trace *t)
+uint32_t mp_far_trace_loops(const mp_far_trace *t,
+			    mp_far_value list[MP_FAR_VALUES], int *n)
 {
-  uint32_t loop, s = 0, i, n;
+  uint32_t loop, s = 0, i, count;
   const uint32_t *e;
+  *n = 0;
   for (loop = TR_INS0 + 1; loop < t->nins; loop++)
     if (op(t, loop) + OP_LOOP == base_op(t)) break;
   if (t->loop == 0 || loop == t->nins) return 0;
   while (s + 1 < t->nsnap && snap_ref(t, s + 1) <= loop) s++;
-  e = entries(t, s, &n);
-  for (i = 0; i < n; i++)
-    if (!is_kept(e[i]) && !stays(t, ENT_REF(e[i]), s)) return 0;
+  e = entries(t, s, &count);
+  for (i = 0; i < count; i++)
+    if (!is_kept(e[i]) &&
+	(*n == MP_FAR_VALUES || !handed_on(t, ENT_REF(e[i]), s, &list[(*n)++])))
+      return 0;
   return e != NULL ? s : 0;
 }
 

@@ -22,8 +22,17 @@ typedef struct mp_far_trace {
 				/* 0: it does not. */
 } mp_far_trace;
 
-/* Reads the trace that runs in a state, whose machine code has ip. False: it
-** cannot be read, or no trace has. To be freed in any case. */
+/* A value that each round of a loop hands to the next one. */
+typedef struct mp_far_value {
+  uint8_t from;			/* Its register when a round ends, */
+  uint8_t reg;			/* and when the next one has begun, */
+  uint8_t spill;		/* or its place in the stack, if not 0. */
+  bool narrow;			/* It has 32 bits. */
+} mp_far_value;
+#define MP_FAR_VALUES 32
+
+/* Reads the trace that runs in a state, whose machine code has ip; 0: wherever
+** it is. False: it cannot be read, or no trace has. To be freed in any case. */
 bool mp_far_trace_read(mp_far_trace *t, const mp_maps *m,
 		       const mp_found *state, uint64_t ip);
 void mp_far_trace_free(mp_far_trace *t);
@@ -32,9 +41,10 @@ void mp_far_trace_free(mp_far_trace *t);
 ** first exit, before its code has done anything. */
 bool mp_far_trace_begins(const mp_far_trace *t);
 
-/* The exit by which the trace can be left at the beginning of its loop; 0: by
-** none. Each value that is needed is in its register then. */
-uint32_t mp_far_trace_loops(const mp_far_trace *t);
+/* The exit by which the trace can be left at the beginning of its loop, once
+** these values are in their places; 0: by none. */
+uint32_t mp_far_trace_loops(const mp_far_trace *t,
+			    mp_far_value list[MP_FAR_VALUES], int *n);
 
 /* Whether the exit leads back to the instruction that its guards belong to. It
 ** does not where a guard compares: its exit is the other way. */

@@ -12,6 +12,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -134,6 +135,54 @@ bool mp_tracee_step(mp_tracee *t)
   if (WSTOPSIG(status) == SIGTRAP) return true;
   t->signal = WSTOPSIG(status);
   return false;
+}
+
+uint64_t mp_tracee_value(const mp_tracee *t, int reg)
+{
+  const struct user_regs_struct *r = &t->regs;
+  const unsigned long long general[] = {
+    r->rax, r->rcx, r->rdx, r->rbx, r->rsp, r->rbp, r->rsi, r->rdi,
+    r->r8, r->r9, r->r10, r->r11, r->r12, r->r13, r->r14, r->r15
+  };
+  struct user_fpregs_struct fp;
+  uint64_t value = 0;
+  if (reg < 16) return general[reg];
+  if (ptrace(PTRACE_GETFPREGS, t->tid, NULL, &fp) == 0)
+    memcpy(&value, &fp.xmm_space[(reg - 16) * 4], sizeof(value));
+  return value;
+}
+
+/* Sets or clears a breakpoint in the processor. */
+static bool set_breakpoint(mp_tracee *t, uint64_t ip, bool on)
+{
+  const size_t debug = offsetof(struct user, u_debugreg);
+  return ptrace(PTRACE_POKEUSER, t->tid, (void *)debug, (void *)ip) == 0 &&
+	 ptrace(PTRACE_POKEUSER, t->tid,
+		(void *)(debug + 7 * sizeof(long)), (void *)(long)on) == 0;
+}
+
+bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds)
+{
+  int status;
+  bool there = false;
+  if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
+  t->changed = false;
+  if (!set_breakpoint(t, ip, true)) return false;
+  if (ptrace(PTRACE_CONT, t->tid, NULL, NULL) == 0) {
+    there = wait_stop(t, seconds, &status);
+    if (!there && !t->gone) {
+      ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+      if (wait_stop(t, PATIENCE, &status) && !is_interrupt(status))
+	t->signal = WSTOPSIG(status);
+    } else if (there && WSTOPSIG(status) != SIGTRAP) {
+      t->signal = WSTOPSIG(status);
+      there = false;
+    }
+  }
+  if (t->gone) return false;
+  ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
+  set_breakpoint(t, 0, false);
+  return there && t->regs.rip == ip;
 }
 
 /* -- Calls --------------------------------------------------------------- */

@@ -37,6 +37,14 @@ mp_registers mp_tracee_registers(const mp_tracee *t);
 ** thread is to be released. */
 bool mp_tracee_step(mp_tracee *t);
 
+/* Lets it run on to an instruction. False: it did not come there within so many
+** seconds. */
+bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds);
+
+/* The lower 64 bits of a register: general ones from 0 on as the processor
+** numbers them, and from 16 on those for floating point. */
+uint64_t mp_tracee_value(const mp_tracee *t, int reg);
+
 /* From now on it goes on there. */
 void mp_tracee_jump(mp_tracee *t, uint64_t ip);
 
