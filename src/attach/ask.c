@@ -30,6 +30,14 @@ static double next_step(double step)
   return step * 1.5 < STEP_MAX ? step * 1.5 : STEP_MAX;
 }
 
+/* Whether the wish has been done. After a stop the profile is still to be
+** written. */
+static bool is_done(const mp_session *s, const mp_attach_call *call)
+{
+  return s->answer.open == 0 && s->answer.phase != MP_ATTACH_NOTHING &&
+	 (call->wish == MP_WISH_START || s->answer.phase != MP_ATTACH_RUNNING);
+}
+
 /* Visits the process until the wish is done; until then it may be waited for.
 ** *answered: whether it was. */
 static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
@@ -39,11 +47,12 @@ static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
   *answered = false;
   while (!*end && mp_clock_wall() < until) {
     double pause = mp_clock_wall() + step;
-    mp_visited v = mp_visit(s, call, &placed);
+    mp_visited v = MP_VISITED;
+    if (placed == 0 || !mp_visit_read(s) || s->answer.open != 0)
+      v = mp_visit(s, call, &placed);
     if (v != MP_VISITED) return v;
     do {
-      *answered = placed > 0 && mp_visit_read(s) && s->answer.open == 0 &&
-		  s->answer.phase != MP_ATTACH_NOTHING;
+      *answered = placed > 0 && mp_visit_read(s) && is_done(s, call);
       if (*answered) return MP_VISITED;
       if (!mp_session_wait(s, STEP_MIN, end)) return MP_VISIT_GONE;
     } while (!*end && mp_clock_wall() < pause);
@@ -115,9 +124,29 @@ bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)
   mp_visited v;
   call.wish = MP_WISH_STOP;
   call.mainl = s->state->mainl;
+  mp_visit_choose(s);  /* It may be another thread by now. */
   v = ask(s, &call, seconds, end, &answered);
   if (v == MP_VISIT_GONE) return true;
   if (v == MP_VISIT_FAILED) return false;
   if (!answered) return fails(s, not_reached(s));
   return s->answer.phase == MP_ATTACH_DONE || fails(s, s->answer.msg);
+}
+
+bool mp_session_write(mp_session *s, double seconds, const volatile int *end)
+{
+  double until = mp_clock_wall() + seconds, placed = 0;
+  mp_attach_call call = { .version = MP_ATTACH_VERSION };
+  uint32_t before = s->answer.written;
+  call.wish = MP_WISH_WRITE;
+  call.mainl = s->state->mainl;
+  while (!*end && mp_clock_wall() < until) {
+    mp_visited v = MP_VISITED;
+    if (placed == 0) v = mp_visit(s, &call, &placed);
+    if (v == MP_VISIT_GONE) return fails(s, "the process has ended");
+    if (v == MP_VISIT_FAILED) return false;
+    if (mp_visit_read(s) && s->answer.written != before) return true;
+    if (!mp_session_wait(s, STEP_MIN, end))
+      return fails(s, "the process has ended");
+  }
+  return fails(s, "the profile could not be written in time");
 }

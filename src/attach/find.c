@@ -70,7 +70,6 @@ static void find_chunk(pid_t pid, const char *L, char *to, size_t n)
   slot slots[SLOTS_MAX];
   size_t i, count = (top - stack) / sizeof(slot);
   *to = '\0';
-  if (AT(const uint64_t, L, L_CFRAME) == 0) return;
   if (count > SLOTS_MAX) count = SLOTS_MAX;
   if (!mp_remote_read(pid, slots, stack, count * sizeof(slot))) return;
   for (i = 0; i < count; i++)
@@ -179,27 +178,31 @@ static uint64_t innermost(pid_t pid, const mp_found *state, uint64_t sp,
   return found;
 }
 
-uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
-			 const mp_mapping *vm, uint64_t sp)
+uint64_t mp_find_cframe(pid_t pid, const mp_found *state)
 {
-  const mp_mapping *a = mp_maps_find(m, sp), *caller;
+  uint64_t cf = 0;
+  mp_remote_read(pid, &cf, state->mainl + L_CFRAME, sizeof(cf));
+  return cf & ~UINT64_C(3);
+}
+
+uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
+			 const mp_mapping *vm, uint64_t sp, bool alone)
+{
+  const mp_mapping *a = mp_maps_find(m, sp);
   uint64_t frame, L, found = 0, *words;
-  size_t size;
+  size_t n;
   if (a == NULL || (words = malloc(STACK_MAX)) == NULL) return 0;
-  size = a->to - sp < STACK_MAX ? a->to - sp : STACK_MAX;
-  L = innermost(m->pid, state, sp, size, &frame);
-  if (L == 0) frame = sp + size;
-  size = frame - sp;
-  if (mp_remote_read(m->pid, words, sp, size)) {
-    if (L == 0) {
-      uint64_t cf = 1;
-      if (mp_remote_read(m->pid, &cf, state->mainl + L_CFRAME, 8) && cf == 0 &&
-	  !any_in(m, vm, words, size / 8))
-	found = state->mainl;
-    } else if (size >= 8 && !any_in(m, vm, words, size / 8 - 1)) {
-      caller = mp_maps_find(m, words[size / 8 - 1]);
-      if (mp_maps_same(caller, vm)) found = L;
-    }
+  n = a->to - sp < STACK_MAX ? a->to - sp : STACK_MAX;
+  L = innermost(m->pid, state, sp, n, &frame);
+  if (L != 0) n = frame - sp;
+  if (mp_remote_read(m->pid, words, sp, n)) {
+    n /= 8;
+    if (L == 0 && alone && mp_find_cframe(m->pid, state) == 0 &&
+	!any_in(m, vm, words, n))
+      found = state->mainl;
+    if (L != 0 && n > 0 && !any_in(m, vm, words, n - 1) &&
+	mp_maps_same(mp_maps_find(m, words[n-1]), vm))
+      found = L;  /* The VM called the function. */
   }
   free(words);
   return found;

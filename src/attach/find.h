@@ -19,18 +19,23 @@ typedef struct mp_found {
   uint64_t allocf;		/* Its allocator, */
   uint64_t bytes;		/* and bytes in its heap. */
   uint64_t cframe;		/* The main thread's C frame, or 0. */
-  char chunk[128];		/* The chunk that runs lowest, or "". */
+  char chunk[128];		/* That of the lowest function, or "". */
 } mp_found;
 
 /* Finds the states. Returns their number, of which those from MP_STATES_MAX on
 ** are not in the list. */
 int mp_find_states(const mp_maps *m, mp_found *list);
 
-/* The thread of a state in which a C function runs whose frame, and all above
-** it, belongs to no function of the object `vm`: L, whose C frame is the
-** innermost from sp on. 0: there is none. idle: set where no Lua function runs
-** and sp's stack has none of the VM's frames: the main thread is returned. */
+/* The Lua thread of a state that may be worked with, while the thread of the
+** process whose stack is at sp stands still; 0: there is none.
+**
+** It runs a C function, from whose frame on sp's stack has no frame of the
+** object `vm`. alone: no other thread of the process could be in the VM: then
+** the main thread is meant where no Lua function runs at all. */
 uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
-			 const mp_mapping *vm, uint64_t sp);
+			 const mp_mapping *vm, uint64_t sp, bool alone);
+
+/* The main thread's C frame now, or 0. */
+uint64_t mp_find_cframe(pid_t pid, const mp_found *state);
 
 #endif

@@ -123,6 +123,13 @@ static int session_stop(lua_State *L)
   return answer(L, s, mp_session_stop(s, luaL_checknumber(L, 2), &ended));
 }
 
+/* write(seconds): true; or nil and a message. */
+static int session_write(lua_State *L)
+{
+  mp_session *s = check(L);
+  return answer(L, s, mp_session_write(s, luaL_checknumber(L, 2), &ended));
+}
+
 /* read(): the profile, the text of an .mp file, which may be empty. */
 static int session_read(lua_State *L)
 {
@@ -159,6 +166,7 @@ static void make_type(lua_State *L)
     { "start", session_start },
     { "wait", session_wait },
     { "stop", session_stop },
+    { "write", session_write },
     { "read", session_read },
     { "longest", session_longest },
     { "__gc", session_gc },

@@ -58,4 +58,7 @@ bool mp_session_wait(mp_session *s, double seconds, const volatile int *end);
 ** ended, it may be there all the same. */
 bool mp_session_stop(mp_session *s, double seconds, const volatile int *end);
 
+/* Has the profile so far written, to be read from s->fd. *end as above. */
+bool mp_session_write(mp_session *s, double seconds, const volatile int *end);
+
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "attach/leave.h"
 #include "attach/look.h"
@@ -21,6 +22,7 @@
 #define AREA	(1 << 20)	/* Bytes mapped there for the time of calls: */
 				/* arguments at one end, a stack at the */
 				/* other. */
+#define ENTERED	1.0		/* Seconds in which a state is entered once. */
 #define AGAIN	0.3		/* Seconds until a hook is taken for lost. */
 
 static mp_visited fails(mp_session *s, const char *msg)
@@ -120,6 +122,63 @@ static mp_visited work(mp_session *s, mp_tracee *t, const mp_attach_call *wish)
   return v;
 }
 
+/* -- Threads ------------------------------------------------------------- */
+
+/* Whether the thread's stack has that C frame. */
+static bool has_frame(mp_session *s, pid_t tid, uint64_t frame)
+{
+  int err;
+  mp_tracee *t = mp_tracee_stop(tid, &err);
+  const mp_mapping *a;
+  if (t == NULL) return false;
+  a = mp_maps_find(&s->maps, mp_tracee_registers(t).sp);
+  mp_tracee_release(t);
+  return a != NULL && frame >= a->from && frame < a->to;
+}
+
+/* The C frame of the state, if it has one within some time. */
+static uint64_t await_frame(mp_session *s)
+{
+  const struct timespec step = { 0, 100000 };
+  double until = mp_clock_wall() + ENTERED;
+  uint64_t frame = 0;
+  while (frame == 0 && mp_clock_wall() < until) {
+    frame = mp_find_cframe(s->pid, s->state);
+    if (frame == 0) nanosleep(&step, NULL);
+  }
+  return frame;
+}
+
+/* The number of threads; *found: the one with that C frame, unless it is 0. */
+static int look_through(mp_session *s, uint64_t frame, pid_t *found)
+{
+  struct dirent *e;
+  char name[64];
+  int n = 0;
+  DIR *d;
+  snprintf(name, sizeof(name), "/proc/%ld/task", (long)s->pid);
+  if ((d = opendir(name)) == NULL) return 0;
+  while ((e = readdir(d)) != NULL) {
+    pid_t tid = (pid_t)atol(e->d_name);
+    if (tid <= 0) continue;
+    n++;
+    if (frame != 0 && has_frame(s, tid, frame)) {
+      *found = tid;
+      break;
+    }
+  }
+  closedir(d);
+  return n;
+}
+
+static bool is_alone(mp_session *s) { return look_through(s, 0, NULL) == 1; }
+
+void mp_visit_choose(mp_session *s)
+{
+  s->tid = s->pid;
+  if (!is_alone(s)) look_through(s, await_frame(s), &s->tid);
+}
+
 /* -- A visit ------------------------------------------------------------- */
 
 /* Compiled code comes and goes: the list of what is mapped is read anew. */
@@ -142,9 +201,9 @@ static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
   mp_visited v = MP_VISITED;
   if (*placed > 0 && mp_visit_read(s) && s->answer.open == 0) return v;
   if (mp_safe_now(&s->code, t)) {
-    if (mp_safe_asleep(t) && wish.wish != MP_WISH_NONE)
+    if (mp_safe_asleep(t) && wish.wish < MP_WISH_NONE)
       wish.now = mp_find_resting(&s->maps, s->state, s->code.vm,
-				 mp_tracee_registers(t).sp);
+				 mp_tracee_registers(t).sp, is_alone(s));
     if (*placed == 0 || wish.now != 0 || now > *placed + AGAIN) {
       v = work(s, t, &wish);
       *placed = now;
@@ -176,36 +235,4 @@ mp_visited mp_visit(mp_session *s, const mp_attach_call *call, double *placed)
   took = mp_clock_wall() - began;
   if (took > s->longest) s->longest = took;
   return v;
-}
-
-/* Whether the thread's stack has that C frame. */
-static bool has_frame(mp_session *s, pid_t tid, uint64_t frame)
-{
-  int err;
-  mp_tracee *t = mp_tracee_stop(tid, &err);
-  const mp_mapping *a;
-  if (t == NULL) return false;
-  a = mp_maps_find(&s->maps, mp_tracee_registers(t).sp);
-  mp_tracee_release(t);
-  return a != NULL && frame >= a->from && frame < a->to;
-}
-
-void mp_visit_choose(mp_session *s)
-{
-  uint64_t frame = s->state->cframe;
-  struct dirent *e;
-  char name[64];
-  DIR *d;
-  s->tid = s->pid;
-  if (frame == 0 || has_frame(s, s->pid, frame)) return;
-  snprintf(name, sizeof(name), "/proc/%ld/task", (long)s->pid);
-  if ((d = opendir(name)) == NULL) return;
-  while ((e = readdir(d)) != NULL) {
-    pid_t tid = (pid_t)atol(e->d_name);
-    if (tid > 0 && tid != s->pid && has_frame(s, tid, frame)) {
-      s->tid = tid;
-      break;
-    }
-  }
-  closedir(d);
 }

@@ -5,6 +5,8 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,16 +20,19 @@
 #include "luajit-mp.h"
 #include "out/write.h"
 #include "profile/leaks.h"
+#include "run/final.h"
 #include "run/signal.h"
 
 #include "lauxlib.h"
 
 #define NAME	"attached.mp"	/* Its suffix says what is written. */
+#define WRITER_STACK (1 << 20)	/* Bytes. */
 
 static mp_attach_block block = { .version = MP_ATTACH_VERSION };
 static mp_attach_call wanted;	/* A copy of the call. */
 static volatile bool performing;  /* A wish is being done. */
-static mp_ctx *run;		/* The profile that we started, or NULL. */
+static volatile bool writing;	/* A profile that has ended is written. */
+static mp_ctx *volatile run;	/* The profile that we started, or NULL. */
 static struct { int fd; dev_t dev; ino_t ino; } file = { -1, 0, 0 };
 static uint32_t last_beat;
 static double last_wall;	/* When the caller was last known to live. */
@@ -78,6 +83,7 @@ static void close_file(void *ctx, int err)
   (void)ctx; (void)err;
   if (is_ours()) close(file.fd);
   file.fd = -1;
+  run = NULL;
 }
 
 static void push_writer(lua_State *L)
@@ -91,8 +97,9 @@ static void push_writer(lua_State *L)
 static void start(lua_State *L)
 {
   mp_ctx *c;
-  if (!open_file()) {
-    fail("the process cannot open a file for the profile");
+  if (writing || !open_file()) {
+    fail(writing ? "the last profile of it is still being written" :
+	 "the process cannot open a file for the profile");
     return;
   }
   lua_settop(L, 0);
@@ -114,20 +121,77 @@ static void start(lua_State *L)
   block.phase = MP_ATTACH_RUNNING;
 }
 
+/* A thread of its own, which writes the profile while the program goes on. */
+static void *write_profile(void *data)
+{
+  mp_ctx *c = data;
+  char msg[512];
+  int err = mp_final_report(c, msg, sizeof(msg));
+  mp_ctx_end(c);
+  mp_ctx_bury(c);
+  writing = false;
+  if (err != 0) fail(msg);
+  else block.phase = MP_ATTACH_DONE;
+  return NULL;
+}
+
+/* The same for a profile that goes on. */
+static void *write_meanwhile(void *data)
+{
+  mp_ctx *c = data;
+  double leaked;
+  char msg[512];
+  mp_report_write(&c->report, &c->plan, &leaked, msg, sizeof(msg));
+  block.written++;
+  c->read = false;
+  return NULL;
+}
+
+/* False: there can be no such thread. No signal of the program comes to it. */
+static bool write_aside(mp_ctx *c, void *(*write)(void *))
+{
+  pthread_attr_t attributes;
+  sigset_t all, old_mask;
+  pthread_t thread;
+  int err;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, WRITER_STACK);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old_mask);
+  err = pthread_create(&thread, &attributes, write, c);
+  pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
+  pthread_attr_destroy(&attributes);
+  return err == 0;
+}
+
+/* Ends the profile in this thread. */
+static void stop_here(lua_State *L)
+{
+  char msg[512];
+  int err;
+  mp_signal_hold(false);
+  err = mp_guard_end(L, msg, sizeof(msg));
+  mp_signal_release(false);
+  if (err != 0) fail(msg);
+  else block.phase = MP_ATTACH_DONE;
+}
+
+/* Leaks are looked for in the VM; all else can be written when that is left. */
 static void stop(lua_State *L)
 {
   mp_ctx *c = mp_guard_get(L);
-  char msg[512];
-  int err = 0;
-  if (run != NULL && c == run && !c->done) {
-    mp_leaks_collect(&c->profile, L);  /* Finalizers may end it meanwhile. */
-    mp_signal_hold(false);
-    if (mp_guard_get(L) == run) err = mp_guard_end(L, msg, sizeof(msg));
-    mp_signal_release(false);
-  }
+  bool ours = c != NULL && c == run && !c->done;
+  if (ours) mp_leaks_collect(&c->profile, L);  /* Finalizers may end it. */
+  ours = ours && mp_guard_get(L) == run;
   run = NULL;
-  if (err != 0) fail(msg);
-  else block.phase = MP_ATTACH_DONE;
+  if (!ours) {
+    block.phase = MP_ATTACH_DONE;
+  } else if (c->profile.heap.wants_leaks || mp_guard_detach(L) == NULL) {
+    stop_here(L);
+  } else if (writing = true, !write_aside(c, write_profile)) {
+    write_profile(c);
+  }
 }
 
 static int perform(lua_State *L)
@@ -160,11 +224,16 @@ static void on_hook(lua_State *L, lua_Debug *ar)
   perform_protected(L);
 }
 
+/* LuaJIT's profiler takes the mask away from hooks while it calls back: then
+** theirs cannot be told, and the caller has to come again. */
 static void set_hook(lua_State *L)
 {
-  if (lua_gethook(L) != on_hook) {
-    old.hook = lua_gethook(L);
-    old.mask = lua_gethookmask(L);
+  lua_Hook hook = lua_gethook(L);
+  int mask = lua_gethookmask(L);
+  if (hook != NULL && mask == 0 && hook != on_hook) return;
+  if (hook != on_hook) {
+    old.hook = hook;
+    old.mask = mask;
     old.count = lua_gethookcount(L);
   }
   lua_sethook(L, on_hook, LUA_MASKCOUNT, 1);
@@ -203,6 +272,14 @@ static void do_later(lua_State *L)
   if (run != NULL) mp_cpu_trigger(&run->profile.cpu);
 }
 
+static void write_now(void)
+{
+  mp_ctx *c = run;
+  if (c == NULL || c->done || c->read) return;
+  c->read = true;
+  if (!write_aside(c, write_meanwhile)) c->read = false;
+}
+
 __attribute__((visibility("default")))
 mp_attach_block *mp_attach_enter(const mp_attach_call *call)
 {
@@ -211,6 +288,10 @@ mp_attach_block *mp_attach_enter(const mp_attach_call *call)
   if (call->wish == MP_WISH_NONE) {
     block.open = 0;
     unset_hook(L);
+    return &block;
+  }
+  if (call->wish == MP_WISH_WRITE) {
+    write_now();
     return &block;
   }
   if (block.open != call->wish) {

@@ -23,7 +23,9 @@
 typedef enum mp_wish {
   MP_WISH_START = 1,		/* Profile. */
   MP_WISH_STOP,			/* Write the profile, and leave. */
-  MP_WISH_NONE			/* Forget the wish that is open. */
+  MP_WISH_NONE,			/* Forget the wish that is open. */
+  MP_WISH_WRITE			/* Write the profile so far: another thread */
+				/* does it, and the VM need not be at rest. */
 } mp_wish;
 
 typedef struct mp_attach_call {
@@ -49,6 +51,7 @@ typedef struct mp_attach_block {
   volatile uint32_t beat;	/* The caller changes it every second or so. A
 				** profile that nobody waits for any more ends
 				** after MP_ATTACH_LEASE seconds. */
+  volatile uint32_t written;	/* How often it was written meanwhile. */
   int32_t fd;			/* While it runs: where the .mp file goes. */
   char msg[512];
 } mp_attach_block;

@@ -60,16 +60,9 @@ void mp_guard_drop(mp_guard *g, mp_ctx *c)
   g->spare = c;
 }
 
-static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
+/* Takes the run out of the list, and its anchor out of the VM. */
+static void let_go(mp_ctx *c, lua_State *L)
 {
-  mp_ctx *c = g->run;
-  bool removed;
-  int err;
-  g->run = NULL;
-  /* The report is made after the samplers were stopped. */
-  mp_cpu_stop(&c->profile.cpu, L);
-  removed = mp_hook_remove(&c->profile.heap, L);
-  err = mp_final_report(c, buf, n);
   mp_lock();
   mp_ctx_delist(c);
   if (mp_ctx_list() == NULL) mp_signal_leave();
@@ -77,6 +70,20 @@ static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
   lua_pushlightuserdata(L, &anchor_key);
   lua_pushnil(L);
   lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
+{
+  mp_ctx *c = g->run;
+  bool removed;
+  int err;
+  g->run = NULL;
+  mp_ctx_await(c);
+  /* The report is made after the samplers were stopped. */
+  mp_cpu_stop(&c->profile.cpu, L);
+  removed = mp_hook_remove(&c->profile.heap, L);
+  err = mp_final_report(c, buf, n);
+  let_go(c, L);
   if (removed) {
     mp_guard_drop(g, c);
   } else {
@@ -90,6 +97,20 @@ static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
 int mp_guard_end(lua_State *L, char *buf, size_t n)
 {
   return end_run(get_guard(L), L, buf, n);
+}
+
+mp_ctx *mp_guard_detach(lua_State *L)
+{
+  mp_guard *g = get_guard(L);
+  mp_ctx *c = g->run;
+  if (!mp_hook_remove(&c->profile.heap, L)) return NULL;
+  g->run = NULL;
+  mp_ctx_await(c);
+  mp_cpu_stop(&c->profile.cpu, L);
+  mp_alloc_freeze(&c->profile.heap);
+  mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
+  let_go(c, L);
+  return c;
 }
 
 static int guard_gc(lua_State *L)

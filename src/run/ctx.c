@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "data/lock.h"
 #include "profile/heapwalk.h"
@@ -79,6 +80,12 @@ void mp_ctx_end(mp_ctx *c)
   mp_mark_free(&c->window);
   mp_profile_close(&c->profile);
   drop_shared(c);
+}
+
+void mp_ctx_await(const mp_ctx *c)
+{
+  const struct timespec step = { 0, 1000000 };
+  while (c->read) nanosleep(&step, NULL);
 }
 
 #define BURIED	32		/* Contexts of VMs that are being closed. */

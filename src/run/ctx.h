@@ -34,6 +34,7 @@ typedef struct mp_ctx {
 				/* makes the report, or has made it; or NULL. */
   bool inherits;		/* A child that may take the run over, */
   bool is_child;		/* of the process that has it. */
+  atomic_bool read;		/* Another thread makes a report of it. */
   struct mp_ctx *next;		/* Next one of the process. */
 } mp_ctx;
 
@@ -45,6 +46,10 @@ mp_ctx *mp_ctx_new(mp_ctx *old);
 ** it is in no list. The context itself lives as long as its VM: a C library may
 ** have asked for the VM's allocator while that was the hook, and use it on. */
 void mp_ctx_end(mp_ctx *c);
+
+/* Waits until no other thread makes a report of it. To be called before it
+** ends. */
+void mp_ctx_await(const mp_ctx *c);
 
 /* The VM of the context is being closed: frees it, but not before some others,
 ** since finalizers of the VM may still come. NULL: nothing happens. */

@@ -48,8 +48,10 @@ static bool goes_on(const mp_ctx *c)
 
 static bool has_report(mp_ctx *c)
 {
-  bool on = goes_on(c);
+  bool on = goes_on(c) && !c->read;
   mp_screen_init(&c->screen);  /* It is the parent's. */
+  if (c->read) c->report.state.R = NULL;  /* Whoever used it is not here. */
+  c->read = false;
   if (on && !c->inherits && per_process(c)) {
     restart(c);
     return true;

@@ -22,6 +22,10 @@ local function check(o, outs, command)
       stop.usage(("attach: not with option %s: %s"):format(e[2], e[3]), command)
     end
   end
+  if o.leak_limit then
+    stop.usage("attach: option L without a number: the exit status is the "..
+      "program's own", command)
+  end
   for _, out in ipairs(outs) do
     files.check_output(out, command)
     local format = formats.of(out)

@@ -4,6 +4,7 @@
 -- started and ended.
 ----------------------------------------------------------------------------
 
+local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local stop = require("jit.mp.cli.stop")
 
@@ -42,11 +43,12 @@ local function choose(pid, states, given, command)
   end
   local list = {}
   for i, s in ipairs(states) do
-    list[i] = ("\n  %2d  %s, %s"):format(i, s.chunk == "" and "no Lua running"
-      or (s.chunk:gsub("^[@=]", "")), numbers.bytes(s.bytes))
+    list[i] = ("  %2d  %s, %s\n"):format(i, s.chunk == "" and "no Lua code"
+      or names.printable((s.chunk:gsub("^[@=]", ""))), numbers.bytes(s.bytes))
   end
-  stop.data(("process %d has %d Lua states: choose one with --state%s"):format(
-    pid, #states, table.concat(list)))
+  io.stderr:write(table.concat(list))
+  stop.data(("process %d has %d Lua states: choose one with --state"):format(
+    pid, #states))
 end
 
 -- Starts a profile. Says so where that takes its time.
