@@ -48,10 +48,11 @@ end
 
 local function attach(args) return tap.sh(tap.mp.." attach "..args, { dir = dir }) end
 
--- What the system knows of a process.
+-- What the system knows of a process. Signals from 32 on are the C library's:
+-- those of the first thread that is made stay.
 local function facts(pid)
   return tap.sh(([[
-    grep -E 'Sig(Blk|Ign|Cgt)|Threads' /proc/%s/status
+    grep -E 'Sig(Blk|Ign|Cgt)|Threads' /proc/%s/status | sed 's/\t.*\(.\{8\}\)$/ \1/'
     ls -l /proc/%s/fd | sed 's/.*fd*[0-9:]* //' | sort
     cat /proc/%s/timers]]):format(pid, pid, pid)).out
 end
