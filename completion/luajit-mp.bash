@@ -5,7 +5,7 @@ _luajit_mp() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    options='run attach report diff merge convert push open
+    options='run attach top report diff merge convert push open
       -h --help -V --version'
     COMPREPLY=($(compgen -W "$options" -- "$cur"))
     return
@@ -18,6 +18,7 @@ _luajit_mp() {
     run) options='-o --output -O --options --no-source' ;;
     attach) options='-t --time -o --output -O --options --no-source
       --source-root --state' ;;
+    top) options='-t --time -O --options --state' ;;
     report) options='-o --output -O --options --source-root --leak-only' ;;
     diff) options='-o --output -O --options --no-source --source-root --share
       --threshold' ;;

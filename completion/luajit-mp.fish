@@ -8,6 +8,7 @@ end
 set -l first 'test (count (commandline -opc)) -eq 1'
 complete -c luajit-mp -n $first -f -a run -d 'profiles a program'
 complete -c luajit-mp -n $first -f -a attach -d 'profiles a process'
+complete -c luajit-mp -n $first -f -a top -d 'shows a process live'
 complete -c luajit-mp -n $first -f -a report -d 'shows a profile'
 complete -c luajit-mp -n $first -f -a diff -d 'compares two profiles'
 complete -c luajit-mp -n $first -f -a merge -d 'adds profiles up'
@@ -19,7 +20,7 @@ complete -c luajit-mp -s h -l help -d 'prints help'
 complete -c luajit-mp -n '__luajit_mp_command run attach report diff merge' \
     -s o -l output -r -d 'where to write'
 complete -c luajit-mp \
-    -n '__luajit_mp_command run attach report diff convert push open' \
+    -n '__luajit_mp_command run attach top report diff convert push open' \
     -s O -l options -x -d 'what to show'
 complete -c luajit-mp -n '__luajit_mp_command run attach diff convert open' \
     -l no-source -d 'leaves sources out of a page'
@@ -32,7 +33,7 @@ complete -c luajit-mp -n '__luajit_mp_command diff' \
     -l share -d 'compares shares of the totals'
 complete -c luajit-mp -n '__luajit_mp_command diff' \
     -l threshold -x -d 'fails where a total grew by more'
-complete -c luajit-mp -n '__luajit_mp_command attach' \
+complete -c luajit-mp -n '__luajit_mp_command attach top' \
     -s t -l time -x -d 'how long, in seconds'
-complete -c luajit-mp -n '__luajit_mp_command attach' \
+complete -c luajit-mp -n '__luajit_mp_command attach top' \
     -l state -x -d 'which Lua state'

@@ -36,15 +36,6 @@ local function check(o, outs, command)
   end
 end
 
-local function seconds(word, command)
-  if not word then return nil end
-  local n = tonumber(word)
-  if not n or n <= 0 or n > 1e9 then
-    stop.usage(("attach: -t takes seconds, not %q"):format(word), command)
-  end
-  return n
-end
-
 -- Names of outputs with the process and the time in place of %p and %t.
 local function expand(name, pid)
   return (name:gsub("%%[pt]", { ["%p"] = tostring(pid),
@@ -55,7 +46,7 @@ return function(given, operands, command)
   local text, outs = given.opts or "f", given.out or {}
   local o = files.parse_options(text, given, command)
   check(o, outs, command)
-  local time = seconds(given.time, command)
+  local time = target.seconds(given.time, command)
   local session, pid = target.attach(operands[1], text, given, command)
   if not time then
     io.stderr:write(("luajit-mp: profiling process %d; Ctrl-C ends it\n")

@@ -88,4 +88,15 @@ local function finish(session, pid)
     msg or "it has ended without one"))
 end
 
-return { attach = attach, finish = finish }
+-- The seconds of option -t, or nil.
+local function seconds(word, command)
+  if not word then return nil end
+  local n = tonumber(word)
+  if not n or n <= 0 or n > 1e9 then
+    stop.usage(("%s: -t takes seconds, not %q"):format(command.name,
+      word), command)
+  end
+  return n
+end
+
+return { seconds = seconds, attach = attach, finish = finish }

@@ -1,0 +1,127 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- luajit-mp top: the profile of a running process, drawn anew every second,
+-- with keys.
+----------------------------------------------------------------------------
+
+local file = require("jit.mp.format.file")
+local history = require("jit.mp.cli.history")
+local names = require("jit.mp.model.names")
+local options = require("jit.mp.options")
+local render = require("jit.mp.render")
+local stop = require("jit.mp.cli.stop")
+local target = require("jit.mp.cli.target")
+local terminal = require("jit.mp.cli.terminal")
+
+local PERIOD, STEP = 1, 0.1 -- Seconds between two drawings, two looks for keys.
+local PATIENCE = 10         -- Seconds until a profile must be written.
+
+-- The views in the order in which key v goes through them: all three, each.
+local views = { "", "c", "h", "u" }
+
+-- What the user can change.
+local function new_settings(text)
+  return { given = text, view = 1, lines = false, objects = false, depth = 1,
+    paused = false }
+end
+
+-- The option string that the settings stand for.
+local function option_text(s)
+  if s.given then return s.given end
+  return (s.depth > 1 and s.depth or "")..(s.lines and "fl" or "f")..
+    views[s.view]..(s.objects and "o" or "").."m1"
+end
+
+-- Each key changes the settings; the view that is alone sorts the rows. After one of them the screen is drawn anew.
+local keys = {
+  s = function(s) s.view = s.view % #views + 1 end,
+  v = function(s) s.view = s.view % #views + 1 end,
+  c = function(s) s.view = 2 end,
+  h = function(s) s.view = 3 end,
+  u = function(s) s.view = 4 end,
+  a = function(s) s.view = 1 end,
+  l = function(s) s.lines = not s.lines end,
+  o = function(s) s.objects = not s.objects end,
+  p = function(s) s.paused = not s.paused end,
+  [" "] = function(s) s.paused = not s.paused end,
+  ["+"] = function(s) s.depth = math.min(s.depth + 1, 20) end,
+  ["-"] = function(s) s.depth = math.max(s.depth - 1, 1) end,
+}
+local help = "q quit  p pause  v view (c h u, a all)  l lines  o objects  + - depth"
+
+local function title(pid, s)
+  return ("process %d%s   %s"):format(pid, s.paused and "   PAUSED" or "", help)
+end
+
+-- The lines of the screen.
+local function compose(pid, s, p, past, width)
+  local o = options.parse(option_text(s))
+  local text, msg = render.render(p, o, { name = "-", width = width })
+  return table.concat({ title(pid, s), past:line(width), "",
+    text or names.printable(msg) }, "\n")
+end
+
+-- Reads keys until it is time for the next drawing. Returns "quit" where the
+-- user or a signal has ended it, "key" where something changed, "time".
+local function wait(session, screen, s, until_time)
+  repeat
+    local why = session:wait(STEP)
+    if why ~= "time" then return why == "end" and "gone" or "quit" end
+    for key in screen:keys():gmatch(".") do
+      if key == "q" or key == "\3" or key == "\4" then return "quit" end
+      if keys[key] then
+	s.given = nil
+	keys[key](s)
+	return "key"
+      end
+    end
+  until terminal.clock() >= until_time
+  return "time"
+end
+
+-- The profile as it is now.
+local function fetch(session)
+  local ok, msg = session:write(PATIENCE)
+  if not ok then return nil, msg end
+  return file.read(session:read())
+end
+
+local function run(session, pid, screen, s, time)
+  local past, begun = history.new(), terminal.clock()
+  local p, why, msg
+  repeat
+    if why ~= "key" and not (s.paused and p) then
+      local new
+      new, msg = fetch(session)
+      if not new then return msg end
+      p = new
+      past:add(p.heap.inuse, p.info.wall or 0)
+    end
+    screen:draw(compose(pid, s, p, past, screen:width()))
+    why = wait(session, screen, s, terminal.clock() + PERIOD)
+  until why == "quit" or why == "gone" or
+    time and terminal.clock() - begun >= time
+  return why == "gone" and ("process %d has ended"):format(pid)
+end
+
+return function(given, operands, command)
+  local text = given.opts
+  if text then
+    local o, msg = options.parse(text)
+    if not o then stop.usage("top: "..msg, command) end
+  end
+  local time = target.seconds(given.time, command)
+  local screen, reason = terminal.open()
+  if not screen then stop.data(reason) end
+  local ok, session, pid = pcall(target.attach, operands[1], text or "f", given,
+    command)
+  if not ok then
+    screen:close()
+    error(session, 0)
+  end
+  local done, msg = pcall(run, session, pid, screen, new_settings(text), time)
+  screen:close()
+  pcall(target.finish, session, pid)
+  if not done then error(msg, 0) end
+  if msg then stop.data(msg) end
+end

@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: MIT
+-- luajit-mp top, in a pseudo-terminal; the program does not notice.
+
+local ffi = require("ffi")
+local tap = require("tap")
+
+if tap.slow or tap.sh("script -qec true /dev/null").status ~= 0 then
+  tap.skip("there are no pseudo-terminals here, or little time")
+elseif jit.arch ~= "x64" or not ffi.abi("gc64") then
+  tap.skip("attach is for x86-64 and GC64")
+end
+
+local running, out = tap.tmpname(), tap.tmpname()
+local pid = tap.sh(("%s %s/t/attach/alloc.lua %s >%s 2>&1 & echo $!"):format(
+  tap.command, tap.srcdir, running, out)).out:match("%d+")
+local r = tap.sh(tap.mp.." attach -t 0.1 "..pid)
+if r.err:find("not permitted", 1, true) then
+  os.remove(running)
+  tap.skip("processes may not be traced here")
+end
+
+-- Shows the process on a terminal whose keys are typed by those commands.
+-- Returns the texts that were drawn.
+local function top(keys, args)
+  local text = tap.sh(([[{ %s; } | TERM=xterm timeout 60 script -qec \
+    'stty rows 24 cols 90; %s top %s %s' /dev/null]]):format(keys, tap.mp,
+      args or "", pid)).out
+  local screens = {}
+  for screen in text:gsub("^.-\27%[H", ""):gsub("\27%[H", "\1")
+      :gmatch("[^\1]+") do
+    screens[#screens+1] = screen:gsub("\27%[[?%d]*%a", "")
+  end
+  return screens, text
+end
+
+local screens, text = top("sleep 4; printf l; sleep 1; printf c; sleep 1; "..
+  "printf p; sleep 1; printf q")
+tap.like(text, "\27%[%?1049h.*\27%[%?1049l", "a screen of its own, given back")
+tap.ok(#screens >= 4, "drawn several times", #screens)
+tap.like(screens[1], "^process "..pid.."   q quit", "the process and the keys")
+tap.like(screens[2], "\nin use [%d.]+ .-B .*highest", "in use over time")
+tap.like(screens[2], "fill", "functions")
+tap.unlike(screens[2], "alloc.lua:%d+\r", "no lines at first")
+local all = table.concat(screens, "\n----\n")
+tap.like(all, "%-%- alloc.lua:%d", "key l: lines")
+tap.like(screens[#screens], "PAUSED", "key p: paused")
+tap.unlike(screens[#screens], "allocated", "key c: CPU alone")
+
+screens = top("sleep 20", "-t 1.5 -O h")
+tap.like(screens[1], "allocated .*\r\n", "-O: the view, -t: an end")
+tap.unlike(screens[1], "in use  cum", "-O: that view alone")
+
+r = tap.sh("setsid "..tap.mp.." top "..pid.." </dev/null")
+tap.is(r.status, 1, "no terminal: status")
+tap.like(r.err, "needs a terminal", "no terminal: said")
+
+os.remove(running)
+for _ = 1, 100 do
+  if tap.read(out):find("\n") then break end
+  os.execute("sleep 0.1")
+end
+tap.is(tap.read(out), "right\n", "the program's results are right")
+tap.done()
