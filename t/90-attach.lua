@@ -129,6 +129,18 @@ local other = tap.sh(tap.mp.." attach -t 2 "..pid.." >/dev/null & sleep 1; "..
 tap.like(other.err, "is being profiled already", "two at a time: refused")
 tap.like(stop(file), "^right", "its results are right after all")
 
+-- -- Ends ------------------------------------------------------------------------
+
+pid, file = start("alloc", program("alloc"))
+r = tap.sh(("(sleep 1; rm %s) & %s attach %s"):format(file, tap.mp, pid))
+tap.like(r.out, "^luajit%-mp  .*fill", "the program ends: its profile is there")
+tap.like(stop(file), "^right", "and its results")
+pid = start("alloc", program("alloc"))
+r = tap.sh(("(sleep 1; kill -KILL %s) & %s attach %s"):format(pid, tap.mp, pid))
+tap.is(r.status, 1, "it is killed: status")
+tap.like(r.err, "no profile of process %d+: it has ended without one",
+  "it is killed: said")
+
 for _, p in ipairs(pids) do tap.sh("kill -KILL "..p.." 2>/dev/null") end
 os.execute("rm -r "..dir)
 tap.done()

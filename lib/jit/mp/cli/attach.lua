@@ -52,8 +52,8 @@ return function(given, operands, command)
     io.stderr:write(("luajit-mp: profiling process %d; Ctrl-C ends it\n")
       :format(pid))
   end
-  session:wait(time or 1e9)
-  local p, msg = file.read(target.finish(session, pid))
+  local ended = session:wait(time or 1e9) == "end"
+  local p, msg = file.read(target.finish(session, pid, ended))
   if not p then stop.data(msg) end
   if #outs == 0 then outs = { "-" } end
   for _, out in ipairs(outs) do

@@ -79,9 +79,11 @@ local function attach(word, text, given, command)
   return session, pid
 end
 
--- Ends the profile. Returns the text of an .mp file.
-local function finish(session, pid)
-  local ok, msg = session:stop(PATIENCE)
+-- Ends the profile. Returns the text of an .mp file. ended: the process has
+-- ended by itself, and may have left one.
+local function finish(session, pid, ended)
+  local ok, msg = true, nil
+  if not ended then ok, msg = session:stop(PATIENCE) end
   local text = session:read()
   if ok and text ~= "" then return text end
   stop.data(("no profile of process %d: %s"):format(pid,

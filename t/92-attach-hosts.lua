@@ -1,0 +1,93 @@
+-- SPDX-License-Identifier: MIT
+-- luajit-mp attach on programs in C with a shared libluajit: one state, several
+-- in threads, and a library that other objects do not see.
+
+local ffi = require("ffi")
+local tap = require("tap")
+
+if tap.slow or os.getenv("LIBASAN") and os.getenv("LIBASAN") ~= "" then
+  tap.skip("attached programs run on the bare machine only")
+elseif jit.arch ~= "x64" or not ffi.abi("gc64") then
+  tap.skip("attach is for x86-64 and GC64")
+end
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+tap.write(dir.."/main.c", [[
+#include <dlfcn.h>
+int main(int argc, char **argv)
+{
+  void *plugin = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+  int (*host)(int, char **) = (int (*)(int, char **))dlsym(plugin, "host");
+  return host(argc, argv);
+}
+]])
+local r = tap.sh(([[
+  cc -O -o host '%s/t/attach/host.c' $(pkg-config --cflags --libs luajit) \
+    -lpthread &&
+  cc -O -DPLUGIN -fPIC -shared -o plugin.so '%s/t/attach/host.c' \
+    $(pkg-config --cflags --libs luajit) -lpthread &&
+  cc -O -o main main.c -ldl]]):format(tap.srcdir, tap.srcdir), { dir = dir })
+if r.status ~= 0 then
+  os.execute("rm -r "..dir)
+  tap.skip("no program with a shared libluajit can be built here")
+end
+
+local function start(command)
+  tap.write(dir.."/running", "")
+  return tap.sh("./"..command:gsub(" ", " running ", 1)..
+    " >out 2>&1 & echo $!; sleep 0.3", { dir = dir }).out:match("%d+")
+end
+
+local function stop(name)
+  os.remove(dir.."/running")
+  for _ = 1, 100 do
+    if tap.read(dir.."/out"):find("\n") then break end
+    os.execute("sleep 0.1")
+  end
+  tap.is(tap.read(dir.."/out"), "right\n", name..": its results")
+end
+
+local function attach(args)
+  return tap.sh(tap.mp.." attach "..args, { dir = dir })
+end
+
+local pid = start("host single")
+r = attach("-t 0.5 "..pid)
+if r.err:find("not permitted", 1, true) then
+  os.remove(dir.."/running")
+  tap.skip("processes may not be traced here")
+end
+tap.is(r.status, 0, "one state: status")
+tap.like(r.out, '%[string "single"%]:2', "one state: its function")
+stop("one state")
+
+pid = start("main plugin")
+r = attach("-t 0.5 "..pid)
+tap.is(r.status, 0, "a library of its own: status")
+tap.like(r.out, '%[string "plugin"%]:2', "a library of its own: its function")
+stop("a library of its own")
+
+pid = start("host first second third")
+r = attach("-t 0.5 "..pid)
+tap.is(r.status, 1, "three states: status")
+tap.like(r.err, "process "..pid.." has 3 Lua states: choose one with %-%-state",
+  "three states: said")
+local met = {}
+for i = 1, 3 do
+  local name = r.err:match("  "..i.."  (%a+), [%d.]+ .-B\n") or "?"
+  local a = attach(("-t 0.5 --state %d %s"):format(i, pid))
+  tap.is(a.status, 0, ("state %d: status"):format(i))
+  tap.ok(a.out:find('[string "'..name..'"]:2', 1, true), "state "..i..
+    ": the function that the list names", a.out..r.err)
+  met[name] = true
+end
+tap.ok(met.first and met.second and met.third, "each state is in the list", r.err)
+r = attach("-t 1 --state 4 "..pid)
+tap.is(r.status, 2, "no such state: status")
+tap.like(r.err, "takes a number from 1 to 3", "no such state: said")
+stop("three states")
+
+os.execute("rm -r "..dir)
+tap.done()
