@@ -46,18 +46,21 @@ local function program(name)
   return ("%s %s/t/attach/%s.lua"):format(tap.command, tap.srcdir, name)
 end
 
-local function attach(args) return tap.sh(tap.mp.." attach "..args, { dir = dir }) end
+local function attach(args)
+  return tap.sh(tap.mp.." attach "..args, { dir = dir })
+end
 
--- What the system knows of a process. Signals from 32 on are the C library's:
+-- The system's view of a process. Signals from 32 on are the C library's:
 -- those of the first thread that is made stay.
 local function facts(pid)
   return tap.sh(([[
-    grep -E 'Sig(Blk|Ign|Cgt)|Threads' /proc/%s/status | sed 's/\t.*\(.\{8\}\)$/ \1/'
+    grep -E 'Sig(Blk|Ign|Cgt)|Threads' /proc/%s/status |
+      sed 's/\t.*\(.\{8\}\)$/ \1/'
     ls -l /proc/%s/fd | sed 's/.*fd*[0-9:]* //' | sort
     cat /proc/%s/timers]]):format(pid, pid, pid)).out
 end
 
--- -- A process that cannot be attached to --------------------------------------
+-- -- A process that cannot be attached to ----------------------------------
 
 local r = attach("-t 1 999999999")
 tap.is(r.status, 1, "no such process: status")
@@ -86,7 +89,7 @@ tap.sh("kill -STOP "..pid)
 tap.like(attach("-t 1 "..pid).err, "is stopped; let it go on", "a stopped one")
 tap.sh("kill -KILL "..pid)
 
--- -- Each program --------------------------------------------------------------
+-- -- Each program ----------------------------------------------------------
 
 local function attach_often(name, pid)
   local bad
@@ -110,7 +113,7 @@ for _, name in ipairs({ "loop", "alloc", "sleep", "coroutines" }) do
   tap.like(out, "^right", name..": its results")
 end
 
--- -- Outputs, and what is in them -----------------------------------------------
+-- -- Outputs, and what is in them ------------------------------------------
 
 local pid, file = start("alloc", program("alloc"))
 r = attach("-t 0.5 -O flb1 -o - -o %p.html -o x.mp "..pid)
@@ -129,7 +132,7 @@ local other = tap.sh(tap.mp.." attach -t 2 "..pid.." >/dev/null & sleep 1; "..
 tap.like(other.err, "is being profiled already", "two at a time: refused")
 tap.like(stop(file), "^right", "its results are right after all")
 
--- -- Ends ------------------------------------------------------------------------
+-- -- Ends ------------------------------------------------------------------
 
 pid, file = start("alloc", program("alloc"))
 r = tap.sh(("(sleep 1; rm %s) & %s attach %s"):format(file, tap.mp, pid))

@@ -83,7 +83,8 @@ for i = 1, 3 do
     ": the function that the list names", a.out..r.err)
   met[name] = true
 end
-tap.ok(met.first and met.second and met.third, "each state is in the list", r.err)
+tap.ok(met.first and met.second and met.third, "each state is in the list",
+  r.err)
 r = attach("-t 1 --state 4 "..pid)
 tap.is(r.status, 2, "no such state: status")
 tap.like(r.err, "takes a number from 1 to 3", "no such state: said")

@@ -16,7 +16,7 @@
 
 #include "attach/look.h"
 
-/* The number behind a name in /proc/PID/status; *state: the process's. */
+/* Reads the process's thread group, who traces it, and its state. */
 static bool read_status(pid_t pid, long *tgid, long *tracer, char *state)
 {
   char name[64], line[256];
@@ -33,6 +33,14 @@ static bool read_status(pid_t pid, long *tgid, long *tracer, char *state)
   }
   fclose(f);
   return true;
+}
+
+bool mp_look_ended(pid_t pid)
+{
+  long tgid, tracer;
+  char state;
+  return !read_status(pid, &tgid, &tracer, &state) || state == 'Z' ||
+	 state == 'X';
 }
 
 static int ptrace_scope(void)

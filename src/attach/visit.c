@@ -222,7 +222,8 @@ mp_visited mp_visit(mp_session *s, const mp_attach_call *call, double *placed)
   mp_tracee *t;
   refresh(s);
   t = mp_tracee_stop(s->tid, &err);
-  if (t == NULL && err == ESRCH) return MP_VISIT_GONE;
+  if (t == NULL && (err == ESRCH || mp_look_ended(s->pid)))
+    return MP_VISIT_GONE;
   if (t == NULL && (err == EPERM || err == EACCES)) {
     mp_look_forbidden(s->pid, s->msg, sizeof(s->msg));
     return MP_VISIT_FAILED;

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- What was in use over time, as one line of a terminal.
+-- The bytes in use over time, as one line of a terminal.
 ----------------------------------------------------------------------------
 
 local numbers = require("jit.mp.model.numbers")

@@ -60,7 +60,8 @@ local function start(session, pid, state, text)
       :format(pid))
     ok, msg = session:start(state, text, path, PATIENCE)
   end
-  if not ok then stop.data(("cannot profile process %d: %s"):format(pid, msg)) end
+  if ok then return end
+  stop.data(("cannot profile process %d: %s"):format(pid, msg))
 end
 
 -- Attaches to the process of that number, with those options for the profile.

@@ -19,7 +19,7 @@ local PATIENCE = 10         -- Seconds until a profile must be written.
 -- The views in the order in which key v goes through them: all three, each.
 local views = { "", "c", "h", "u" }
 
--- What the user can change.
+-- The settings that keys change; given: option O, until one of them does.
 local function new_settings(text)
   return { given = text, view = 1, lines = false, objects = false, depth = 1,
     paused = false }
@@ -32,7 +32,8 @@ local function option_text(s)
     views[s.view]..(s.objects and "o" or "").."m1"
 end
 
--- Each key changes the settings; the view that is alone sorts the rows. After one of them the screen is drawn anew.
+-- Each key changes the settings, after which the screen is drawn anew. A view
+-- that is alone sorts the rows.
 local keys = {
   s = function(s) s.view = s.view % #views + 1 end,
   v = function(s) s.view = s.view % #views + 1 end,
@@ -47,7 +48,8 @@ local keys = {
   ["+"] = function(s) s.depth = math.min(s.depth + 1, 20) end,
   ["-"] = function(s) s.depth = math.max(s.depth - 1, 1) end,
 }
-local help = "q quit  p pause  v view (c h u, a all)  l lines  o objects  + - depth"
+local help = "q quit  p pause  v view (c h u, a all)  l lines  o objects  "..
+  "+ - depth"
 
 local function title(pid, s)
   return ("process %d%s   %s"):format(pid, s.paused and "   PAUSED" or "", help)
@@ -70,7 +72,7 @@ local function wait(session, screen, s, until_time)
     for key in screen:keys():gmatch(".") do
       if key == "q" or key == "\3" or key == "\4" then return "quit" end
       if keys[key] then
-	s.given = nil
+	if key ~= "p" and key ~= " " then s.given = nil end
 	keys[key](s)
 	return "key"
       end
