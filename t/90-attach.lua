@@ -8,7 +8,9 @@ local ffi = require("ffi")
 local tap = require("tap")
 
 local rounds = tonumber((arg or {})[1]) or 5
-if tap.slow then tap.skip("attached programs run on the bare machine only") end
+if tap.slow or (os.getenv("LIBASAN") or "") ~= "" then
+  tap.skip("attached programs run on the bare machine only")
+end
 if jit.arch ~= "x64" or not ffi.abi("gc64") then
   tap.skip("attach is for x86-64 and GC64")
 end

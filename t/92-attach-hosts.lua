@@ -5,7 +5,7 @@
 local ffi = require("ffi")
 local tap = require("tap")
 
-if tap.slow or os.getenv("LIBASAN") and os.getenv("LIBASAN") ~= "" then
+if tap.slow or (os.getenv("LIBASAN") or "") ~= "" then
   tap.skip("attached programs run on the bare machine only")
 elseif jit.arch ~= "x64" or not ffi.abi("gc64") then
   tap.skip("attach is for x86-64 and GC64")

@@ -102,10 +102,18 @@ static bool find_code(mp_session *s)
 	 s->place.syscall != 0 && s->place.trap != 0;
 }
 
+/* A list may be had where the memory itself may not be read. */
+static bool is_readable(const mp_session *s)
+{
+  char c;
+  return s->maps.n > 0 &&
+	 mp_remote_read(s->pid, &c, s->maps.list[0].from, 1);
+}
+
 static bool read_process(mp_session *s)
 {
   int err = mp_maps_read(&s->maps, s->pid);
-  if (err == EACCES || err == EPERM) {
+  if (err == EACCES || err == EPERM || (err == 0 && !is_readable(s))) {
     mp_look_forbidden(s->pid, s->msg, sizeof(s->msg));
     return false;
   }
