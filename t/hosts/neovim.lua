@@ -15,8 +15,8 @@ local env = hosts.env(root, { VIMRUNTIME = root.."/usr/share/nvim/runtime",
 -- Runs a script in neovim, profiled from before its start files on.
 local function nvim(options, out, script)
   tap.write(dir.."/work.lua", script)
-  return tap.sh(("cd %s && timeout 60 %s/usr/bin/nvim --headless -u NONE --cmd "..
-    "'lua require(\"jit.mp\").start(\"%s\", \"%s\")' -c 'luafile work.lua'")
+  return tap.sh(("cd %s && timeout 60 %s/usr/bin/nvim --headless -u NONE "..
+    "--cmd 'lua require(\"jit.mp\").start(\"%s\", \"%s\")' -c 'luafile work.lua'")
     :format(dir, root, options, out), { env = env })
 end
 
@@ -58,9 +58,10 @@ tap.like(text, "build", "the report has the callbacks of its loop")
 tap.like(text, "capture exact", "in all detail")
 
 -- Every ending that it has.
-for _, command in ipairs({ "qa!", "cq 0", "lua os.exit(0)", "lua os.exit(0, true)" }) do
-  r = nvim("fb1", dir.."/end.txt", "local t = {} for i = 1, 1000 do t[i] = {} "..
-    "end vim.cmd([=["..command.."]=])")
+for _, command in ipairs({ "qa!", "cq 0", "lua os.exit(0)",
+  "lua os.exit(0, true)" }) do
+  r = nvim("fb1", dir.."/end.txt", "local t = {} for i = 1, 1000 do "..
+    "t[i] = {} end vim.cmd([=["..command.."]=])")
   tap.is(r.status, 0, "ends by "..command)
   tap.like(tap.read(dir.."/end.txt"), "main chunk", "with a report")
   os.remove(dir.."/end.txt")

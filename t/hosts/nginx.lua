@@ -10,12 +10,12 @@ local root = hosts.unpack("nginx", "nginx libnginx-mod-http-lua "..
   "libpcre3 libpcre2-8-0 wrk")
 local env = hosts.env(root)
 local dir, port = hosts.directory(), hosts.port()
-local nginx = ("%s/usr/sbin/nginx -p %s -c %s/nginx.conf"):format(root, dir, dir)
+local nginx = ("%s/usr/sbin/nginx -p %s -c %s/nginx.conf"):format(root, dir,
+  dir)
 local server = "http://127.0.0.1:"..port
 os.execute("mkdir "..dir.."/logs "..dir.."/out; chmod -R 777 "..dir)
 
-local function configure(init)
-  tap.write(dir.."/nginx.conf", ([[
+local template = [[
 env LUA_PATH; env LUA_CPATH; env LD_LIBRARY_PATH;
 load_module ROOT/usr/lib/nginx/modules/ndk_http_module.so;
 load_module ROOT/usr/lib/nginx/modules/ngx_http_lua_module.so;
@@ -59,7 +59,11 @@ http {
     }
   }
 }
-]]):gsub("%u+", { ROOT = root, PORT = port, INIT = init }))
+]]
+
+local function configure(init)
+  tap.write(dir.."/nginx.conf", (template:gsub("%u+", { ROOT = root,
+    PORT = port, INIT = init:gsub("DIR", dir) })))
 end
 
 local function get(path)
@@ -89,7 +93,6 @@ configure([[
   local function tick() ngx.timer.at(0.01, tick) end
   tick()
 ]])
-tap.write(dir.."/nginx.conf", (tap.read(dir.."/nginx.conf"):gsub("DIR", dir)))
 start()
 local before = tonumber(get("/count"))
 local wrk = tap.sh(("%s/usr/bin/wrk -t2 -c16 -d3 %s/"):format(root, server),

@@ -110,7 +110,8 @@ tap.ok(n and n > 50, "requests", r.out..r.err)
 tap.unlike(r.out, "Socket errors", "none is lost")
 tap.unlike(r.out, "Non%-2xx", "none is wrong")
 for i = 1, 2 do
-  tap.like(tap.read(dir.."/wrk-"..i..".txt"), "request", "thread "..i.." reports")
+  tap.like(tap.read(dir.."/wrk-"..i..".txt"), "request",
+    "thread "..i.." reports")
 end
 local served = tonumber(get("/served"))
 tap.ok(served and served >= n and served <= n + 8, "the server served them",

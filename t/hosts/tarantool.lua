@@ -19,8 +19,8 @@ if not ok then print("refused: "..msg) end
 %s
 ]]):format(options, dir, script))
   os.remove(dir.."/out.txt")
-  return tap.sh(("cd %s && timeout 60 %s/usr/bin/tarantool work.lua"):format(dir,
-    root), { env = env })
+  return tap.sh(("cd %s && timeout 60 %s/usr/bin/tarantool work.lua"):format(
+    dir, root), { env = env })
 end
 
 local r = run("f", "print('done') os.exit(0)")
