@@ -16,8 +16,9 @@ local env = hosts.env(root, { VIMRUNTIME = root.."/usr/share/nvim/runtime",
 local function nvim(options, out, script)
   tap.write(dir.."/work.lua", script)
   return tap.sh(("cd %s && timeout 60 %s/usr/bin/nvim --headless -u NONE "..
-    "--cmd 'lua require(\"jit.mp\").start(\"%s\", \"%s\")' -c 'luafile work.lua'")
-    :format(dir, root, options, out), { env = env })
+    "--cmd 'lua require(\"jit.mp\").start(\"%s\", \"%s\")' "..
+    "-c 'luafile work.lua'"):format(dir, root, options,
+      out), { env = env })
 end
 
 local script = [[
