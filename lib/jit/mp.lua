@@ -43,6 +43,8 @@
 --   mp.stop()                      -- writes the report
 --   print(mp.heap())               -- what holds the memory now
 --   print(mp.why(value))           -- what holds that value
+--   mp.limit({ allocated = "2m" })(f, ...)  -- an error where f takes more
+--   mp.measure(f, ...)             -- how much f takes, as a table
 --
 -- Percentages are of the whole view, on the second level too: the lines of a
 -- function add up to the function. Bytes and objects of a view are estimates
@@ -53,9 +55,12 @@
 local core = require("jit.mp.core")
 
 -- The functions about the heap, which few programs use, are loaded on demand.
-local function heap_function(mp, name)
-  if name ~= "heap" and name ~= "why" and name ~= "dot" then return nil end
-  mp[name] = require("jit.mp.heap.walk")[name]
+local rare = { heap = "heap.walk", why = "heap.walk", dot = "heap.walk",
+  limit = "test.measure", measure = "test.measure" }
+
+local function rare_function(mp, name)
+  if not rare[name] then return nil end
+  mp[name] = require("jit.mp."..rare[name])[name]
   return mp[name]
 end
 
@@ -66,4 +71,4 @@ return setmetatable({
   write = core.again,
   window = core.window,
   stop = core.stop
-}, { __index = heap_function })
+}, { __index = rare_function })
