@@ -12,6 +12,7 @@
 #include "out/write.h"
 #include "profile/heapwalk.h"
 #include "profile/memory.h"
+#include "run/callback.h"
 #include "run/final.h"
 #include "run/inherit.h"
 #include "run/signal.h"
@@ -67,6 +68,7 @@ static void let_go(mp_ctx *c, lua_State *L)
   mp_ctx_delist(c);
   if (mp_ctx_list() == NULL) mp_signal_leave();
   mp_unlock();
+  mp_callback_drop(c, L);
   lua_pushlightuserdata(L, &anchor_key);
   lua_pushnil(L);
   lua_rawset(L, LUA_REGISTRYINDEX);

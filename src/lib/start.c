@@ -16,6 +16,7 @@
 #include "lib/guard.h"
 #include "lib/start.h"
 #include "profile/point.h"
+#include "run/callback.h"
 #include "run/end.h"
 #include "run/exit.h"
 #include "run/fork.h"
@@ -93,6 +94,7 @@ static bool do_without_timer(mp_ctx *c, problem *p)
 {
   const char *why = c->plan.cpu_only ? "and CPU is all that was asked for" :
 		    c->plan.live ? "and option T needs it" :
+		    c->callback != NULL ? "and the callback needs it" :
 		    c->plan.every > 0 ? "and option w needs it" :
 		    !c->profile.heap.vm.proved ? "and memory samples need it" :
 		    NULL;
@@ -128,6 +130,7 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
     return fails(p, ENOMEM, "not enough memory");
   if (!open_screen(c, p) || !none_within(L, p)) return false;
   mp_guard_anchor(L, c);
+  mp_callback_take(c, L);
   return none_within(L, p) && start_timer(c, L, p);
 }
 
@@ -169,6 +172,7 @@ static bool start(lua_State *L, mp_guard *g, problem *p)
     begin(c, L);
     return true;
   } else {
+    mp_callback_drop(c, L);
     ok = false;
   }
   mp_guard_drop(g, c);

@@ -35,6 +35,8 @@ typedef struct mp_ctx {
   bool inherits;		/* A child that may take the run over, */
   bool is_child;		/* of the process that has it. */
   atomic_bool read;		/* Another thread makes a report of it. */
+  lua_State *callback;		/* Has the program's callback, or NULL. */
+  uint64_t told;		/* Bytes allocated when it was called last. */
   struct mp_ctx *next;		/* Next one of the process. */
 } mp_ctx;
 

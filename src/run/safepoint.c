@@ -7,6 +7,7 @@
 #include "data/lock.h"
 #include "profile/memory.h"
 #include "profile/point.h"
+#include "run/callback.h"
 #include "run/ctx.h"
 #include "run/inherit.h"
 #include "run/safepoint.h"
@@ -44,6 +45,7 @@ void mp_safepoint(void *data, lua_State *L, int signals, int state)
   mp_objects_settle(&p->heap, L, state);
   mp_point_take(p, false);
   if (c->done) return;
+  if (signals > 0) mp_callback_call(c, L, signals, state);
   wall = mp_span_wall(&p->span);
   if (mp_screen_due(&c->screen, wall)) draw(c);
   if (c->plan.every > 0 && wall >= c->due) rewrite(c);

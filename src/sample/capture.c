@@ -250,6 +250,11 @@ uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
 	 pseudo_row(c, "(no Lua function)", state, 0);
 }
 
+uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
+{
+  return pseudo_row(c, name, state, 0);
+}
+
 uint32_t mp_capture_running(mp_capture *c, uint8_t type)
 {
   const char *top = NULL;

@@ -63,6 +63,9 @@ void mp_capture_anchor(mp_capture *c, lua_State *anchor);
 ** no memory. */
 uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state);
 
+/* The row of what has no stack, but this name: a static string. */
+uint32_t mp_capture_named(mp_capture *c, const char *name, int state);
+
 /* The row of the running thread, which need not be known, inside the allocator,
 ** for an object of that type. */
 uint32_t mp_capture_running(mp_capture *c, uint8_t type);

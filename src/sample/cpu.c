@@ -224,15 +224,23 @@ static void on_safepoint(void *data, lua_State *L, int samples, int state)
   mp_ticks_leave(owner == c ? c->capture->anchor : NULL);
 }
 
-void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
+static void count(mp_cpu *c, uint32_t row, int samples)
 {
-  uint32_t row;
-  if (samples <= 0) return;
-  row = mp_capture_row(c->capture, L, state);
   c->seen = mp_cpu_time(c);
   c->samples += (uint64_t)samples;
   if (row != 0) c->capture->counts->rows[row].cpu += samples;
   else c->dropped += (uint64_t)samples;
+}
+
+void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
+{
+  if (samples > 0) count(c, mp_capture_row(c->capture, L, state), samples);
+}
+
+void mp_cpu_count_own(mp_cpu *c, const char *name)
+{
+  int samples = mp_ticks_take(0);
+  if (samples > 0) count(c, mp_capture_named(c->capture, name, 'I'), samples);
 }
 
 void mp_cpu_here(mp_cpu *c)

@@ -59,6 +59,10 @@ void mp_cpu_stop(mp_cpu *c, lua_State *L);
 /* Counts samples for the row of L, which is at a safepoint. */
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state);
 
+/* Counts the ticks since the last samples for a row of that name, which is a
+** static string: in LuaJIT's callback, for what the profiler had done there. */
+void mp_cpu_count_own(mp_cpu *c, const char *name);
+
 /* The VM runs in this thread, which may be another one than before. */
 void mp_cpu_here(mp_cpu *c);
 

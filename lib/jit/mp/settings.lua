@@ -8,8 +8,8 @@
 local fields = { "min", "interval", "every", "period", "leak_limit" }
 local letters = { min = "m", interval = "i", every = "w", period = "b",
   leak_limit = "L" }
-local known = "options, outputs, depth, min, interval, period, every and "..
-  "leak_limit"
+local known = "options, outputs, depth, min, interval, period, every, "..
+  "leak_limit and callback"
 
 local function wrong(field, what)
   return nil, ("the field '%s' must be %s"):format(field, what)
@@ -50,7 +50,7 @@ local function read(t)
 	field == "depth" and type(value) ~= "number" then
       return wrong(field, "a whole number")
     elseif not letters[field] and field ~= "depth" and field ~= "options" and
-	field ~= "outputs" then
+	field ~= "outputs" and field ~= "callback" then
       return nil, ("unknown field '%s'; the fields are %s"):format(
 	tostring(field), known)
     end
