@@ -61,8 +61,8 @@ for what, limits in pairs({ ["unknown limit 'alocated'"] = { alocated = 1 },
   tap.like(not ok and why, what, what)
 end
 mp.start("f", "/dev/null")
-tap.like(fails({ held = "1k" }, boxes, 1), "already running", "a profile that "..
-  "runs")
+tap.like(fails({ held = "1k" }, boxes, 1), "already running",
+  "a profile that runs")
 mp.stop()
 
 -- -- Frameworks --------------------------------------------------------------

@@ -72,7 +72,7 @@ void mp_counts_restart(mp_counts *c)
     r->cpu = 0;
     r->alloc_objects = r->inuse_objects;
     r->alloc_bytes = r->inuse_bytes;
-    r->temp_objects = r->temp_bytes = 0;
+    r->temp_objects = r->temp_bytes = r->calls = 0;
     mp_counts_touch(c, i);
   }
 }

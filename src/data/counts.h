@@ -35,6 +35,7 @@ typedef struct mp_row {
   double inuse_variance;	/* Of inuse_bytes, by sampling. */
   double temp_objects;		/* Freed by the collection that came next. */
   double temp_bytes;
+  double calls;			/* Of the function on top of the stack. */
 } mp_row;
 
 typedef struct mp_counts {

@@ -74,6 +74,14 @@ static void let_go(mp_ctx *c, lua_State *L)
   lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
+static void stop_samplers(mp_ctx *c, lua_State *L)
+{
+  if (!mp_calls_stop(&c->profile.calls, L))
+    mp_notes_add(&c->profile.notes, "calls were counted until the program set "
+		 "a hook of its own (debug.sethook)");
+  mp_cpu_stop(&c->profile.cpu, L);
+}
+
 static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
 {
   mp_ctx *c = g->run;
@@ -82,7 +90,7 @@ static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
   g->run = NULL;
   mp_ctx_await(c);
   /* The report is made after the samplers were stopped. */
-  mp_cpu_stop(&c->profile.cpu, L);
+  stop_samplers(c, L);
   removed = mp_hook_remove(&c->profile.heap, L);
   err = mp_final_report(c, buf, n);
   let_go(c, L);
@@ -108,7 +116,7 @@ mp_ctx *mp_guard_detach(lua_State *L)
   if (!mp_hook_remove(&c->profile.heap, L)) return NULL;
   g->run = NULL;
   mp_ctx_await(c);
-  mp_cpu_stop(&c->profile.cpu, L);
+  stop_samplers(c, L);
   mp_alloc_freeze(&c->profile.heap);
   mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   let_go(c, L);

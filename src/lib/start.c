@@ -131,7 +131,11 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   if (!open_screen(c, p) || !none_within(L, p)) return false;
   mp_guard_anchor(L, c);
   mp_callback_take(c, L);
-  return none_within(L, p) && start_timer(c, L, p);
+  if (!none_within(L, p) || !start_timer(c, L, p)) return false;
+  if (!c->plan.calls || mp_calls_start(&c->profile.calls, L)) return true;
+  mp_cpu_stop(&c->profile.cpu, L);
+  return fails(p, EBUSY, "the program has a hook (debug.sethook), and option n "
+	       "needs its place; or a finalizer calls");
 }
 
 static void begin(mp_ctx *c, lua_State *L)

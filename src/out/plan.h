@@ -32,6 +32,7 @@ typedef struct mp_plan {
   double walk;			/* Share of a line in a heap walk; 0: none. */
   bool walk_file;		/* A .heapsnapshot is written. */
   bool events, leaks, live, memory;  /* Whether these are wanted. */
+  bool calls;			/* Every call is counted. */
   bool cpu_only;		/* No view of the heap is. */
   bool help;			/* The report is the list of the options. */
 } mp_plan;

@@ -29,6 +29,7 @@ typedef struct mp_sums {
 /* The numbers of a row that only grow. */
 typedef struct mp_marked {
   double cpu, alloc_objects, alloc_bytes, temp_objects, temp_bytes;
+  double calls;
 } mp_marked;
 
 typedef struct mp_mark {

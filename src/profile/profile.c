@@ -19,6 +19,7 @@ void mp_profile_init(mp_profile *p)
   p->heap.capture = &p->capture;
   p->heap.cpu = &p->cpu;
   p->cpu.capture = &p->capture;
+  p->calls.capture = &p->capture;
 }
 
 #define CACHE_SAMPLING	(1u << 12)	/* Rows cached by key of a stack. */

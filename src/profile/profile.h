@@ -19,6 +19,7 @@
 #include "sample/capture.h"
 #include "sample/cpu.h"
 #include "sample/alloc.h"
+#include "sample/calls.h"
 
 struct mp_heapwalk;
 struct mp_memory;
@@ -27,6 +28,7 @@ typedef struct mp_profile {
   mp_alloc heap;			/* First: it is aligned for the hook. */
   mp_cpu cpu;
   mp_capture capture;
+  mp_calls calls;		/* Counted where they are wanted. */
   mp_counts counts;		/* Rows of both samplers. */
   mp_course course;		/* The timeline. */
   mp_span span;

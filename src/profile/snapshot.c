@@ -201,6 +201,7 @@ static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
   mp_field(L, "peak_objects", whole(r->peak_objects));
   mp_field(L, "peak_bytes", whole(r->peak_bytes));
   set_string(L, "type", mp_type_name(r->type));
+  if (r->calls > 0) mp_field(L, "calls", r->calls);
   if (!temporary) return;
   mp_field(L, "temp_objects", whole(r->temp_objects));
   mp_field(L, "temp_bytes", whole(r->temp_bytes));

@@ -32,6 +32,8 @@ local list = {
   { "g", "call graph: callers and callees of each function" },
   { "e", "exact events: allocations, reallocations and frees by line, and "..
     "where the memory came from; implies b1" },
+  { "n", "calls: how often each function was called, and its memory per "..
+    "call; implies b1, and the compiler is off" },
   { "L[<n>[k|m]]", "leaks: what is still held after a full collection, and "..
     "whether it grows; exit status 3 where n bytes or more leak" },
   { "W", "heap walk: what holds the memory at the end, by size, and who "..
@@ -189,7 +191,7 @@ local function set_levels(o, m)
 end
 
 -- Letters of which each is a report of its own.
-local reports = { "a", "A", "g", "e", "L", "W", "M", "q", "G" }
+local reports = { "a", "A", "g", "e", "n", "L", "W", "M", "q", "G" }
 
 local function check(o, seen)
   local first
@@ -206,6 +208,9 @@ local function check(o, seen)
       "views c, h, u and x"
   elseif seen.e and o.period and o.period ~= 1 then
     return "option 'e' counts every allocation: leave out b, or give b1"
+  end
+  if seen.n and o.period and o.period ~= 1 then
+    return "option 'n' counts every allocation: leave out b, or give b1"
   end
   local states = (seen.t and 1 or 0) + (seen.z and 1 or 0) +
     (seen.v and 1 or 0)
@@ -226,6 +231,7 @@ local function set_flags(o, seen)
   o.kib = seen.k ~= nil
   o.callgraph = seen.g ~= nil
   o.events = seen.e ~= nil
+  o.calls = seen.n ~= nil
   o.leaks = seen.L ~= nil
   o.walk = (seen.W or seen.L) and math.max(o.min, 0.1) / 100 or nil
   o.memory = seen.M ~= nil
@@ -257,7 +263,7 @@ local function parse(text)
   set_flags(o, seen)
   local msg = check(o, seen)
   if msg then return nil, msg end
-  if o.events then o.period = 1 end
+  if o.events or o.calls then o.period = 1 end
   -- A leak may be small, and only a small part of all allocations is held.
   if o.leaks then o.period = o.period or 8192 end
   if o.folded then

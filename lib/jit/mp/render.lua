@@ -10,6 +10,7 @@ local header = require("jit.mp.text.header")
 -- option by which the program would have had it recorded; or nil.
 local function absent(p, o)
   if o.events and not p.events then return "events", "e" end
+  if o.calls and not p:has_calls() then return "calls", "n" end
   if o.leaks and not p.survivors then return "ages of objects", "L" end
 end
 

@@ -88,7 +88,8 @@ end
 -- Module of the text report that the options ask for.
 local function text_view(o)
   return o.folded and "format.folded" or o.callgraph and "text.callgraph" or
-    o.events and "text.events" or o.leaks and "text.leaks" or
+    o.events and "text.events" or o.calls and "text.calls" or
+    o.leaks and "text.leaks" or
     o.walk and "heap.report" or o.memory and "text.memory" or
     o.annotate and "text.annotate" or
     o.quickfix and "text.quickfix" or "text.table"

@@ -125,6 +125,7 @@ local tables = {
     sum("inuse_objects"), sum("inuse_bytes"),
     sum("peak_objects"), sum("peak_bytes"),
     optional(sum("temp_objects")), optional(sum("temp_bytes")),
+    optional(sum("calls")),
   } },
   { name = "point", key = "course", fields = {
     { "wall", "number", max = SECONDS }, { "cpu", "number", max = SECONDS },

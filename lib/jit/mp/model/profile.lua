@@ -247,6 +247,14 @@ function Profile:line_share(view)
   return all > 0 and lined / all or nil
 end
 
+-- Whether calls were counted.
+function Profile:has_calls()
+  for _, row in ipairs(self.rows) do
+    if row.calls then return true end
+  end
+  return false
+end
+
 -- Share of the CPU samples in a VM state, 0 to 1; nil: no samples.
 function Profile:state_share(state)
   local all, n = 0, 0

@@ -164,7 +164,9 @@ function Measure.above(m, limits)
   local out = {}
   for _, kind in ipairs(kinds) do
     local limit = limits[kind[1]] and amount(limits[kind[1]])
-    if limit and m[kind[1]] > limit then out[#out+1] = explain(m, kind, limit) end
+    if limit and m[kind[1]] > limit then
+      out[#out+1] = explain(m, kind, limit)
+    end
   end
   return #out > 0 and table.concat(out, "\n") or nil
 end

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Counts every call, by the VM's call hook. The JIT compiler is off meanwhile:
+** compiled code calls no hook.
+*/
+#ifndef MP_CALLS_H
+#define MP_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sample/capture.h"
+
+#include "lua.h"
+
+typedef struct mp_calls {
+  mp_capture *capture;
+  uint64_t dropped;		/* Calls that were not counted: no memory. */
+  bool on;			/* Calls are counted. */
+  bool was_compiling;		/* The compiler was on before. */
+} mp_calls;
+
+/* Begins. The owner has set the capture. False: the program
+** has a hook, or a finalizer calls. */
+bool mp_calls_start(mp_calls *c, lua_State *L);
+
+/* Ends. False: the program has set a hook meanwhile, and calls after that were
+** not counted. */
+bool mp_calls_stop(mp_calls *c, lua_State *L);
+
+#endif

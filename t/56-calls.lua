@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: MIT
+-- Option n: calls, and memory per call.
+
+local tap = require("tap")
+
+local program = tap.program([[
+local function leaf(i) return { i } end
+local function twice(i) leaf(i) return leaf(i) end
+local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
+for i = 1, 1000 do twice(i) end
+fib(15)
+local co = coroutine.wrap(function()
+  for i = 1, 10 do leaf(i) coroutine.yield() end
+end)
+for i = 1, 10 do co() end
+string.rep("x", 10)
+print(jit.status(), debug.gethook())
+]])
+local r = tap.luajit("-jm=nm0 "..program)
+tap.is(r.status..r.err, "0", "a profile")
+local function calls(name)
+  return tonumber(r.out:match("\n +(%d+) [^\n]* "..name.."\n"))
+end
+tap.is(calls("leaf"), 2010, "calls of a function, in a coroutine too")
+tap.is(calls("twice"), 1000, "of its caller")
+tap.is(calls("fib"), 1973, "of one that calls itself")
+tap.is(calls("string%.rep"), 1, "of a builtin")
+tap.like(r.out, "\n +2010 +177 kB +88 B +177 kB +88 B +leaf\n",
+  "what it allocates, per call")
+tap.like(r.out, "\n +1000 +0 B +0 B +88%.0 kB +88 B +twice\n",
+  "and with what it calls")
+tap.like(r.out, "in all\n", "the sum")
+
+r = tap.luajit("-e 'jit.off() require(\"jit.mp\").start(\"n\", \"/dev/null\") "..
+  "require(\"jit.mp\").stop() print(jit.status(), debug.gethook())'")
+tap.like(r.out, "^false", "the compiler stays off")
+r = tap.luajit("-e 'local mp = require(\"jit.mp\") mp.start(\"n\", "..
+  "\"/dev/null\") print((jit.status())) mp.stop() print((jit.status()), "..
+  "(debug.gethook()))'")
+tap.is(r.out, "false\ntrue\tnil\n", "or comes back, and no hook is left")
+
+r = tap.luajit("-e 'debug.sethook(print, \"c\", 0) print(require(\"jit.mp\")"..
+  ".start(\"n\", \"/dev/null\"))'")
+tap.like(r.out, "nil\tthe program has a hook", "a program with a hook")
+r = tap.luajit("-jm=n "..tap.program(
+  "debug.sethook(function() end, 'l')\nlocal t = {}"))
+tap.like(r.out, "until the program set a hook", "or that sets one")
+
+local mp = tap.tmpname(".mp")
+r = tap.luajit("-jm=n,"..mp.." "..program)
+r = tap.sh(tap.mp.." report "..mp.." nm0")
+tap.is(calls("leaf"), 2010, "a file has them")
+r = tap.sh(tap.mp.." merge "..mp.." "..mp.." | "..tap.mp.." report - nm0")
+tap.is(calls("leaf"), 4020, "files are added up")
+tap.luajit("-jm=f,"..mp.." "..program)
+r = tap.sh(tap.mp.." report "..mp.." n")
+tap.like(r.err, "no calls: a profile has them where the program ran with "..
+  "option n", "a profile without them")
+r = tap.luajit("-jm=nb2k "..program)
+tap.like(r.err, "option 'n' counts every allocation", "samples do not do")
+
+tap.done()
