@@ -178,6 +178,46 @@ for i = 1, 2 do
   tap.like(take(("out.%d.txt"):format(i)), "app.lua:3", "report of state "..i)
 end
 tap.is(take("out.3.txt"), nil, "none of the state that makes reports")
+-- States in threads, each with a profile, and one of all.
+tap.write(dir.."/threads.c", [[
+#include <pthread.h>
+#include <stdio.h>
+#include <lauxlib.h>
+#include <lualib.h>
+static void *run(void *file)
+{
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  if (luaL_dofile(L, file) != 0) puts(lua_tostring(L, -1));
+  lua_close(L);
+  return NULL;
+}
+int main(int argc, char **argv)
+{
+  pthread_t t[16];
+  int i;
+  for (i = 1; i < argc; i++) pthread_create(&t[i], NULL, run, argv[i]);
+  for (i = 1; i < argc; i++) pthread_join(t[i], NULL);
+  return 0;
+}
+]])
+r = tap.sh(("cd %s && %s threads.c -pthread "..
+  "$(pkg-config --cflags --libs luajit) -o threads"):format(dir,
+  os.getenv("CC") or "cc"))
+tap.is(r.status, 0, "a program with threads")
+tap.write(dir.."/other.lua", (work:gsub("30000", "60000")))
+r = host("./threads app.lua other.lua app.lua other.lua",
+  { LUAJIT_MP = "fb1,out.%s.mp" })
+tap.is(r.status..r.err, "0", "runs")
+r = tap.sh("cd "..dir.." && "..tap.mp.." merge -o all.mp out.[1-4].mp && "..
+  tap.mp.." report all.mp lo")
+tap.is(r.status..r.err, "0", "its profiles are merged")
+local function objects(name)
+  return tonumber(r.out:match("([%d.]+) k[^\n]* "..name.."\n")) or 0
+end
+tap.ok(objects("other.lua:3") >= 120 and objects("app.lua:3") >= 60,
+  "into the sum of them", r.out)
+os.execute("rm "..dir.."/out.*.mp")
 r = host("./host app.lua", { LUAJIT_MP = "y" })
 tap.is(r.status..r.out, "0result\n", "with a wrong option")
 tap.like(r.err, "^luajit%-mp: unknown option 'y'", "which is said")
