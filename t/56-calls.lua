@@ -31,8 +31,8 @@ tap.like(r.out, "\n +1000 +0 B +0 B +88%.0 kB +88 B +twice\n",
   "and with what it calls")
 tap.like(r.out, "in all\n", "the sum")
 
-r = tap.luajit("-e 'jit.off() require(\"jit.mp\").start(\"n\", \"/dev/null\") "..
-  "require(\"jit.mp\").stop() print(jit.status(), debug.gethook())'")
+r = tap.luajit("-e 'jit.off() local mp = require(\"jit.mp\") mp.start(\"n\", "..
+  "\"/dev/null\") mp.stop() print(jit.status(), debug.gethook())'")
 tap.like(r.out, "^false", "the compiler stays off")
 r = tap.luajit("-e 'local mp = require(\"jit.mp\") mp.start(\"n\", "..
   "\"/dev/null\") print((jit.status())) mp.stop() print((jit.status()), "..
