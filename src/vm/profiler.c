@@ -17,6 +17,11 @@ typedef struct record {
   const void *data;
 } record;
 
+/* LuaJIT's record is smaller. It ends with what the signal's action was before:
+** the kernel fills in a part of that, and the rest was the stack's, where the
+** same callback and data may have been. */
+#define RECORD_MAX 512
+
 static const volatile record *place;
 
 typedef struct search {
@@ -46,6 +51,7 @@ static void search_words(search *s, const char *from, size_t size)
   for (; from <= end; from += sizeof(void *)) {
     const record *r = (const record *)(const void *)from;
     if (r->cb != s->cb || r->data != s->data || r->g == NULL) continue;
+    if (s->n > 0 && from < (const char *)s->found + RECORD_MAX) continue;
     s->found = r;
     s->n++;
   }
