@@ -115,6 +115,8 @@ static void put_frame(const mp_vmframe *f)
   put("\2", 1);
 }
 
+static size_t owed;		/* Bytes of LuaJIT's dump buffer. */
+
 static void judge(lua_State *L, int n)
 {
   size_t dumped;
@@ -125,6 +127,7 @@ static void judge(lua_State *L, int n)
   busy = true;
   dump = luaJIT_profile_dumpstack(L, FORMAT, 100000, &dumped);
   busy = false;
+  owed += *mp_vm_total(&vm) - total;
   *mp_vm_total(&vm) = total;
   judged++;
   if (dumped == len && memcmp(dump, text, len) == 0) return;
@@ -191,6 +194,8 @@ static void check(const char *code)
     ck_assert_uint_eq(changed, 0);
     ck_assert_uint_eq(differ, 0);
     ck_assert_uint_eq(unread, 0);
+    *mp_vm_total(&vm) += owed;  /* A VM with assertions looks at it. */
+    owed = 0;
     lua_close(L);
   }
 }

@@ -120,7 +120,7 @@ static int tell(lua_State *L, window *w, mp_mark *kept)
 static void check_outputs(lua_State *L)
 {
   int i, n = lua_gettop(L);
-  if (mp_is_writer(L, n)) n--;
+  if (n > 0 && mp_is_writer(L, n)) n--;
   for (i = 1; i <= n; i++)
     if (lua_type(L, i) != LUA_TSTRING && lua_type(L, i) != LUA_TNIL)
       luaL_error(L, "jit.mp: the output must be a file name, not a %s",
