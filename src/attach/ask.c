@@ -16,7 +16,7 @@
 
 #define STEP_MIN 0.002		/* Seconds between two visits, at first, */
 #define STEP_MAX 0.1		/* and at most. */
-#define LAST	1.0		/* For taking a wish back. */
+#define LAST	5.0		/* For taking a wish back. */
 
 static bool fails(mp_session *s, const char *msg)
 {
@@ -61,17 +61,21 @@ static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
   return MP_VISITED;
 }
 
-/* The VM has not come to the wish: takes it back. */
-static void take_back(mp_session *s, const mp_attach_call *call)
+/* The VM has not come to the start: takes it back. False: it was too late, and
+** the profile runs. */
+static bool take_back(mp_session *s, const mp_attach_call *call)
 {
   double until = mp_clock_wall() + LAST, placed = 0;
   const volatile int never = 0;
   mp_attach_call none = *call;
   none.wish = MP_WISH_NONE;
-  while (s->block != 0 && placed == 0 && mp_clock_wall() < until) {
-    if (mp_visit(s, &none, &placed) != MP_VISITED) return;
-    if (placed == 0 && !mp_session_wait(s, STEP_MIN, &never)) return;
-  }
+  if (s->block == 0) return true;
+  do {
+    if (placed == 0 && mp_visit(s, &none, &placed) != MP_VISITED) return true;
+    if (placed > 0 && mp_visit_read(s) && s->answer.open == 0)
+      return s->answer.phase != MP_ATTACH_RUNNING;
+  } while (mp_session_wait(s, STEP_MIN, &never) && mp_clock_wall() < until);
+  return true;
 }
 
 static const char *not_reached(const mp_session *s)
@@ -100,15 +104,14 @@ bool mp_session_start(mp_session *s, int state, const char *options,
   strcpy(call.path, path);
   call.wish = MP_WISH_START;
   call.mainl = s->state->mainl;
+  call.session = (uint64_t)getpid() << 32 | (uint32_t)s->pid;
   mp_visit_choose(s);
   v = ask(s, &call, seconds, end, &answered);
   if (v == MP_VISIT_GONE) return fails(s, "the process has ended");
   if (v == MP_VISIT_FAILED) return false;
-  if (!answered) {
+  if (!answered && take_back(s, &call)) {
     *late = !*end;
-    fails(s, *end ? "interrupted" : not_reached(s));
-    take_back(s, &call);
-    return false;
+    return fails(s, *end ? "interrupted" : not_reached(s));
   }
   if (s->answer.phase != MP_ATTACH_RUNNING) return fails(s, s->answer.msg);
   snprintf(name, sizeof(name), "/proc/%ld/fd/%d", (long)s->pid,

@@ -32,7 +32,8 @@ static mp_attach_block block = { .version = MP_ATTACH_VERSION };
 static mp_attach_call wanted;	/* A copy of the call. */
 static volatile bool performing;  /* A wish is being done. */
 static volatile bool writing;	/* A profile that has ended is written. */
-static mp_ctx *volatile run;	/* The profile that we started, or NULL. */
+static uint64_t run_session;	/* Who wanted the profile: */
+static mp_ctx *volatile run;	/* the profile that we started, or NULL. */
 static struct { int fd; dev_t dev; ino_t ino; } file = { -1, 0, 0 };
 static uint32_t last_beat;
 static double last_wall;	/* When the caller was last known to live. */
@@ -94,9 +95,20 @@ static void push_writer(lua_State *L)
   lua_setmetatable(L, -2);
 }
 
+/* Whether we have started a profile already; for the same caller, that is what
+** it wants: it had lost its patience just before. */
+static bool is_started(lua_State *L)
+{
+  if (run == NULL || mp_guard_get(L) != run || run->done) return false;
+  if (run_session == wanted.session) block.phase = MP_ATTACH_RUNNING;
+  else fail("the process is being profiled already");
+  return true;
+}
+
 static void start(lua_State *L)
 {
   mp_ctx *c;
+  if (is_started(L)) return;
   if (writing || !open_file()) {
     fail(writing ? "the last profile of it is still being written" :
 	 "the process cannot open a file for the profile");
@@ -116,6 +128,7 @@ static void start(lua_State *L)
     return;
   }
   run = c;
+  run_session = wanted.session;
   set_lease(c);
   block.fd = file.fd;
   block.phase = MP_ATTACH_RUNNING;

@@ -33,6 +33,7 @@ typedef struct mp_attach_call {
   uint32_t wish;
   uint64_t mainl;		/* The main thread of the VM. */
   uint64_t now;			/* A thread of it that is at rest, or 0. */
+  uint64_t session;		/* Tells callers apart. */
   char options[256];
   char path[4096];		/* package.path for our own modules. */
 } mp_attach_call;
