@@ -52,6 +52,20 @@ local function attach(args)
   return tap.sh(tap.mp.." attach "..args, { dir = dir })
 end
 
+-- Attaches until interrupted, and runs a shell command as soon as that is under
+-- way; $attach is the process that attaches.
+local function while_attached(pid, command)
+  return tap.sh(([[
+    %s attach %s 2>err & attach=$!
+    n=0
+    until grep -q 'Ctrl-C ends it' err || [ $n = 300 ]; do
+      sleep 0.1; n=$((n+1))
+    done
+    %s
+    wait $attach; status=$?
+    cat err >&2; exit $status]]):format(tap.mp, pid, command), { dir = dir })
+end
+
 -- The system's view of a process. Signals from 32 on are the C library's:
 -- those of the first thread that is made stay.
 local function facts(pid)
@@ -126,22 +140,22 @@ tap.like(tap.read(dir.."/"..pid..".html") or "", "^<!DOCTYPE html>",
   "the page is where the caller stands, %p is the process")
 tap.like(tap.sh(tap.mp.." report x.mp h", { dir = dir }).out, "fill",
   "so is the profile")
-r = tap.sh(("timeout -s INT 2 %s attach %s"):format(tap.mp, pid))
+r = while_attached(pid, "sleep 0.5; kill -INT $attach")
 tap.like(r.err, "Ctrl%-C ends it", "without -t it is said how it ends")
 tap.like(r.out, "^luajit%-mp  .*fill", "SIGINT ends it, with the report")
-local other = tap.sh(tap.mp.." attach -t 2 "..pid.." >/dev/null & sleep 1; "..
-  tap.mp.." attach -t 1 "..pid.."; wait")
-tap.like(other.err, "is being profiled already", "two at a time: refused")
+r = while_attached(pid, ("%s attach -t 1 %s; kill -INT $attach"):format(tap.mp,
+  pid))
+tap.like(r.err, "is being profiled already", "two at a time: refused")
 tap.like(stop(file), "^right", "its results are right after all")
 
 -- -- Ends ------------------------------------------------------------------
 
 pid, file = start("alloc", program("alloc"))
-r = tap.sh(("(sleep 1; rm %s) & %s attach %s"):format(file, tap.mp, pid))
+r = while_attached(pid, "sleep 0.5; rm "..file)
 tap.like(r.out, "^luajit%-mp  .*fill", "the program ends: its profile is there")
 tap.like(stop(file), "^right", "and its results")
 pid = start("alloc", program("alloc"))
-r = tap.sh(("(sleep 1; kill -KILL %s) & %s attach %s"):format(pid, tap.mp, pid))
+r = while_attached(pid, "kill -KILL "..pid)
 tap.is(r.status, 1, "it is killed: status")
 tap.like(r.err, "no profile of process %d+: it has ended without one",
   "it is killed: said")
