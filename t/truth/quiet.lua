@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Runs a program up to its first print, collects all garbage, and ends there:
 --   luajit quiet.lua PROGRAM [ARGUMENT]...
--- What is in use then does not depend on when the collector ran.
+-- The memory in use then does not depend on when the collector ran.
 
 local program = assert(loadfile(arg[1]))
 
