@@ -177,4 +177,5 @@ START_TEST(no_memory_loses_no_count)
 END_TEST
 
 CHECK_MAIN("course", a_point_tells_what_changed, thinning_loses_no_count,
-	   changes_are_bounded, many_rows_leave_the_points, no_memory_loses_no_count)
+	   changes_are_bounded, many_rows_leave_the_points,
+	   no_memory_loses_no_count)

@@ -33,7 +33,7 @@ typedef struct mp_callsite {
 /* A frame that was met. */
 typedef struct mp_level {
   uint64_t key;			/* Of this frame and all under it. */
-  uint32_t stack;		/* Of the frames below, once that was made; 0. */
+  uint32_t stack;		/* Of the frames below, once made; or 0. */
 } mp_level;
 
 /* Four frames met, from the lowest up. In recursion they are as those below
@@ -45,7 +45,7 @@ typedef struct mp_block {
   uint32_t stride;		/* and slots from one to the next. */
 } mp_block;
 
-/* What makes up a frame whose link is no PC, but for the link. */
+/* The rest of a frame whose link is no PC. */
 typedef struct mp_special {
   int level;
   uint64_t *below;		/* Where the function below it is, */

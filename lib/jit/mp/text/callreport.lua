@@ -46,9 +46,9 @@ Report.__index = Report
 
 -- The numbers that are summed: each view's amount, its variance, and the count
 -- that stands beside it.
--- Returns a list of { name, amount, doubt, count, counted }, where amount, doubt
--- and count are indices of the second, a list of functions from a row to a
--- number.
+-- Returns a list of { name, amount, doubt, count, counted }, where amount,
+-- doubt and count are indices of the second, a list of functions from a row to
+-- a number.
 local function columns(p, o)
   local list, values = {}, {}
   for k, name in ipairs(o.views) do
