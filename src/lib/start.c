@@ -24,6 +24,7 @@
 #include "run/signal.h"
 #include "sample/dump.h"
 #include "sample/hook.h"
+#include "vm/bug.h"
 #include "vm/prove.h"
 
 /* Why a start failed. */
@@ -198,6 +199,7 @@ int mp_start(lua_State *L)
   mp_ctx *c;
   problem p;
   pthread_once(&once, install_once);
+  mp_bug_try();
   mp_check_arguments(L);
   if ((c = mp_guard_get(L)) != NULL) {
     if (c->profile.span.pid == getpid())

@@ -13,6 +13,7 @@
 #include "profile/memory.h"
 #include "profile/snapshot.h"
 #include "profile/survivors.h"
+#include "vm/bug.h"
 #include "vm/type.h"
 
 static void set_string(lua_State *L, const char *key, const char *s)
@@ -69,6 +70,9 @@ static void push_info(lua_State *L, mp_profile *p)
   if (p->cpu.waited)
     mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
 		 "process has the profiling timer: there is one in a process");
+  if (mp_bug_found())
+    mp_notes_add(&p->notes, "this LuaJIT has a bug that a profile may bring "
+		 "out: see BUGS in luajit-mp(1)");
   set_list(L, "notes", p->notes.list, MP_NOTES);
 }
 

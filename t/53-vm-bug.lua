@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: MIT
+-- A bug of older builds of LuaJIT that a profile may bring out is tried for,
+-- and named in the report.
+
+local tap = require("tap")
+
+-- Without a profile: whether compiled code takes an old length of a table.
+local r = tap.luajit(tap.program([[
+  local a = { t = { 1, 2, 3, 4, 5, 6, 7, 8 } }
+  a.u = a.t
+  local sum = 0
+  for i = 1, 100 do
+    local n = #a.t
+    a.u[n] = nil
+    sum = sum + n - #a.t
+    a.u[n] = n
+  end
+  print(sum == 100)]]))
+local has = r.out ~= "true\n"
+
+for _, options in ipairs { "f", "fl", "l" } do
+  local out = tap.tmpname(".txt")
+  r = tap.luajit(("-jm=%s,%s %s"):format(options, out,
+    tap.program("local t = {} for i = 1, 1e5 do t[i % 9 + 1] = { i } end")))
+  tap.is(r.status, 0, options..": exit status", r.err)
+  local named = (tap.read(out) or ""):find("this LuaJIT has a bug", 1, true)
+  tap.is(named ~= nil, has, options..": the report names the bug where it is")
+end
+
+tap.done()
