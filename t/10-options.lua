@@ -100,7 +100,8 @@ for _, opt in ipairs(options.list) do
 end
 -- And the parser takes every letter of the list.
 for _, opt in ipairs(options.list) do
-  local sample = opt[1]:gsub("%[.*", ""):gsub("<n>", "7")
+  local sample = opt[1]:gsub("<n>%[k|m%]", "7m"):gsub("%[.*", "")
+    :gsub("<n>", "7")
   tap.ok(options.parse(sample), "the parser takes "..sample)
 end
 for c = 33, 126 do

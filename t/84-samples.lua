@@ -100,8 +100,8 @@ local function output_of(sample)
   local r = tap.luajit(sample[1], { dir = tap.srcdir..dir })
   -- The program's own output comes before the report. The samples are those of
   -- a LuaJIT without the bug that a report may name.
-  return (r.out:match("luajit%-mp  .*"):gsub("this LuaJIT has a bug [^\n]*\n",
-    ""))
+  local text = r.out:match("luajit%-mp  .*") or r.err
+  return (text:gsub("this LuaJIT has a bug [^\n]*\n", ""))
 end
 
 local texts = {}

@@ -27,6 +27,7 @@ uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
 	r->type == type)
       return id;
   }
+  if (c->closed) return 0;
   id = c->nrows + 1;
   if (!mp_mem_room((void **)&c->rows, id, &c->caprows, sizeof(*r)) ||
       !mp_map_put(&c->map, h, id)) return 0;
@@ -39,6 +40,12 @@ uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
   r->epoch = c->epoch;  /* It had nothing at the last peak. */
   c->nrows = id;
   return id;
+}
+
+size_t mp_counts_after(const mp_counts *c, uint32_t more)
+{
+  return mp_mem_after(c->nrows + more, c->caprows, sizeof(*c->rows)) +
+	 mp_map_after(&c->map, more);
 }
 
 void mp_counts_move(mp_counts *c, uint32_t from, uint32_t to, double objects,

@@ -15,6 +15,8 @@
 #ifndef MP_COUNTS_H
 #define MP_COUNTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "data/map.h"
@@ -43,15 +45,20 @@ typedef struct mp_counts {
   uint32_t nrows;		/* Highest row id. */
   uint32_t caprows;		/* Allocated elements. */
   uint32_t epoch;		/* Peaks of the heap so far. */
+  bool closed;			/* No new rows are made any more. */
   mp_map map;			/* Hash of what makes a row -> row id. */
 } mp_counts;
 
 /* Makes an empty table. Takes no memory yet. */
 void mp_counts_init(mp_counts *c);
 
-/* Id (from 1) of the row for these keys, made if new. 0: no memory. */
+/* Id (from 1) of the row for these keys, made if new. 0: no memory, or the
+** table is closed. */
 uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
 		       uint8_t state, uint8_t type);
+
+/* Bytes that the table will have taken once it has so many rows more. */
+size_t mp_counts_after(const mp_counts *c, uint32_t more);
 
 /* The row, about to be changed: saves its peak if this is a new epoch. */
 static inline mp_row *mp_counts_touch(mp_counts *c, uint32_t row)

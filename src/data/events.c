@@ -14,7 +14,7 @@ void mp_events_init(mp_events *e)
   memset(e, 0, sizeof(*e));
 }
 
-/* The event of these keys, made if new. NULL: no memory. */
+/* The event of these keys, made if new. NULL: no memory, or the limit. */
 static mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
 			   uint32_t origin)
 {
@@ -25,6 +25,9 @@ static mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
     ev = &e->list[i - 1];
     if (ev->at == at && ev->origin == origin && ev->kind == kind) return ev;
   }
+  if (e->limit != 0 && mp_mem_after(e->count, e->cap, sizeof(*ev)) +
+      mp_map_after(&e->map, 1) > e->limit)
+    return NULL;
   if (!mp_mem_room((void **)&e->list, e->count, &e->cap, sizeof(*ev)) ||
       !mp_map_put(&e->map, h, e->count + 1)) return NULL;
   ev = &e->list[e->count++];

@@ -29,6 +29,7 @@ typedef struct mp_event {
 typedef struct mp_events {
   mp_event *list;		/* In order of first occurrence. */
   uint32_t count, cap;
+  size_t limit;			/* Bytes at most; 0: any number. */
   mp_map map;			/* Hash of kind and rows -> index + 1. */
 } mp_events;
 

@@ -70,6 +70,13 @@ bool mp_map_put(mp_map *m, uint64_t key, uint32_t val)
   return true;
 }
 
+size_t mp_map_after(const mp_map *m, uint32_t more)
+{
+  uint64_t n = m->vals ? (uint64_t)m->mask + 1 : SLOTS_MIN;
+  while ((uint64_t)m->count + more >= n / 4 * 3) n *= 2;
+  return (size_t)n * (sizeof(*m->keys) + sizeof(*m->vals));
+}
+
 void mp_map_clear(mp_map *m)
 {
   if (m->vals != NULL)

@@ -52,6 +52,14 @@ static inline void *mp_realloc(void *p, size_t n)
 ** the lock (data/lock.h): another thread may read it when the process ends. */
 bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size);
 
+/* Bytes that the array will have taken once the index is valid. */
+static inline size_t mp_mem_after(uint32_t index, uint32_t cap, size_t size)
+{
+  uint64_t n = cap ? cap : 32;
+  while (index >= n || (cap == 0 && n == 32)) n *= 2;
+  return (size_t)n * size;
+}
+
 static inline void mp_free(void *p)
 {
   mp_mem_bytes -= malloc_usable_size(p);

@@ -44,6 +44,7 @@ static char *arena_room(mp_stacks *s, size_t n)
     a->used = 0;
     a->size = size;
     s->arena = a;
+    s->textbytes += size;
   }
   a->used += n;
   return a->text + a->used - n;
@@ -125,6 +126,7 @@ uint32_t mp_stacks_frame(mp_stacks *s, const mp_frame *f)
   mp_frame own = *f;
   for (; (id = mp_map_get(&s->framemap, h)) != 0; h = mp_mix(h, 1))
     if (same_frame(&s->frames[id], f)) return id;
+  if (s->closed) return MP_NONE;
   id = s->nframes + 1;
   if (!mp_mem_room((void **)&s->frames, id, &s->capframes, sizeof(*f)) ||
       !mp_map_reserve(&s->framemap) || !own_strings(s, &own, id))
@@ -144,6 +146,7 @@ uint32_t mp_stacks_push(mp_stacks *s, uint32_t parent, uint32_t frame)
   for (; (id = mp_map_get(&s->nodemap, h)) != 0; h = mp_mix(h, 1))
     if (s->nodes[id].parent == parent && s->nodes[id].frame == frame)
       return id;
+  if (s->closed) return MP_NONE;
   id = s->nnodes + 1;
   if (!mp_mem_room((void **)&s->nodes, id, &s->capnodes, sizeof(*s->nodes)) ||
       !mp_map_put(&s->nodemap, h, id))
@@ -152,6 +155,14 @@ uint32_t mp_stacks_push(mp_stacks *s, uint32_t parent, uint32_t frame)
   s->nodes[id].frame = frame;
   s->nnodes = id;
   return id;
+}
+
+size_t mp_stacks_after(const mp_stacks *s, uint32_t more)
+{
+  return mp_mem_after(s->nframes + more, s->capframes, sizeof(*s->frames)) +
+	 mp_mem_after(s->nnodes + more, s->capnodes, sizeof(*s->nodes)) +
+	 mp_map_after(&s->framemap, more) + mp_map_after(&s->nodemap, more) +
+	 mp_map_after(&s->stringmap, more) + s->textbytes;
 }
 
 void mp_stacks_free(mp_stacks *s)

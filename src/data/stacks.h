@@ -12,6 +12,7 @@
 #ifndef MP_STACKS_H
 #define MP_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,18 +54,25 @@ typedef struct mp_stacks {
   uint32_t capframes, capnodes;	/* Allocated elements. */
   mp_map framemap, nodemap;	/* Hash of contents -> id. */
   mp_map stringmap;		/* Hash of a source -> a frame that has it. */
-  struct mp_arena *arena;	/* Where the strings live. */
+  struct mp_arena *arena;	/* Where the strings live, */
+  size_t textbytes;		/* in so many bytes. */
+  bool closed;			/* What is new is not interned any more. */
 } mp_stacks;
 
 /* Makes an empty table. Takes no memory yet. */
 void mp_stacks_init(mp_stacks *s);
 
 /* Id of the frame equal to *f (strings are copied; they need not end in 0).
-** MP_NONE: no memory. */
+** MP_NONE: no memory, or the table is closed. */
 uint32_t mp_stacks_frame(mp_stacks *s, const mp_frame *f);
 
-/* Id of the stack that is `parent` plus `frame`. MP_NONE: no memory. */
+/* Id of the stack that is `parent` plus `frame`. MP_NONE: no memory, or the
+** table is closed. */
 uint32_t mp_stacks_push(mp_stacks *s, uint32_t parent, uint32_t frame);
+
+/* Bytes that the table will have taken once it has so many frames and nodes
+** more. */
+size_t mp_stacks_after(const mp_stacks *s, uint32_t more);
 
 /* Gives all memory back. */
 void mp_stacks_free(mp_stacks *s);

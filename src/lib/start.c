@@ -40,6 +40,8 @@ static bool fails(problem *p, int err, const char *msg)
   return false;
 }
 
+#define ROW_IN_REPORT 8192	/* Bytes for a row of its own, at most. */
+
 static void set_plan(mp_ctx *c)
 {
   const mp_plan *plan = &c->plan;
@@ -47,6 +49,8 @@ static void set_plan(mp_ctx *c)
   p->heap.exact = plan->period == 1;
   p->heap.wants_events = plan->events;
   p->heap.wants_leaks = plan->leaks;
+  p->limit = (size_t)plan->limit;
+  p->maxrows = (uint32_t)(mp_report_limit(plan) / ROW_IN_REPORT);
   mp_period_init(&p->heap.period, plan->period, mp_seed());
   p->cpu.at_safepoint = mp_safepoint;
   p->cpu.data = c;

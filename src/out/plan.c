@@ -46,6 +46,7 @@ static void read_plan(lua_State *R, mp_plan *plan)
   plan->period = (uint64_t)number_field(R, "period", 0);
   plan->interval = (int)number_field(R, "interval", 10);
   plan->every = (int)number_field(R, "every", 0);
+  plan->limit = number_field(R, "limit", 0);
   plan->leak_limit = number_field(R, "leak_limit", 0);
   plan->walk = number_field(R, "walk", 0);
   plan->walk_file = bool_field(R, "walk_file");

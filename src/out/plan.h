@@ -29,6 +29,7 @@ typedef struct mp_plan {
   int interval;			/* Milliseconds between CPU samples. */
   int every;			/* Seconds between two writes; 0: once. */
   double leak_limit;		/* Bytes; 0: none. */
+  double limit;			/* Bytes for the profile. */
   double walk;			/* Share of a line in a heap walk; 0: none. */
   bool walk_file;		/* A .heapsnapshot is written. */
   bool events, leaks, live, memory;  /* Whether these are wanted. */

@@ -132,11 +132,21 @@ int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
 
 void mp_report_close(mp_report *r) { mp_state_close(&r->state); }
 
+#define LIMIT_MIN 16777216.0
+
+double mp_report_limit(const mp_plan *plan)
+{
+  return plan->limit * 2 < LIMIT_MIN ? LIMIT_MIN : plan->limit * 2;
+}
+
 /* Calls one of these functions. Returns as mp_report_write. */
 static int make(request *rq, lua_CFunction f)
 {
   char msg[256];
-  bool ok = mp_state_call(&rq->r->state, f, rq, msg, sizeof(msg));
+  bool ok;
+  mp_state_limit(&rq->r->state, (size_t)mp_report_limit(rq->plan));
+  ok = mp_state_call(&rq->r->state, f, rq, msg, sizeof(msg));
+  mp_state_limit(&rq->r->state, 0);
   if (rq->locked) mp_unlock();
   if (ok) return rq->err;
   explain(rq, "make", "the report", msg);

@@ -21,6 +21,9 @@ typedef struct mp_report {
   mp_state state;
 } mp_report;
 
+/* Bytes that the reports of a plan may take while they are made. */
+double mp_report_limit(const mp_plan *plan);
+
 /* Opens the state, with that package.path. To be closed even if it fails. */
 int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
 		   size_t n);

@@ -76,25 +76,59 @@ static int open_state(lua_State *R)
   return 0;
 }
 
-/* The message of an error that left the state. */
-static const char *error_message(lua_State *R)
+/* -- The limit ----------------------------------------------------------- */
+
+static void *limited_alloc(void *ud, void *p, size_t old, size_t new)
 {
-  return lua_type(R, -1) == LUA_TSTRING ? lua_tostring(R, -1) :
-	 "not enough memory";
+  mp_state *s = ud;
+  void *q;
+  if (new > old && new - old > s->left) {
+    s->refused = true;
+    return NULL;
+  }
+  q = s->allocf(s->allocd, p, old, new);
+  if (q != NULL || new == 0) s->left += old - new;
+  return q;
 }
+
+/* lua_close has to find the allocator that the state was made with. */
+void mp_state_limit(mp_state *s, size_t bytes)
+{
+  s->limit = s->left = bytes;
+  s->refused = false;
+  if (bytes != 0) lua_setallocf(s->R, limited_alloc, s);
+  else lua_setallocf(s->R, s->allocf, s->allocd);
+}
+
+/* The message of an error that left the state. */
+static void get_error(const mp_state *s, char *buf, size_t n)
+{
+  if (s->refused)
+    snprintf(buf, n, "it takes more memory than the %.0f MiB it may: raise "
+	     "the limit by option C", (double)s->limit / 1048576);
+  else
+    snprintf(buf, n, "%s", lua_type(s->R, -1) == LUA_TSTRING ?
+	     lua_tostring(s->R, -1) : "not enough memory");
+}
+
+/* -- The state ----------------------------------------------------------- */
 
 int mp_state_open(mp_state *s, const char *path,
 		  const lua_CFunction *functions, char *buf, size_t n)
 {
   opening o = { path, functions };
+  char msg[256];
   s->taken = false;
   s->R = luaL_newstate();
   if (s->R == NULL) {
     snprintf(buf, n, "not enough memory");
     return ENOMEM;
   }
+  s->refused = false;
+  s->allocf = lua_getallocf(s->R, &s->allocd);
   if (lua_cpcall(s->R, open_state, &o) == 0) return 0;
-  snprintf(buf, n, "cannot load the reports: %s", error_message(s->R));
+  get_error(s, msg, sizeof(msg));
+  snprintf(buf, n, "cannot load the reports: %s", msg);
   return EIO;
 }
 
@@ -138,7 +172,7 @@ bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
   lua_rawget(s->R, LUA_REGISTRYINDEX);
   lua_pushlightuserdata(s->R, argument);
   ok = lua_pcall(s->R, 1, 0, 0) == 0;
-  if (!ok && buf != NULL) snprintf(buf, n, "%s", error_message(s->R));
+  if (!ok && buf != NULL) get_error(s, buf, n);
   lua_settop(s->R, 0);
   return ok;
 }

@@ -23,6 +23,11 @@
 
 typedef struct mp_state {
   lua_State *R;			/* Or NULL. */
+  lua_Alloc allocf;		/* Its allocator, */
+  void *allocd;			/* with its data. */
+  size_t left;			/* Bytes that it may still take, */
+  size_t limit;			/* of so many; 0: any number. */
+  bool refused;			/* It wanted more. */
   atomic_bool taken;		/* It is in use, */
   pthread_t taker;		/* by that thread. */
 } mp_state;
@@ -40,6 +45,9 @@ bool mp_state_take(mp_state *s, char *buf, size_t n);
 
 /* Gives the state back, and frees memory that is not needed any more. */
 void mp_state_give_back(mp_state *s);
+
+/* From now on the state may take so many bytes more; 0: any number. */
+void mp_state_limit(mp_state *s, size_t bytes);
 
 /* Calls one of the functions with that argument, a light userdata. False: the
 ** function raised an error, whose message is in buf, if not NULL. */

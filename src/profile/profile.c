@@ -27,9 +27,13 @@ void mp_profile_init(mp_profile *p)
 
 bool mp_profile_open(mp_profile *p)
 {
-  return mp_live_init(&p->heap.live, p->heap.exact) &&
-	 mp_capture_init(&p->capture, &p->heap.vm, &p->counts,
-			 p->heap.exact ? CACHE_EXACT : CACHE_SAMPLING);
+  if (!mp_live_init(&p->heap.live, p->heap.exact) ||
+      !mp_capture_init(&p->capture, &p->heap.vm, &p->counts,
+		       p->heap.exact ? CACHE_EXACT : CACHE_SAMPLING))
+    return false;
+  mp_capture_limit(&p->capture, p->limit, p->maxrows);
+  p->heap.events.limit = p->limit;
+  return true;
 }
 
 void mp_profile_close(mp_profile *p)

@@ -36,6 +36,8 @@ typedef struct mp_profile {
   mp_notes notes;
   struct mp_heapwalk *walk;	/* Taken for the reports; or NULL. */
   struct mp_memory *memory;	/* Taken for the reports; or NULL. */
+  size_t limit;			/* Bytes for stacks, names and rows, and */
+  uint32_t maxrows;		/* rows; what is beyond counts as "(other)". */
   bool busy;			/* Works in the VM: finalizers may call us. */
 } mp_profile;
 

@@ -65,13 +65,18 @@ void mp_capture_anchor(mp_capture *c, lua_State *anchor)
 #define MORE_FRAMES	"(more frames)"
 #define COLLECTOR	"(garbage collector)"
 
-static uint32_t pseudo(mp_capture *c, const char *name)
+static uint32_t pseudo_in(mp_stacks *s, const char *name)
 {
   mp_frame f = mp_name_none();
   f.kind = MP_PSEUDO;
   f.name = name;
   f.namelen = (uint32_t)strlen(name);
-  return mp_stacks_frame(&c->stacks, &f);
+  return mp_stacks_frame(s, &f);
+}
+
+static uint32_t pseudo(mp_capture *c, const char *name)
+{
+  return pseudo_in(&c->stacks, name);
 }
 
 /* Puts a frame on top of a stack. MP_NONE: one of them is MP_NONE, or there is
@@ -87,6 +92,56 @@ static uint32_t pseudo_stack(mp_capture *c, const char *name)
 {
   return push(c, 0, pseudo(c, name));
 }
+
+/* -- The limit ----------------------------------------------------------- */
+
+#define OTHER	"(other)"
+#define MARGIN	256		/* New frames, nodes and rows of one sample. */
+
+void mp_capture_limit(mp_capture *c, size_t bytes, uint32_t rows)
+{
+  c->limit = bytes;
+  c->maxrows = rows;
+}
+
+/* Whether that share of what there may be is used up. */
+static bool uses(const mp_capture *c, double share)
+{
+  size_t n = mp_stacks_after(&c->stacks, MARGIN) +
+	     mp_stacks_after(&c->zones, MARGIN) +
+	     mp_counts_after(c->counts, MARGIN) +
+	     mp_map_after(&c->frames, MARGIN);
+  return (double)n > (double)c->limit * share ||
+	 c->counts->nrows >= c->maxrows * share;
+}
+
+/* Whether there is no room for new stacks and zones. A quarter is left for
+** rows of those that there are: in another state, of another type. */
+static bool is_full(mp_capture *c)
+{
+  if (!c->full && c->limit != 0 && uses(c, 0.75)) {
+    c->other = pseudo_stack(c, OTHER);
+    c->otherzone = mp_stacks_push(&c->zones, 0, pseudo_in(&c->zones, OTHER));
+    c->full = c->stacks.closed = c->zones.closed = true;
+  }
+  return c->full;
+}
+
+/* The row in place of one that there is no room for. */
+static uint32_t other_row(mp_capture *c, uint32_t zone, int state,
+			  uint8_t type)
+{
+  bool closed = c->counts->closed;
+  uint32_t row = 0;
+  c->counts->closed = false;
+  if (zone != 0) zone = c->otherzone;
+  if (c->other != MP_NONE && zone != MP_NONE)
+    row = mp_counts_row(c->counts, c->other, zone, (uint8_t)state, type);
+  c->counts->closed = closed;
+  return row;
+}
+
+/* -- Frames -------------------------------------------------------------- */
 
 static uint64_t frame_hash(const mp_vmframe *f)
 {
@@ -178,7 +233,9 @@ static uint32_t verified_stack(mp_capture *c, mp_where *w)
 static uint32_t dumped_stack(mp_capture *c, lua_State *L)
 {
   uint32_t ids[MP_DUMP_DEPTH], stack = 0;
-  int n = mp_dump_frames(&c->stacks, L, ids);
+  int n;
+  is_full(c);  /* Looks whether there is room for this one. */
+  n = mp_dump_frames(&c->stacks, L, ids);
   if (n < 0) return MP_NONE;
   if (n == 0) return pseudo_stack(c, "(no Lua function)");
   if (n == MP_DUMP_DEPTH) {
@@ -203,8 +260,12 @@ static inline uint32_t zone_now(mp_capture *c)
 static uint32_t row_of(mp_capture *c, uint32_t stack, uint32_t zone, int state,
 		       uint8_t type)
 {
-  if (stack == MP_NONE || zone == MP_NONE) return 0;
-  return mp_counts_row(c->counts, stack, zone, (uint8_t)state, type);
+  uint32_t row = 0;
+  if (c->full && !c->counts->closed) c->counts->closed = uses(c, 1);
+  if (stack != MP_NONE && zone != MP_NONE)
+    row = mp_counts_row(c->counts, stack, zone, (uint8_t)state, type);
+  if (row == 0 && is_full(c)) return other_row(c, zone, state, type);
+  return row;
 }
 
 static uint32_t pseudo_row(mp_capture *c, const char *name, int state,
@@ -219,7 +280,9 @@ static __attribute__((noinline)) uint32_t new_row(mp_capture *c, mp_where *w,
 						  uint8_t type,
 						  const char *top)
 {
-  uint32_t stack = verified_stack(c, w);
+  uint32_t stack;
+  is_full(c);  /* Looks whether there is room for this one. */
+  stack = verified_stack(c, w);
   if (top != NULL) stack = push(c, stack, pseudo(c, top));
   return row_of(c, stack, zone, state, type);
 }

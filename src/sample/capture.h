@@ -12,6 +12,7 @@
 #define MP_CAPTURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "data/counts.h"
@@ -44,6 +45,10 @@ typedef struct mp_capture {
   uint32_t cachemask;
   uint64_t generation;		/* Changes when code was freed: old keys die. */
   uint64_t cut;			/* Samples whose stacks had more frames. */
+  size_t limit;			/* Bytes that all these tables may take, */
+  uint32_t maxrows;		/* and rows that there may be; 0: any. */
+  bool full;			/* New stacks and zones count as "(other)". */
+  uint32_t other, otherzone;	/* A stack and a zone of that name. */
   uint32_t gcrow;		/* Row of frees by the collector, or 0. */
   mp_walk *walk;		/* The stack that was met last. */
   mp_view *view;		/* The stack that is looked at. */
@@ -55,6 +60,10 @@ typedef struct mp_capture {
 bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots);
 void mp_capture_free(mp_capture *c);
+
+/* Sets how much memory its tables and the counts may take, and how many rows
+** there may be. Beyond that new stacks, names and zones count as "(other)". */
+void mp_capture_limit(mp_capture *c, size_t bytes, uint32_t rows);
 
 /* Sets the anchor, which has jit.zone's table in its slot 1, or nil. */
 void mp_capture_anchor(mp_capture *c, lua_State *anchor);

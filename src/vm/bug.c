@@ -29,6 +29,8 @@ static bool found;
 
 static int run(lua_State *L)
 {
+  lua_pushboolean(L, 1);  /* For libluajit-mp-preload. */
+  lua_setfield(L, LUA_REGISTRYINDEX, "jit.mp.private");
   luaL_openlibs(L);
   if (luaL_loadstring(L, code) != 0) return 0;
   lua_call(L, 0, 1);

@@ -49,6 +49,8 @@ local list = {
   { "w<n>", "write the files anew every n seconds, not at the end only" },
   { "b<n>[k|m]", "mean bytes between allocation samples, fixed; b1: every "..
     "allocation, exact; default: adapts from 16k to 2m" },
+  { "C<n>[k|m]", "bytes that stacks, names and rows may take, at most; twice "..
+    "that while a report is made; default 256m" },
   { "H", "print this list and stop" },
 }
 
@@ -114,6 +116,15 @@ local number = {
 	"bytes from 1 to 1048576m, as in b64k; b1 counts every allocation"
     end
     o.period = bytes
+    return e
+  end,
+  C = function(o, text, pos)
+    local bytes, e = size(text, pos)
+    if not bytes or bytes < 1048576 then
+      return nil, bytes == nil and e or "option 'C'"..place(text, pos)..
+	" needs a number of bytes from 1m to 1048576m, as in C64m"
+    end
+    o.limit = bytes
     return e
   end,
   L = function(o, text, pos, seen)
@@ -249,9 +260,9 @@ end
 --   split (nil, "stack", "lines", "state" before or "scope" before),
 --   annotate ("a", "A" or nil), folded, quickfix, callgraph, events, leaks,
 --   walk (share of the heap that has a line of its own, or nil),
---   leak_limit (bytes or nil), memory, live, combined, nosource
+--   leak_limit (bytes or nil), limit (bytes), memory, live, combined, nosource
 local function parse(text)
-  local o, seen = { text = text, min = 3 }, {}
+  local o, seen = { text = text, min = 3, limit = 256 * 1048576 }, {}
   local pos = 1
   while pos <= #text do
     local e, msg = parse_one(o, seen, text, pos)

@@ -5,11 +5,12 @@
 
 -- The fields that stand for a letter with a number behind it; letters whose
 -- number may have a unit come last.
-local fields = { "min", "interval", "every", "period", "leak_limit" }
+local fields = { "min", "interval", "every", "period", "leak_limit",
+  "memory" }
 local letters = { min = "m", interval = "i", every = "w", period = "b",
-  leak_limit = "L" }
+  leak_limit = "L", memory = "C" }
 local known = "options, outputs, depth, min, interval, period, every, "..
-  "leak_limit and callback"
+  "leak_limit, memory and callback"
 
 local function wrong(field, what)
   return nil, ("the field '%s' must be %s"):format(field, what)
