@@ -15,7 +15,7 @@ _luajit_mp() {
     --source-root) COMPREPLY=($(compgen -d -- "$cur")); return ;;
   esac
   case ${COMP_WORDS[1]} in
-    run) options='-o --output -O --options --no-source' ;;
+    run) options='-o --output -O --options --native --no-source' ;;
     attach) options='-t --time -o --output -O --options --no-source
       --source-root --state' ;;
     top) options='-t --time -O --options --state' ;;

@@ -24,6 +24,8 @@ complete -c luajit-mp \
     -s O -l options -x -d 'what to show'
 complete -c luajit-mp -n '__luajit_mp_command run attach diff convert open' \
     -l no-source -d 'leaves sources out of a page'
+complete -c luajit-mp -n '__luajit_mp_command run' \
+    -l native -d 'measures C memory too'
 complete -c luajit-mp -n '__luajit_mp_command attach report diff convert open' \
     -l source-root -x -a '(__fish_complete_directories)' \
     -d 'directory of the sources'

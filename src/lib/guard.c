@@ -17,6 +17,7 @@
 #include "run/inherit.h"
 #include "run/signal.h"
 #include "sample/hook.h"
+#include "sample/native.h"
 #include "vm/cfunction.h"
 
 /* Registry keys. */
@@ -79,6 +80,7 @@ static void stop_samplers(mp_ctx *c, lua_State *L)
   if (!mp_calls_stop(&c->profile.calls, L))
     mp_notes_add(&c->profile.notes, "calls were counted until the program set "
 		 "a hook of its own (debug.sethook)");
+  mp_native_stop(&c->profile.capture);
   mp_cpu_stop(&c->profile.cpu, L);
 }
 

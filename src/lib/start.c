@@ -24,6 +24,7 @@
 #include "run/signal.h"
 #include "sample/dump.h"
 #include "sample/hook.h"
+#include "sample/native.h"
 #include "vm/bug.h"
 #include "vm/prove.h"
 
@@ -153,6 +154,8 @@ static void begin(mp_ctx *c, lua_State *L)
   mp_ctx_enlist(c);
   mp_unlock();
   mp_hook_install(&c->profile.heap, L);
+  mp_native_start(&c->profile.capture, &c->profile.heap, &c->thread,
+		  c->plan.period, mp_seed());
   mp_point_take(&c->profile, true);
 }
 

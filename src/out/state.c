@@ -11,6 +11,7 @@
 #include "data/process.h"
 #include "out/files.h"
 #include "out/state.h"
+#include "sample/native.h"
 
 #include "lauxlib.h"
 #include "luajit.h"
@@ -171,7 +172,9 @@ bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
   lua_pushlightuserdata(s->R, (void *)f);
   lua_rawget(s->R, LUA_REGISTRYINDEX);
   lua_pushlightuserdata(s->R, argument);
+  mp_native_pause();
   ok = lua_pcall(s->R, 1, 0, 0) == 0;
+  mp_native_resume();
   if (!ok && buf != NULL) get_error(s, buf, n);
   lua_settop(s->R, 0);
   return ok;

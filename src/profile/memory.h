@@ -22,8 +22,8 @@ typedef struct mp_pin {
 
 typedef struct mp_memory {
   bool known;			/* The kernel told. */
-  bool arena, malloc;		/* LuaJIT's allocator was looked at; malloc's */
-				/* own numbers are those of this process. */
+  bool arena;			/* LuaJIT's allocator was looked at. */
+  bool malloc;			/* malloc is the one that has told. */
   double rss;			/* The sum of the following: */
   double lua;			/* what the collector counts; */
   double lua_free, lua_heads;	/* free, and heads and padding of chunks, in */

@@ -11,8 +11,10 @@
 #include "profile/field.h"
 #include "profile/heapwalk.h"
 #include "profile/memory.h"
+#include "profile/nativerows.h"
 #include "profile/snapshot.h"
 #include "profile/survivors.h"
+#include "sample/native.h"
 #include "vm/bug.h"
 #include "vm/type.h"
 
@@ -124,6 +126,8 @@ static void push_frames(lua_State *L, const mp_stacks *s, const mp_extent *e)
     [MP_LUA] = "Lua", [MP_C] = "C", [MP_BUILTIN] = "builtin",
     [MP_PSEUDO] = "pseudo", [MP_OWN] = "C"
   };
+  char native[MP_NATIVE_NAME];
+  const char *library;
   uint32_t i, id;
   push_list(L, e, e->frames);
   for (i = 1; i <= e->frames; i++) {
@@ -131,7 +135,10 @@ static void push_frames(lua_State *L, const mp_stacks *s, const mp_extent *e)
     if ((id = mp_extent_new(e->frame_of, i)) == 0) continue;
     lua_createtable(L, 0, 6);
     set_string(L, "kind", kinds[f->kind]);
-    if (f->name != NULL) {
+    if (mp_native_name(f, native, &library)) {
+      set_string(L, "name", native);
+      set_string(L, "source", library);
+    } else if (f->name != NULL) {
       lua_pushlstring(L, f->name, f->namelen);
       lua_setfield(L, -2, "name");
     }
@@ -342,6 +349,7 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_mark *from,
   mp_field(L, "version", 1);
   push_groups(L, p, from, to);
   push_tables(L, p, &e);
+  if (to == NULL) mp_nativerows_add(L, p, &e);
   lua_remove(L, -2);
   if (p->memory != NULL) {
     mp_memory_push(L, p->memory);

@@ -15,6 +15,7 @@
 #include "profile/memory.h"
 #include "profile/point.h"
 #include "run/ctx.h"
+#include "sample/native.h"
 
 /* The heap's: called inside the allocator. */
 static void tick(void *data)
@@ -78,6 +79,7 @@ void mp_ctx_end(mp_ctx *c)
   mp_heapwalk_drop(&c->profile);
   mp_memory_drop(&c->profile);
   mp_mark_free(&c->window);
+  mp_native_forget(&c->profile.capture);
   mp_profile_close(&c->profile);
   drop_shared(c);
 }

@@ -13,6 +13,7 @@
 #include "run/fork.h"
 #include "run/inherit.h"
 #include "run/signal.h"
+#include "sample/native.h"
 
 static bool per_process(const mp_ctx *c)
 {
@@ -35,6 +36,7 @@ static pid_t parent;		/* The process that forks. */
 
 static void before_fork(void)
 {
+  mp_native_before_fork();
   mp_lock();
   parent = getpid();
 }
@@ -64,16 +66,28 @@ static bool has_report(mp_ctx *c)
 
 static void in_child(void)
 {
+  mp_native_forked native = MP_NATIVE_END;
   bool any = false;
   mp_ctx *c;
   mp_lock_renew();
   mp_cpu_forked();
   mp_signal_forked();
-  for (c = mp_ctx_list(); c != NULL; c = c->next)
-    if (has_report(c)) any = true;
+  for (c = mp_ctx_list(); c != NULL; c = c->next) {
+    bool has = has_report(c);
+    if (mp_native_has(&c->profile.capture))
+      native = has ? MP_NATIVE_ANEW : c->inherits ? MP_NATIVE_ON :
+	       MP_NATIVE_END;
+    any = any || has;
+  }
+  mp_native_child(native);
   if (!any) mp_signal_leave();  /* There is nothing to wait for. */
 }
 
-/* Under the lock no thread is in the middle of something that the child would
-** find so. */
-void mp_fork_install(void) { pthread_atfork(before_fork, mp_unlock, in_child); }
+static void in_parent(void)
+{
+  mp_unlock();
+  mp_native_parent();
+}
+
+/* A fork under the locks: the child finds no shared data half changed. */
+void mp_fork_install(void) { pthread_atfork(before_fork, in_parent, in_child); }

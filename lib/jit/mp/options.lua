@@ -24,6 +24,8 @@ local list = {
   { "h", "view: heap, allocated" },
   { "u", "view: heap, in use; default: these three views" },
   { "x", "view: heap, in use when it was highest" },
+  { "Y", "view: C memory, allocated; luajit-mp run --native measures it" },
+  { "U", "view: C memory, in use" },
   { "o", "count objects in the heap views, not bytes" },
   { "r", "raw numbers: samples, bytes or objects" },
   { "k", "bytes in KiB, MiB and GiB" },

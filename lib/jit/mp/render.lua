@@ -27,6 +27,18 @@ local function without(p, what, letter)
     :format(what, letter)
 end
 
+-- The options with the views of C memory, where the profile has it and no view
+-- was chosen.
+local function with_native(p, o)
+  if not p.native.enabled or o.chosen ~= 0 or o.folded or #o.views ~= 3 then
+    return o
+  end
+  local t = {}
+  for k, v in pairs(o) do t[k] = v end
+  t.views = { "cpu", "alloc", "inuse", "native", "native_inuse" }
+  return t
+end
+
 -- Renders a profile (jit.mp.model.profile) by parsed options.
 --   env.name   the output's name, whose suffix says the format
 --   env.width  columns of the terminal that the report goes to, if any
@@ -37,6 +49,7 @@ local function render(p, o, env)
   if o.collapse and not (env.name or ""):find("%.mp$") then
     p = p:collapsed()
   end
+  o = with_native(p, o)
   p.source_root = env.source_root  -- Names of functions come from there.
   local view, vo, is_text = formats.view(env.name or "-", o)
   local what, letter = absent(p, o)

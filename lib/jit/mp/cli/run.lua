@@ -7,7 +7,7 @@ local files = require("jit.mp.cli.files")
 local stop = require("jit.mp.cli.stop")
 
 -- Replaces this process: the program keeps its terminal, signals and status.
-local function exec(argv, path)
+local function exec(argv, path, preload)
   local ffi = require("ffi")
   ffi.cdef [[
     int execvp(const char *, char *const *);
@@ -18,11 +18,33 @@ local function exec(argv, path)
     ffi.C.setenv("LUA_PATH", path.lua, 1)
     ffi.C.setenv("LUA_CPATH", path.c, 1)
   end
+  if preload then
+    local others = os.getenv("LD_PRELOAD")
+    ffi.C.setenv("LD_PRELOAD", preload..(others and ":"..others or ""), 1)
+  end
   local c = ffi.new("const char *[?]", #argv + 1)
   for i, s in ipairs(argv) do c[i-1] = s end
   ffi.C.execvp(argv[1], ffi.cast("char *const *", c))
   stop.data(("cannot run %s: %s"):format(argv[1],
     ffi.string(ffi.C.strerror(ffi.errno()))))
+end
+
+-- The library that stands before malloc: it lies beside the core.
+local function native_library(path)
+  local core = package.searchpath("jit.mp.core", path and path.c or
+    package.cpath)
+  local name = core and core:match("^.*/").."libluajit-mp-native.so"
+  local file = name and io.open(name, "rb")
+  if not file then
+    stop.data("run --native: libluajit-mp-native.so is not beside "..
+      "jit/mp/core.so")
+  end
+  file:close()
+  if name:find("[: ]") then
+    stop.data(("run --native: the loader does not take a path with a colon "..
+      "or a space: %q"):format(name))
+  end
+  return name
 end
 
 -- One word of -jm= has the options and the outputs, with commas between them.
@@ -48,5 +70,5 @@ return function(given, operands, command, env)
   -- A script whose name begins with - would be an option.
   argv[3] = operands[1] == "-" and "-" or operands[1]:gsub("^%-", "./-")
   for i = 2, #operands do argv[#argv+1] = operands[i] end
-  exec(argv, env.path)
+  exec(argv, env.path, given.native and native_library(env.path))
 end

@@ -12,6 +12,8 @@ local options = {
     about = "what to show: options of luajit -jm" },
   { name = "nosource", long = "--no-source",
     about = "leaves sources out of a page" },
+  { name = "native", long = "--native",
+    about = "measures C memory too: malloc and mmap" },
   { name = "source_root", long = "--source-root", value = "DIR",
     about = "the directory of the sources" },
   { name = "leak_only", long = "--leak-only",
@@ -33,7 +35,7 @@ for _, o in ipairs(options) do options[o.name] = o end
 local commands = {
   { name = "run", usage = "SCRIPT [ARG]...", operands = { 1, math.huge },
     outs = true,
-    options = { "out", "opts", "nosource" }, first = true,
+    options = { "out", "opts", "native", "nosource" }, first = true,
     about = "profiles a program", missing = "which script?" },
   { name = "attach", usage = "PID", operands = { 1, 1 }, outs = true,
     options = { "time", "out", "opts", "nosource", "source_root", "state" },

@@ -32,10 +32,16 @@ local peak_types = {
   { "peak_objects", "count", view = "peak", objects = true },
   { "peak_space", "bytes", view = "peak" },
 }
+local native_types = {
+  { "native_alloc_objects", "count", view = "native", objects = true },
+  { "native_alloc_space", "bytes", view = "native" },
+  { "native_inuse_objects", "count", view = "native_inuse", objects = true },
+  { "native_inuse_space", "bytes", view = "native_inuse" },
+}
 
 -- The numbers of a sample. kind: as o.pprof. Those of the peak are there where
--- they were asked for.
-local function types_of(kind, views)
+-- they were asked for, those of C memory where it was measured.
+local function types_of(kind, views, native)
   local list = {}
   local function add(types)
     for _, t in ipairs(types) do list[#list+1] = t end
@@ -45,6 +51,7 @@ local function types_of(kind, views)
   for _, view in ipairs(kind ~= "cpu" and views or {}) do
     if view == "peak" then add(peak_types) end
   end
+  if kind ~= "cpu" and native then add(native_types) end
   return list
 end
 
@@ -233,7 +240,7 @@ end
 
 return function(p, o)
   local kind = o.pprof
-  local types = types_of(kind, o.views or {})
+  local types = types_of(kind, o.views or {}, p.native.enabled)
   local list, totals = columns(p, types)
   local any = false
   for _, total in pairs(totals) do any = any or total > 0 end

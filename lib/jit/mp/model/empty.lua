@@ -28,5 +28,9 @@ return function(p, view)
   elseif view == "peak" then
     return "nothing in use at the peak"
   end
+  if view:find("^native") then
+    return p.native.enabled and "no C memory was sampled" or
+      "no C memory: luajit-mp run --native measures it"
+  end
   return "nothing in use: everything that was sampled has been freed"
 end

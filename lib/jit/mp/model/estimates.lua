@@ -35,8 +35,7 @@ end
 
 -- The distance of samples that gives the number of samples that there were.
 -- (The distance may have grown in the course of the run.)
-local function mean_period(p, view, samples)
-  local period = p.heap.period
+local function mean_period(p, view, samples, period)
   if period <= 1 or not samples or samples <= 0 then return period end
   for _ = 1, 8 do
     local n = 0
@@ -53,10 +52,15 @@ end
 -- The mean bytes between the samples of a view of the heap; at most 1: every
 -- allocation was counted.
 local function period_of(p, view)
+  if view:find("^native") then
+    local n = p.native or {}
+    return mean_period(p, view, view == "native" and n.samples or
+      n.inuse_samples, n.period or 1)
+  end
   local samples = view == "alloc" and p.heap.samples or
     view == "inuse" and p.heap.inuse_samples
   return mean_period(p, view == "peak" and "alloc" or view,
-    samples or p.heap.samples)
+    samples or p.heap.samples, p.heap.period)
 end
 
 -- A function from a row to the variance of its number in a view.

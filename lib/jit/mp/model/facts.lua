@@ -59,6 +59,26 @@ function facts.rss(p)
   return last and last.rss and last.rss > 0 and last.rss or nil
 end
 
+-- Bytes of C memory: allocated, and in use at the end.
+function facts.native(p)
+  local all, held = 0, 0
+  for _, row in ipairs(p.rows) do
+    all = all + (row.native_bytes or 0)
+    held = held + (row.native_inuse_bytes or 0)
+  end
+  return all, held
+end
+
+-- What these rest on: "every allocation", or samples and their distance.
+function facts.native_samples(p)
+  local n = p.native
+  local lost = (n.dropped or 0) > 0 and
+    (", %s lost"):format(numbers.samples(n.dropped)) or ""
+  if n.period <= 1 then return "every allocation"..lost end
+  return numbers.samples(n.samples)..", every "..numbers.period(n.period)..
+    (n.adaptive and ", adaptive" or "")..lost
+end
+
 local memory_names = {
   { "lua", "Lua objects in use, as the collector counts" },
   { "lua_free", "free in LuaJIT's allocator" },

@@ -85,6 +85,14 @@ local groups = {
     sum("inuse"), sum("inuse_start"), sum("peak"),
     optional(sum("inuse_samples")), optional(sum("gc_cycles")),
   } },
+  { name = "native", key = "native", fields = {
+    { "enabled", "flag", merge = "any", optional = true },
+    optional(sum("samples")), optional(sum("dropped")),
+    optional(sum("inuse_samples")),
+    { "period", "number", merge = "max", min = 1, max = PERIOD,
+      optional = true },
+    { "adaptive", "flag", merge = "any", optional = true },
+  } },
   { name = "memory", key = "memory", fields = {
     amount("rss"), amount("lua"), amount("lua_free"), amount("lua_heads"),
     amount("code"), amount("stacks"), amount("malloc_used"),
@@ -126,6 +134,9 @@ local tables = {
     sum("peak_objects"), sum("peak_bytes"),
     optional(sum("temp_objects")), optional(sum("temp_bytes")),
     optional(sum("calls")),
+    optional(sum("native_objects")), optional(sum("native_bytes")),
+    optional(sum("native_inuse_objects")),
+    optional(sum("native_inuse_bytes")),
   } },
   { name = "point", key = "course", fields = {
     { "wall", "number", max = SECONDS }, { "cpu", "number", max = SECONDS },

@@ -80,7 +80,9 @@ end
 
 function together.max(_, values)
   local max
-  for i = 1, values.n do max = math.max(max or 0, values[i] or 0) end
+  for i = 1, values.n do
+    max = values[i] and math.max(max or 0, values[i]) or max
+  end
   return max
 end
 
@@ -161,7 +163,7 @@ end
 -- Returns the profile that is the sum of a list of profiles.
 return function(list)
   local s = {
-    info = { notes = {} }, cpu = {}, heap = {}, frames = {},
+    info = { notes = {} }, cpu = {}, heap = {}, native = {}, frames = {},
     stacks = { parent = {}, frame = {} }, zones = { parent = {}, name = {} },
     rows = {}
   }

@@ -34,6 +34,7 @@ local function new(snapshot)
   end
   return setmetatable({
     info = snapshot.info, cpu = snapshot.cpu, heap = snapshot.heap,
+    native = snapshot.native or {},
     rows = snapshot.rows, frames = chunks.tell_apart(snapshot.frames),
     parent = snapshot.stacks.parent, frame = snapshot.stacks.frame,
     zones = snapshot.zones, course = snapshot.course or {},
@@ -194,6 +195,9 @@ end
 function Profile.value_of(view, objects)
   local field = view == "cpu" and "cpu" or
     view..(objects and "_objects" or "_bytes")
+  if view:find("^native") then  -- Not all rows have these.
+    return function(row) return row[field] or 0 end
+  end
   return function(row) return row[field] end
 end
 

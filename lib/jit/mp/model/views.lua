@@ -21,6 +21,10 @@ local list = {
     unit = "bytes" },
   { name = "peak", letter = "x", title = "at the peak", short = "peak",
     unit = "bytes" },
+  { name = "native", letter = "Y", title = "C allocated", short = "C alloc",
+    unit = "bytes" },
+  { name = "native_inuse", letter = "U", title = "C in use",
+    short = "C in use", unit = "bytes" },
 }
 
 local by = {}

@@ -66,6 +66,9 @@ local function stacks(p)
     "lines_from", list(from), "lines_to", list(to) })
 end
 
+local native = { "native_objects", "native_bytes", "native_inuse_objects",
+  "native_inuse_bytes" }
+
 -- Rows. Columns that the profile does not have are left out.
 local function rows(p)
   local states, state_list = encode.interner()
@@ -89,6 +92,10 @@ local function rows(p)
   if peak then
     t[#t+1], t[#t+2] = "peak_objects", amounts(p.rows, "peak_objects", 1000)
     t[#t+1], t[#t+2] = "peak_bytes", amounts(p.rows, "peak_bytes", 1)
+  end
+  for _, name in ipairs(p.native.enabled and native or {}) do
+    t[#t+1] = name
+    t[#t+1] = amounts(p.rows, name, name:find("objects") and 1000 or 1)
   end
   return object(t)
 end

@@ -28,6 +28,11 @@ local function header(p, kib)
   add("In use", numbers.bytes(h.inuse, kib), (few and few..", " or "")..
     "peak "..numbers.bytes(h.peak, kib)..
     (rss and ", RSS "..numbers.bytes(rss, kib) or ""))
+  if p.native.enabled then
+    local all, held = facts.native(p)
+    add("C memory", numbers.bytes(held, kib), "in use, "..
+      numbers.bytes(all, kib).." allocated, "..facts.native_samples(p))
+  end
   local memory = facts.memory(p)
   if memory then add("RSS", numbers.bytes(p.memory.rss, kib), memory) end
   add("GC", facts.gc(p))
@@ -59,7 +64,8 @@ end
 -- amount.
 local function periods(p)
   local t = {}
-  for _, view in ipairs({ "alloc", "inuse", "peak" }) do
+  for _, view in ipairs({ "alloc", "inuse", "peak", "native",
+      "native_inuse" }) do
     t[#t+1], t[#t+2] = view, number(estimates.period(p, view))
   end
   return object(t)

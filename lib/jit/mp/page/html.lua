@@ -33,14 +33,16 @@ end
 -- The words for a view in a sentence: "a share of ..."
 local words = {
   cpu = "CPU time", alloc = "allocations", inuse = "memory in use",
-  peak = "the peak"
+  peak = "the peak", native = "C memory allocated",
+  native_inuse = "C memory in use"
 }
 
-local function encode_views()
+-- native: the page has the views of C memory.
+local function encode_views(native)
   local t = {}
-  for i, v in ipairs(views.list) do
-    t[i] = object({ "name", str(v.name), "title",
-      str((v.title:gsub("^%l", string.upper))), "words", str(words[v.name]) })
+  for _, v in ipairs(views.list) do
+    t[#t+1] = (native or not v.name:find("^native")) and object({ "name", str(v.name), "title",
+      str((v.title:gsub("^%l", string.upper))), "words", str(words[v.name]) }) or nil
   end
   return list(t)
 end
@@ -71,8 +73,9 @@ return function(p, o, extra)
   local profiles = { encode_profile(p, o, add) }
   if before then profiles[2] = encode_profile(before, o, add) end
   local sources = files(p, o, strs, extra)
+  local native = p.native.enabled or before and before.native.enabled
   local data = object({ "version", "2", "start", encode_start(o),
-    "views", encode_views(), "absent", encode_absent(),
+    "views", encode_views(native), "absent", encode_absent(),
     "profiles", list(profiles),
     "functions", columns.encode_functions(funcs), "files", sources,
     "strings", encode.strings(str_list) })

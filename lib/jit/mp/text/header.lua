@@ -48,6 +48,14 @@ local function inuse_topic(p, kib)
   return parts
 end
 
+local function native_topic(p, kib)
+  if not p.native.enabled then return {} end
+  local all, held = facts.native(p)
+  return topic("C memory", numbers.bytes(held, kib),
+    "in use, "..numbers.bytes(all, kib).." allocated",
+    facts.native_samples(p))
+end
+
 local function memory_topic(p, kib)
   local words = facts.memory(p)
   return words and topic("RSS", numbers.bytes(p.memory.rss, kib), words)
@@ -93,6 +101,7 @@ return function(p, o, width)
   if wants_heap(o) then
     write(out, alloc_topic(p, o.kib), width)
     write(out, inuse_topic(p, o.kib), width)
+    write(out, native_topic(p, o.kib), width)
     write(out, memory_topic(p, o.kib) or {}, width)
   end
   write(out, capture_topic(p, o), width)

@@ -50,16 +50,16 @@ end
 local function pins(p, m, o)
   if (m.pinned or 0) == 0 then return "" end
   local list = sites(p)
-  local out = { ("\n%s of them %s at least half free: %s free, kept for %s "..
+  local head = ("\n%s of them %s at least half free: %s free, kept for %s "..
     "in use%s\n"):format(numbers.counted(m.pinned, "segment"),
     m.pinned == 1 and "is" or "are", amount(m.pinned_free, o),
-    amount(m.pinned_used, o), #list > 0 and ", of which samples show:" or "") }
+    amount(m.pinned_used, o), #list > 0 and ", of which samples show:" or "")
   local rows = {}
   for i = 1, math.min(#list, STACKS) do
     rows[i] = { amount(list[i].bytes, o), numbers.count(list[i].objects),
       "allocated at "..list[i].name }
   end
-  return out[1]..cells.rows(rows)
+  return head..cells.rows(rows)
 end
 
 local function allocator(m, o)

@@ -10,7 +10,8 @@ const { PSEUDO, item, STR } = mp.items;
 const { dark } = mp.dom;
 const { state } = mp;
 
-const HUE = { cpu: 62, alloc: 250, inuse: 165, peak: 310 };
+const HUE = { cpu: 62, alloc: 250, inuse: 165, peak: 310, native: 20,
+  native_inuse: 110 };
 
 function hash(text) {
   let h = 7;

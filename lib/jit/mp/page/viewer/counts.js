@@ -24,7 +24,8 @@ function passes(P, view) {
 ** known over time, not the objects; the peak is one moment. */
 function timed(view) {
   const S = state.now;
-  if (!S.range || !TIMES || view === "peak") return false;
+  if (!S.range || !TIMES || view === "peak" ||
+    view.startsWith("native")) return false;
   return view !== "inuse" || !S.objects;
 }
 

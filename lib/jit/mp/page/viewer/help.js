@@ -55,7 +55,7 @@ function switchTheme() {
 const KEYS = [
   ["/", "search; Enter and Shift+Enter go from match to match"],
   ["n N", "next and previous match"],
-  ["1 2 3 4", "CPU, allocated, in use, peak"],
+  ["1 2 3 4", "CPU, allocated, in use, peak; 5 6: C memory, if measured"],
   ["← → ↑ ↓", "to the next frame, its caller, its callee"],
   ["Enter", "zoom to the frame"],
   ["Esc", "reset: the zoom, then the search, then the time"],

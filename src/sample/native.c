@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See sample/native.h.
+*/
+#include "config.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "data/clock.h"
+#include "data/live.h"
+#include "data/mem.h"
+#include "data/port.h"
+#include "data/samples.h"
+#include "sample/native.h"
+
+#include "lauxlib.h"
+
+#define PATIENCE	200	/* Milliseconds that the lock is waited for. */
+#define SITES		32	/* Places where LuaJIT's allocator asks. */
+
+static struct {
+  pthread_mutex_t lock;
+  mp_port *port;		/* Of the library; NULL: there is none. */
+  const void *sites[SITES];
+
+  /* Whose it is; NULL: nobody's. */
+  mp_capture *capture;
+  mp_alloc *heap;
+  const pthread_t *thread;
+  const mp_capture *last;	/* Whose it was: for its report. */
+
+  mp_period period;
+  mp_counts counts;		/* Rows; each stack is one of the capture's. */
+  mp_samples samples;
+  mp_live live;			/* Never freed: other threads look at it. */
+  mp_map leaves;		/* Address of code -> frame, */
+  mp_map rows;			/* row of the capture and frame -> row. VM's. */
+  uint32_t others, unknown;	/* Stacks of what is not known better. */
+  double allocated;		/* Bytes, up to the last sample. */
+  uint64_t taken;
+  atomic_uint_least64_t dropped;
+  pthread_t forker;		/* Has the lock while it forks, */
+  bool forking;			/* if this is set. */
+} n = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* -- The lock ------------------------------------------------------------ */
+
+static bool lock(void)
+{
+  struct timespec ts;
+  if (pthread_mutex_trylock(&n.lock) == 0) return true;
+  clock_gettime(CLOCK_REALTIME, &ts);
+  ts.tv_nsec += PATIENCE * 1000000;
+  if (ts.tv_nsec >= 1000000000) {
+    ts.tv_sec++;
+    ts.tv_nsec -= 1000000000;
+  }
+  if (pthread_mutex_timedlock(&n.lock, &ts) == 0) return true;
+  n.dropped++;
+  return false;
+}
+
+static void unlock(void) { pthread_mutex_unlock(&n.lock); }
+
+/* -- Where an allocation belongs ----------------------------------------- */
+
+/* From the start of this library's file to the end of its code. */
+static bool is_own(const void *ret)
+{
+  extern const char etext[] __attribute__((visibility("hidden")));
+  static const char *base;
+  Dl_info info;
+  if (base == NULL && dladdr(&base, &info) != 0) base = info.dli_fbase;
+  return (const char *)ret >= base && (const char *)ret < etext;
+}
+
+#define NATIVE	"@native "	/* Function and address follow. */
+
+/* The frame of the code that asked. MP_NONE: no memory. It is named when it is
+** reported: here the loader's lock may be somebody's who waits for ours. */
+static uint32_t leaf(const void *ret, const char *what)
+{
+  uint64_t key = mp_mix(mp_mix(1, (uint64_t)(uintptr_t)ret),
+			(uint64_t)(uintptr_t)what);
+  uint32_t id = mp_map_get(&n.leaves, key);
+  char name[64];
+  mp_frame f = { .kind = MP_C, .linedefined = -1, .name = name };
+  if (id != 0) return id;
+  f.namelen = (uint32_t)snprintf(name, sizeof(name), NATIVE "%s %lx", what,
+				 (unsigned long)(uintptr_t)ret);
+  id = mp_stacks_frame(&n.capture->stacks, &f);
+  if (id != MP_NONE) mp_map_put(&n.leaves, key, id);
+  return id;
+}
+
+/* The keys of an allocation's row. */
+typedef struct place {
+  uint32_t stack, zone;
+  uint8_t state;
+} place;
+
+/* On the VM's thread, outside of the lock. */
+static place capture(const void *ret, const char *what)
+{
+  place w = { n.unknown, 0, 'C' };
+  uint32_t id, frame, stack;
+  const mp_row *r;
+  if (!n.heap->vm.proved) return w;
+  id = mp_capture_running(n.capture, 0);
+  frame = leaf(ret, what);
+  if (id == 0 || frame == MP_NONE) return w;
+  r = &n.capture->counts->rows[id];
+  stack = mp_stacks_push(&n.capture->stacks, r->stack, frame);
+  if (stack != MP_NONE) w = (place){ stack, r->zone, r->state };
+  return w;
+}
+
+static bool is_vm_thread(void)
+{
+  return n.thread != NULL && pthread_equal(*n.thread, pthread_self());
+}
+
+/* -- Samples ------------------------------------------------------------- */
+
+static void draw_distance(mp_draw *d, double inuse)
+{
+  if (mp_period_due(&n.period))
+    mp_period_adapt(&n.period, (uint64_t)n.allocated, (size_t)inuse,
+		    mp_clock_cpu());
+  d->left = d->drawn = mp_period_next(&n.period) - 1;
+  d->mean = n.period.mean;
+  d->epoch = n.port->epoch;
+}
+
+/* How many blocks a sample of that size stands for. */
+static double weight(const mp_draw *d, size_t size)
+{
+  return d->mean <= 1 ? 1 : -1 / expm1(-(double)size / d->mean);
+}
+
+static double in_use(void)
+{
+  return (double)n.live.count * n.period.mean;
+}
+
+static void count(void *p, size_t size, const mp_draw *d, const place *w)
+{
+  uint32_t row = mp_counts_row(&n.counts, w->stack, w->zone, w->state, 0);
+  uint32_t id = row != 0 ? mp_samples_new(&n.samples) : 0, old;
+  double objects = weight(d, size);
+  if (id == 0) {
+    n.dropped++;
+    return;
+  }
+  n.samples.list[id] = (mp_sample){ .objects = objects, .size = size,
+				    .row = row };
+  mp_counts_alloc(&n.counts, row, objects, size);
+  n.taken++;
+  old = mp_live_put(&n.live, p, id);
+  if (old == 0) return;
+  if (old == MP_LIVE_NOMEM) old = id;
+  mp_counts_freed(&n.counts, n.samples.list[old].row,
+		  n.samples.list[old].objects, n.samples.list[old].size);
+  mp_samples_release(&n.samples, old);
+}
+
+/* The first allocation of a thread: its first distance. False: it is no
+** sample. */
+static bool begin(mp_draw *d, size_t size)
+{
+  draw_distance(d, in_use());
+  d->left -= (int64_t)size;
+  return d->left < 0;
+}
+
+static void made(void *p, size_t size, const void *ret, const char *what,
+		 mp_draw *d)
+{
+  bool own = is_own(ret), here = is_vm_thread(), timed;
+  place w = { n.others, 0, 'C' };
+  double begun;
+  if (here && (n.heap == NULL || n.heap->frozen || n.heap->retired)) own = true;
+  timed = !own && here && mp_period_timed(&n.period);
+  begun = timed ? mp_clock_wall() : 0;
+  if (d->epoch != n.port->epoch) {
+    bool sample = false;
+    if (!lock()) return;
+    if (n.capture != NULL) sample = begin(d, size);
+    unlock();
+    if (!sample) return;
+  }
+  if (own) {
+    d->left += (int64_t)size;
+    return;
+  }
+  if (here) w = capture(ret, what);
+  if (!lock()) return;
+  if (n.capture != NULL && w.stack != 0) {
+    n.allocated += (double)(d->drawn - d->left);
+    count(p, size, d, &w);
+    if (timed) mp_period_took(&n.period, mp_clock_wall() - begun);
+    draw_distance(d, in_use());
+  }
+  unlock();
+}
+
+static uint32_t take(void *p)
+{
+  uint32_t id;
+  if (!lock()) return 0;
+  id = n.capture != NULL ? mp_live_take(&n.live, p) : 0;
+  unlock();
+  return id;
+}
+
+static void drop_locked(uint32_t id)
+{
+  const mp_sample *s = &n.samples.list[id];
+  if (n.capture == NULL || id > n.samples.count || s->size == 0) return;
+  mp_counts_freed(&n.counts, s->row, s->objects, s->size);
+  mp_samples_release(&n.samples, id);
+}
+
+static void drop(uint32_t id)
+{
+  if (!lock()) return;
+  drop_locked(id);
+  unlock();
+}
+
+static void put(void *p, uint32_t id)
+{
+  if (!lock()) return;
+  if (n.capture != NULL && mp_live_put(&n.live, p, id) != 0) n.dropped++;
+  unlock();
+}
+
+static void gone(void *p)
+{
+  uint32_t id;
+  if (!lock()) return;
+  id = n.capture != NULL ? mp_live_take(&n.live, p) : 0;
+  if (id != 0) drop_locked(id);
+  unlock();
+}
+
+static const mp_sink sink = { made, gone, take, drop, put };
+
+/* -- Beginning and end --------------------------------------------------- */
+
+/* Has an allocator ask the system for memory in all the ways that it has. */
+static void exercise(lua_Alloc f, void *ud)
+{
+  enum { BLOCKS = 64, SIZE = 100 << 10, LARGE = 1 << 20 };
+  void *blocks[BLOCKS], *p = f(ud, NULL, 0, LARGE), *q;
+  int i;
+  if (p != NULL && (q = f(ud, p, LARGE, 4 * LARGE)) != NULL) {
+    p = f(ud, q, 4 * LARGE, 2 * LARGE);
+    f(ud, p != NULL ? p : q, p != NULL ? 2 * LARGE : 4 * LARGE, 0);
+  } else {
+    f(ud, p, LARGE, 0);
+  }
+  for (i = 0; i < BLOCKS; i++) blocks[i] = f(ud, NULL, 0, SIZE);
+  for (i = 0; i < BLOCKS; i++) f(ud, blocks[i], blocks[i] ? SIZE : 0, 0);
+}
+
+/* Finds out where LuaJIT's allocator calls the system: that is the Lua heap,
+** which is counted by its objects. */
+static void learn_sites(const mp_alloc *heap)
+{
+  lua_State *L;
+  n.port->note(n.sites, SITES);
+  if ((L = luaL_newstate()) != NULL) {
+    void *ud;
+    lua_Alloc f = lua_getallocf(L, &ud);
+    exercise(f, ud);
+    lua_close(L);
+  }
+  exercise(heap->allocf, heap->allocd);
+  n.port->nsites = n.port->note(NULL, 0);
+  n.port->sites = n.sites;
+}
+
+static uint32_t pseudo_stack(mp_capture *c, const char *name)
+{
+  mp_frame f = { .kind = MP_PSEUDO, .linedefined = -1, .name = name };
+  uint32_t frame;
+  f.namelen = (uint32_t)strlen(name);
+  frame = mp_stacks_frame(&c->stacks, &f);
+  return frame != MP_NONE ? mp_stacks_push(&c->stacks, 0, frame) : MP_NONE;
+}
+
+/* Forgets what the last profile counted. */
+static void clear(void)
+{
+  mp_counts_free(&n.counts);
+  mp_samples_free(&n.samples);
+  mp_map_free(&n.leaves);
+  mp_map_free(&n.rows);
+  if (n.live.slots != NULL) mp_live_free(&n.live);
+  mp_counts_init(&n.counts);
+  memset(&n.samples, 0, sizeof(n.samples));
+  n.allocated = 0;
+  n.taken = n.dropped = 0;
+  n.last = NULL;
+}
+
+static mp_port *find_port(void)
+{
+  mp_port *p = dlsym(RTLD_DEFAULT, MP_PORT_SYMBOL);
+  return p != NULL && p->version == MP_PORT_VERSION ? p : NULL;
+}
+
+static bool start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
+		  uint64_t period, uint64_t seed)
+{
+  static uint32_t epoch;
+  clear();
+  n.others = pseudo_stack(c, "(other threads)");
+  n.unknown = pseudo_stack(c, "(not known)");
+  if (n.others == MP_NONE || n.unknown == MP_NONE ||
+      !mp_live_init(&n.live, period == 1))
+    return false;
+  mp_period_init(&n.period, period, seed);
+  n.heap = heap;
+  n.thread = thread;
+  n.capture = c;
+  n.last = c;
+  n.port->sink = &sink;
+  n.port->filter = n.live.hashes;
+  if (++epoch == 0) epoch = 1;
+  n.port->epoch = epoch;
+  return true;
+}
+
+bool mp_native_start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
+		     uint64_t period, uint64_t seed)
+{
+  bool ok = false;
+  if (n.capture != NULL) return false;
+  if (n.port == NULL) n.port = find_port();
+  if (n.port == NULL) return false;
+  mp_native_pause();
+  if (n.port->nsites == 0) learn_sites(heap);
+  if (lock()) {
+    ok = n.capture == NULL && start(c, heap, thread, period, seed);
+    unlock();
+  }
+  mp_native_resume();
+  return ok;
+}
+
+void mp_native_stop(const mp_capture *c)
+{
+  if (n.capture != c) return;
+  while (!lock()) ;  /* It is held for a moment only. */
+  n.port->epoch = 0;
+  n.capture = NULL;
+  n.heap = NULL;
+  n.thread = NULL;
+  unlock();
+}
+
+bool mp_native_has(const mp_capture *c) { return n.capture == c; }
+
+void mp_native_pause(void)
+{
+  if (n.port != NULL) n.port->pause(1);
+}
+
+void mp_native_resume(void)
+{
+  if (n.port != NULL) n.port->pause(-1);
+}
+
+/* -- fork ---------------------------------------------------------------- */
+
+void mp_native_before_fork(void)
+{
+  if (!lock()) return;
+  n.forker = pthread_self();
+  n.forking = true;
+}
+
+/* Whether this thread forks, and got the lock for it. */
+static bool end_fork(void)
+{
+  if (!n.forking || !pthread_equal(n.forker, pthread_self())) return false;
+  n.forking = false;
+  return true;
+}
+
+void mp_native_parent(void)
+{
+  if (end_fork()) unlock();
+}
+
+void mp_native_child(mp_native_forked how)
+{
+  bool whole = end_fork();
+  n.forking = false;
+  n.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  if (n.capture == NULL || (whole && how == MP_NATIVE_ON)) return;
+  n.dropped = 0;
+  if (whole && how == MP_NATIVE_ANEW) {
+    mp_counts_restart(&n.counts);
+    n.taken = 0;
+    return;
+  }
+  n.port->epoch = 0;
+  n.capture = NULL;
+  n.last = NULL;
+}
+
+/* -- For the report ------------------------------------------------------ */
+
+void mp_native_forget(const mp_capture *c)
+{
+  if (n.last != c || n.capture == c || !lock()) return;
+  clear();
+  unlock();
+}
+
+bool mp_native_sum(const mp_capture *c, mp_native_sums *s)
+{
+  size_t size;
+  if (n.last != c) return false;
+  if (!lock()) return false;
+  size = ((size_t)n.counts.nrows + 1) * sizeof(*s->rows);
+  s->rows = mp_malloc(size);
+  if (s->rows != NULL && n.counts.nrows > 0)
+    memcpy(s->rows, n.counts.rows, size);
+  s->n = n.counts.nrows;
+  s->taken = n.taken;
+  s->dropped = n.dropped;
+  s->live = n.live.count;
+  s->period = n.period.mean;
+  s->adaptive = n.period.adaptive;
+  unlock();
+  return s->rows != NULL;
+}
+
+/* Whether an address is in the program or library that LuaJIT is part of. */
+static bool is_luajit(const void *base)
+{
+  Dl_info info;
+  return dladdr((const void *)(size_t)luaL_newstate, &info) != 0 &&
+	 info.dli_fbase == base;
+}
+
+bool mp_native_name(const mp_frame *f, char buf[MP_NATIVE_NAME],
+		    const char **library)
+{
+  unsigned long addr;
+  char what[32];
+  Dl_info info;
+  bool found;
+  if (f->kind != MP_C || f->name == NULL ||
+      sscanf(f->name, NATIVE "%31s %lx", what, &addr) != 2)
+    return false;
+  found = dladdr((const char *)addr - 1, &info) != 0 && info.dli_fname != NULL;
+  *library = NULL;
+  if (found) {
+    const char *base = strrchr(info.dli_fname, '/');
+    *library = base ? base + 1 : info.dli_fname;
+  }
+  if (found && info.dli_sname != NULL)
+    snprintf(buf, MP_NATIVE_NAME, "%s", info.dli_sname);
+  else if (!found || is_luajit(info.dli_fbase))
+    snprintf(buf, MP_NATIVE_NAME, "%s", what);
+  else
+    snprintf(buf, MP_NATIVE_NAME, "(%.200s)", *library);
+  return true;
+}

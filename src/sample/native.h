@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The sampler of C memory: what the whole process takes from malloc and mmap,
+** by the Lua line that called.
+**
+** It works where libluajit-mp-native.so was preloaded (data/port.h). One
+** profile of the process has it. An allocation on the thread that runs the
+** profile's VM counts for the VM's stack, with the code that asked for the
+** memory on top of it; one on any other thread for "(other threads)". Not
+** counted: what LuaJIT's allocator and the profiler itself ask for.
+**
+** Blocks are sampled as objects are (data/period.h), with a countdown for each
+** thread. All is under a lock of its own, which is waited for not longer than
+** a moment: then the sample is lost, and counted as such. Stacks are captured
+** outside of it.
+*/
+#ifndef MP_NATIVE_H
+#define MP_NATIVE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/counts.h"
+#include "sample/alloc.h"
+#include "sample/capture.h"
+
+#define MP_NATIVE_NAME	256	/* Bytes of a name, with its 0. */
+
+/* Starts it for a profile, if it can be had: period as mp_period_init's.
+** thread: where the VM runs; it may change. On that thread, while the heap
+** sampler works. False: there is no library, or another profile has it, or no
+** memory. */
+bool mp_native_start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
+		     uint64_t period, uint64_t seed);
+
+/* Stops it, if this profile has it; what it counted stays until the next
+** start. On the VM's thread. */
+void mp_native_stop(const mp_capture *c);
+
+/* Gives back the counts of a profile, after its stop. */
+void mp_native_forget(const mp_capture *c);
+
+/* Whether this profile has it. */
+bool mp_native_has(const mp_capture *c);
+
+/* What the calling thread allocates from now on is the profiler's own. Nest. */
+void mp_native_pause(void);
+void mp_native_resume(void);
+
+/* How it fares in the child of a fork. */
+typedef enum mp_native_forked {
+  MP_NATIVE_END,		/* It is over there. */
+  MP_NATIVE_ON,			/* It goes on with what was counted. */
+  MP_NATIVE_ANEW		/* It begins: what is in use was just made. */
+} mp_native_forked;
+
+/* Around fork, in this order: before it, and in the parent or in the child. */
+void mp_native_before_fork(void);
+void mp_native_parent(void);
+void mp_native_child(mp_native_forked how);
+
+/* A copy of the counts. */
+typedef struct mp_native_sums {
+  mp_row *rows;			/* From 1 to n; the caller frees them. */
+  uint32_t n;
+  uint64_t taken, dropped, live;  /* Samples: all, lost ones, in use. */
+  double period;
+  bool adaptive;
+} mp_native_sums;
+
+/* False: the profile has none of it, or there is no memory. */
+bool mp_native_sum(const mp_capture *c, mp_native_sums *s);
+
+/* The name of a frame that stands for code at an address, in buf; its library
+** in *library. False: the frame is none of these. */
+bool mp_native_name(const mp_frame *f, char buf[MP_NATIVE_NAME],
+		    const char **library);
+
+#endif
