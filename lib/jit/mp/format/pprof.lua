@@ -57,9 +57,14 @@ end
 
 -- -- Fields -----------------------------------------------------------------
 
--- A number from 0 to 2^63: doubles are exact enough to take it apart.
+local MAX = 9223372036854774784 -- The largest double below 2^63.
+
+-- A number from 0 to 2^63: doubles are exact enough to take it apart. A sum of
+-- a stranger's profile may be none of these.
 local function varint(n)
+  if not (n > 0) then return "\0" end
   if n < 128 then return char(n) end
+  if n > MAX then n = MAX end
   local t = {}
   while n >= 128 do
     local low = n % 128
