@@ -92,6 +92,7 @@ local function scale(s, view, field, counted, follow)
   if math.abs(counted / all - 1) < 1e-9 then return factors end
   local var = variance(s, view, field == view.."_objects")
   for _, row in ipairs(s.rows) do doubt = doubt + var(row) end
+  if not (all + doubt < math.huge) then return factors end -- A stranger's.
   for i, row in ipairs(s.rows) do
     local v = row[field] or 0
     local share = v > 0 and doubt > 0 and var(row) / v / doubt or 0
