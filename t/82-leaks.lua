@@ -29,7 +29,8 @@ end
 out, repaired, exact = example("leak-trace", mp.."W %s", "repaired")
 if not out:find("no heap walk", 1, true) and exact then
   tap.like(out, "\n +9%d%% +4%.%d+ MB +main thread local each[^\n]*"..
-    "trace #%d+ constant [^\n]*index  %(table%)\n +allocated at leak%-trace.lua:",
+    "trace #%d+ constant [^\n]*index  %(table%)\n"..
+    " +allocated at leak%-trace.lua:",
     "leak-trace: machine code holds the table")
   tap.unlike(repaired, "trace #%d+ constant [^\n]*table", "but not repaired")
 end

@@ -50,9 +50,9 @@ void mp_guard_anchor(lua_State *L, mp_ctx *c);
 int mp_guard_end(lua_State *L, char *buf, size_t n);
 
 /* Ends the run without a report, which the caller makes of what is returned
-** (run/final.h), in any thread: that is the caller's, and has nothing to do with
-** the VM any more. NULL: it has not ended, for an allocator of somebody else's
-** stands above ours. */
+** (run/final.h), in any thread: that is the caller's, and has nothing to do
+** with the VM any more. NULL: it has not ended, for an allocator of somebody
+** else's stands above ours. */
 mp_ctx *mp_guard_detach(lua_State *L);
 
 #endif

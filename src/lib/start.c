@@ -20,6 +20,7 @@
 #include "run/end.h"
 #include "run/exit.h"
 #include "run/fork.h"
+#include "run/inherit.h"
 #include "run/safepoint.h"
 #include "run/signal.h"
 #include "sample/dump.h"
@@ -197,6 +198,7 @@ static void install_once(void)
   mp_exit_install();
   mp_end_install();
   mp_signal_install();
+  mp_inherit_install(mp_signal_take);
 }
 
 int mp_start(lua_State *L)

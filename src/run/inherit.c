@@ -11,7 +11,10 @@
 
 #include "data/process.h"
 #include "run/inherit.h"
-#include "run/signal.h"
+
+static void (*taken)(void);	/* See mp_inherit_install. */
+
+void mp_inherit_install(void (*f)(void)) { taken = f; }
 
 void mp_inherit_wait(mp_ctx *c, pid_t parent)
 {
@@ -60,5 +63,5 @@ void mp_inherit_look(mp_ctx *c)
   mp_notes_add(&c->profile.notes, "the process that was profiled forked and "
 	       "ended; its child went on, and made this report");
   c->done = c->written = false;
-  mp_signal_take();
+  taken();
 }

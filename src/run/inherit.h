@@ -15,6 +15,10 @@
 
 #include "run/ctx.h"
 
+/* To be called once, before the other functions. taken: is called when this
+** process has taken a run over, and takes the signals that end it. */
+void mp_inherit_install(void (*taken)(void));
+
 /* In the child of a fork by that process: it may inherit the run, which goes on
 ** here though it is done. */
 void mp_inherit_wait(mp_ctx *c, pid_t parent);

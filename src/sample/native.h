@@ -44,7 +44,8 @@ void mp_native_forget(const mp_capture *c);
 /* Whether this profile has it. */
 bool mp_native_has(const mp_capture *c);
 
-/* What the calling thread allocates from now on is the profiler's own. Nest. */
+/* The calling thread's allocations between these are the profiler's own. They
+** nest. */
 void mp_native_pause(void);
 void mp_native_resume(void);
 

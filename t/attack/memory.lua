@@ -43,7 +43,7 @@ end
 
 local want = tap.luajit(program).out
 
--- What LuaJIT, libc, the loader and we say where memory is refused. LuaJIT's
+-- Words of LuaJIT, libc, the loader and ours where memory is refused. LuaJIT's
 -- require takes a file that it cannot open for none.
 local words = { "not enough memory", "annot allocate memory", "out of memory",
   "cannot create state", "annot load", "' not found:",
@@ -92,7 +92,8 @@ for i = 1, count do
   local r = run(mode, { MP_FAIL_CALLS = what,
     MP_FAIL_FROM = tostring(from), MP_FAIL_N = tostring(many) })
   local why = fault(r)
-  trial.check(not why, key, ("%s: %s of %d calls from number %d:\n%s\n%s"):format(
+  trial.check(not why, key,
+    ("%s: %s of %d calls from number %d:\n%s\n%s"):format(
     tostring(why), many, known[key], from, r.err, r.out))
   os.execute("rm -f "..dir.."/*")
 end

@@ -33,7 +33,7 @@ static void *poor(void *ud, void *ptr, size_t osize, size_t nsize)
     free(ptr);
     return NULL;
   }
-  /* What shrinks must succeed: the VM does not look. */
+  /* Shrinking must succeed: the VM does not look. */
   if (ptr == NULL || nsize > osize) {
     calls++;
     if (armed && from != 0 && calls >= from && calls - from < many) return NULL;

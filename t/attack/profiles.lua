@@ -84,7 +84,7 @@ local function another_value(t, i)
   return t:sub(1, from)..word..t:sub(to)
 end
 
--- What is accepted goes further than what is refused: a case in two has one
+-- An accepted profile goes further than a refused one: a case in two has one
 -- change only, a value in the text or anything in the columns behind it.
 local function mutated()
   local text = trial.pick(goods)

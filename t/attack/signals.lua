@@ -84,6 +84,8 @@ for i = 1, count do
     ends and " at an end" or ""), tostring(why).."\n"..r.err)
   os.execute("rm -f "..dir.."/*")
 end
-for status, n in pairs(seen) do tap.diag(("status %d: %d"):format(status, n)) end
+for status, n in pairs(seen) do
+  tap.diag(("status %d: %d"):format(status, n))
+end
 remove()
 trial.done("signals during a report")

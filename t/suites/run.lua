@@ -142,9 +142,10 @@ end
 local function difference(want, got)
   for _, field in ipairs({ "status", "err", "out" }) do
     if want[field] and want[field] ~= got[field] then
-      local a, b = first_difference(tostring(want[field]), tostring(got[field]))
-      return ("%s\nplain:    %s\nprofiled: %s\nits errors:\n%s"):format(field, a,
-	b, got.said:sub(1, 2000))
+      local a, b = first_difference(tostring(want[field]),
+	tostring(got[field]))
+      return ("%s\nplain:    %s\nprofiled: %s\nits errors:\n%s"):format(
+	field, a, b, got.said:sub(1, 2000))
     end
   end
 end

@@ -79,7 +79,8 @@ local function profile(kind, seconds)
   end
   local name = os.tmpname()
   local file = name..kind.suffix
-  if mark then ok, msg = core.since(mark, file) else ok, msg = core.again(file) end
+  if mark then ok, msg = core.since(mark, file)
+  else ok, msg = core.again(file) end
   local data
   if ok then data, msg = read_and_remove(file) end
   os.remove(name)
@@ -87,8 +88,8 @@ local function profile(kind, seconds)
 end
 
 -- Answers the request with a profile for pprof and for scrapers. The last part
--- of its path says which: profile (CPU), heap or allocs. ?seconds=n: of the next
--- n seconds.
+-- of its path says which: profile (CPU), heap or allocs. ?seconds=n: of the
+-- next n seconds.
 local function pprof()
   local kind = kinds[ngx.var.uri:match("[^/]*$")]
   if not kind then

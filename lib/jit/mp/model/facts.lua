@@ -69,7 +69,8 @@ function facts.native(p)
   return all, held
 end
 
--- What these rest on: "every allocation", or samples and their distance.
+-- The basis of these amounts: "every allocation", or samples and their
+-- distance.
 function facts.native_samples(p)
   local n = p.native
   local lost = (n.dropped or 0) > 0 and

@@ -41,8 +41,11 @@ local words = {
 local function encode_views(native)
   local t = {}
   for _, v in ipairs(views.list) do
-    t[#t+1] = (native or not v.name:find("^native")) and object({ "name", str(v.name), "title",
-      str((v.title:gsub("^%l", string.upper))), "words", str(words[v.name]) }) or nil
+    if native or not v.name:find("^native") then
+      t[#t+1] = object({ "name", str(v.name),
+	"title", str((v.title:gsub("^%l", string.upper))),
+	"words", str(words[v.name]) })
+    end
   end
   return list(t)
 end
