@@ -525,6 +525,11 @@ local function test_pprof_kinds()
   tap.is(r.default, "alloc_space", "no CPU samples: allocated is shown")
   local text, msg = pprof(p, { pprof = "cpu" })
   tap.ok(text == nil and msg:find("^no CPU samples"), "no CPU samples: says so")
+  p.info.window = 1
+  r = read_pprof(pprof(p, { pprof = "cpu" }))
+  tap.is(#r.samples, 0, "an empty window has no samples")
+  tap.is(r.default, "cpu", "and is one of CPU time")
+  p.info.window = nil
   p.rows = {}
   text, msg = pprof(p, { pprof = "heap" })
   tap.ok(text == nil and msg:find("^no allocation samples"),

@@ -216,10 +216,11 @@ end
 -- The type that a reader shows at first, and the unit of the sampling period.
 local function defaults(p, kind, totals)
   local heap = totals.inuse == 0 and "alloc_space" or "inuse_space"
-  if kind == "heap" or not (totals.cpu > 0) then
+  if kind == "heap" or kind == "all" and not (totals.cpu > 0) then
     return heap, "space", "bytes", floor(p.heap.period + 0.5)
   end
-  return "cpu", "cpu", "nanoseconds", floor(nanoseconds(p) / totals.cpu + 0.5)
+  return "cpu", "cpu", "nanoseconds", totals.cpu > 0 and
+    floor(nanoseconds(p) / totals.cpu + 0.5) or p.cpu.interval * 1e6
 end
 
 local function add_about(p, kind, totals, intern, out)
@@ -249,7 +250,10 @@ return function(p, o)
   local list, totals = columns(p, types)
   local any = false
   for _, total in pairs(totals) do any = any or total > 0 end
-  if not any then return nil, empty(p, kind == "heap" and "alloc" or "cpu") end
+  -- Whoever asks for windows, one after the other, gets an empty one, too.
+  if not any and not p.info.window then
+    return nil, empty(p, kind == "heap" and "alloc" or "cpu")
+  end
   local intern, strings = string_table()
   local out = {}
   for _, t in ipairs(types) do
