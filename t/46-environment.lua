@@ -167,9 +167,9 @@ if not tap.is(r.status, 0, "a host program") then
 end
 tap.write(dir.."/app.lua", work)
 local asan = os.getenv("LIBASAN") or ""
+local library = tap.loadable().."/.libs/libluajit-mp-preload.so"
 local function host(args, env)
-  env.LD_PRELOAD = (asan ~= "" and asan..":" or "")..
-    tap.builddir.."/.libs/libluajit-mp-preload.so"
+  env.LD_PRELOAD = (asan ~= "" and asan..":" or "")..library
   return tap.sh(args, { dir = dir, env = env })
 end
 r = host("./host app.lua app.lua", { LUAJIT_MP = "lb1,out.%s.txt" })

@@ -28,7 +28,8 @@ end
 -- -- Programs ----------------------------------------------------------------
 
 for _, name in ipairs({ "strings", "binarytrees", "cdata", "hashes" }) do
-  local t, rss, text = table_of(name, programs..name..".lua 0.05")
+  local t, rss, text = table_of(name,
+    tap.quote(programs..name..".lua").." 0.05")
   if t["other"] then
     tap.ok(math.abs(t.other) <= 0.05 * rss, name..": little is not known",
       text)

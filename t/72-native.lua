@@ -6,7 +6,11 @@ if (os.getenv("LIBASAN") or "") ~= "" then
   tap.skip("the sanitizers stand before malloc themselves")
 end
 
+local cpath = tap.loadable().."/.uninstalled/?.so;;"
+
 local function run(opts, program, env, args)
+  env = env or {}
+  env.LUA_CPATH = cpath
   return tap.sh(("%s run --native %s %s %s"):format(tap.mp, opts,
     program, args or ""), { env = env })
 end

@@ -54,7 +54,8 @@ if out:find("malloc, in use\n", 1, true) then
   tap.unlike(repaired, "RSS +[%d.]+ MB +malloc, in use", "but not repaired")
 end
 local run = tap.sh(tap.mp.." run --native -O lU "..
-  tap.quote(tap.srcdir.."/examples/leak-regex.lua"))
+  tap.quote(tap.srcdir.."/examples/leak-regex.lua"),
+  { env = { LUA_CPATH = tap.loadable().."/.uninstalled/?.so;;" } })
 if exact and not run.err:find("is not beside", 1, true) then
   tap.is(run.status, 0, "leak-regex: under the library it ends as it would")
   tap.like(run.out, "\n +[6-9]%d%% +%d+%.?%d* MB[^\n]* leak%-regex.lua:24\n",

@@ -27,8 +27,9 @@ local function start(name, command)
   tap.write(file, "")
   tap.sh(([[
     rm -f status
-    { sh -c 'echo $$ >pid; exec %s %s' >out 2>&1; echo $? >status; } &
-    sleep 0.3]]):format(command, file), { dir = dir })
+    { sh -c %s >out 2>&1; echo $? >status; } &
+    sleep 0.3]]):format(tap.quote(("echo $$ >pid; exec %s %s"):format(
+    command, file))), { dir = dir })
   local pid = tap.read(dir.."/pid"):match("%d+")
   pids[#pids+1] = pid
   return pid, file
@@ -45,7 +46,7 @@ local function stop(file)
 end
 
 local function program(name)
-  return ("%s %s/t/attach/%s.lua"):format(tap.command, tap.srcdir, name)
+  return ("%s '%s/t/attach/%s.lua'"):format(tap.command, tap.srcdir, name)
 end
 
 local function attach(args)

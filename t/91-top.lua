@@ -13,7 +13,7 @@ elseif jit.arch ~= "x64" or not ffi.abi("gc64") then
 end
 
 local running, out = tap.tmpname(), tap.tmpname()
-local pid = tap.sh(("%s %s/t/attach/alloc.lua %s >%s 2>&1 & echo $!"):format(
+local pid = tap.sh(("%s '%s/t/attach/alloc.lua' %s >%s 2>&1 & echo $!"):format(
   tap.command, tap.srcdir, running, out)).out:match("%d+")
 local r = tap.sh(tap.mp.." attach -t 0.1 "..pid)
 if r.err:find("not permitted", 1, true) then
@@ -25,8 +25,9 @@ end
 -- Returns the texts that were drawn.
 local function top(keys, args)
   local text = tap.sh(([[{ %s; } | TERM=xterm timeout 60 script -qec \
-    'stty rows 24 cols 90; %s top %s %s' /dev/null]]):format(keys, tap.mp,
-      args or "", pid)).out
+    %s /dev/null]]):format(keys, tap.quote(
+      ("stty rows 24 cols 90; %s top %s %s"):format(tap.mp, args or "",
+      pid)))).out
   local screens = {}
   for screen in text:gsub("^.-\27%[H", ""):gsub("\27%[H", "\1")
       :gmatch("[^\1]+") do

@@ -123,6 +123,18 @@ local quote = tap.quote
 -- The command luajit-mp, run by the luajit under test.
 tap.mp = tap.command.." "..quote(tap.builddir.."/luajit-mp")
 
+-- The build's directory under a name that LD_PRELOAD can have: it takes no path
+-- with a space or a colon.
+function tap.loadable()
+  local dir = tap.builddir
+  if dir:find("[: ]") then
+    dir = tap.tmpname()
+    os.remove(dir)
+    os.execute(("ln -s %s %s"):format(quote(tap.builddir), dir))
+  end
+  return dir
+end
+
 -- Turns the results of os.execute into an exit status, with 128 plus the
 -- signal's number as in a shell; and that number.
 local function decode(a, how, n)

@@ -49,10 +49,10 @@ static uint64_t key_word(uint64_t h, uint64_t w)
   return (h + w) * UINT64_C(0xd1342543de82ef95);
 }
 
-/* A frame that is never what it was: its function's PC is in a C frame. */
+/* A frame that always counts as changed: its function's PC is in a C frame. */
 #define VOLATILE	1
 
-/* How many of the first blocks of a run are what they were. */
+/* The number of the first blocks of a run that have not changed. */
 static uint32_t same_blocks(const mp_walk *k, uint32_t first, uint32_t length)
 {
   const uint32_t *s = &k->slots[first * MP_WALK_BLOCK];
@@ -67,21 +67,35 @@ static uint32_t same_blocks(const mp_walk *k, uint32_t first, uint32_t length)
   return n;
 }
 
-/* How many of the first n links are still what they were. */
+/* The number of the first blocks, of n, that have not changed. */
+static uint32_t same_runs(const mp_walk *k, uint32_t n)
+{
+  uint32_t b = 0;
+  while (b < n) {
+    uint32_t length = k->blocks[b].length, same;
+    if (length > n - b) length = n - b;
+    b += same = same_blocks(k, b, length);
+    if (same < length) break;
+  }
+  return b;
+}
+
+/* From so many frames on it pays to look for runs. */
+#define DEEP	48
+
+/* The number of the first links, of n, that have not changed. */
 static int same_links(const mp_walk *k, int n)
 {
   const slot *stack = k->stack;
   const uint32_t *s = k->slots;
   const uint64_t *l = k->links;
-  uint32_t b = 0, blocks = (uint32_t)n / MP_WALK_BLOCK;
-  int i;
-  while (b < blocks) {
-    uint32_t length = k->blocks[b].length, same;
-    if (length > blocks - b) length = blocks - b;
-    b += same = same_blocks(k, b, length);
-    if (same < length) break;
+  int i = n < DEEP ? 0 :
+	  (int)same_runs(k, (uint32_t)n / MP_WALK_BLOCK) * MP_WALK_BLOCK;
+  for (; i + 4 <= n; i += 4) {  /* Mostly none of the four has changed. */
+    uint64_t differ = (stack[s[i]] ^ l[i]) | (stack[s[i + 1]] ^ l[i + 1]) |
+      (stack[s[i + 2]] ^ l[i + 2]) | (stack[s[i + 3]] ^ l[i + 3]);
+    if (differ != 0) break;
   }
-  i = (int)b * MP_WALK_BLOCK;
   while (i < n && stack[s[i]] == l[i]) i++;
   return i;
 }
@@ -127,21 +141,17 @@ static void cut_run(mp_walk *k)
   k->blocks[first].length = blocks - first;
 }
 
-/* Frames met that are not above the top: the stack may have ended lower. */
+/* The number of frames met that are not above the top: the stack may have ended
+** lower. Those above it are forgotten soon (see keep): no step is made twice. */
 static int under(const mp_walk *k, const slot *top)
 {
-  int low = 0, high = k->n;
-  if (high > 0 && mp_walk_frame(k, high - 1) <= top) return high;
-  while (low < high) {
-    int mid = (low + high) / 2;
-    if (mp_walk_frame(k, mid) <= top) low = mid + 1;
-    else high = mid;
-  }
-  return low;
+  int n = k->n;
+  while (n > 0 && mp_walk_frame(k, n - 1) > top) n--;
+  return n;
 }
 
-/* How many of the frames met last are still what they were: all their words
-** are, up to there. */
+/* The number of the frames met last, from the lowest up, of which no word has
+** changed. */
 static int unchanged(const mp_walk *k, lua_State *L, slot *bottom, slot *top)
 {
   int i, n;
@@ -163,7 +173,7 @@ static uint64_t describe(mp_special *s, lua_State *L, slot *bottom, slot *top,
   slot *below = frame_prev(f);
   uint64_t h = key_word(0, *f);
   if (LINK_ISCONT(*f)) h = key_word(h, s->cont = f[FRAME_CONTPC]);
-  s->below = f;  /* If there is no function, there is nothing more. */
+  s->below = f;
   s->func = *f;
   if (below <= bottom || TAG(below[FRAME_FUNC]) != TAGFUNC) return h;
   s->below = below + FRAME_FUNC;
@@ -205,11 +215,10 @@ static bool resize(void *pointer, int n, size_t size)
   return true;
 }
 
-/* Whether there is room for one more frame after so many. */
-static bool room(mp_walk *k, int n)
+/* Makes room for more frames. False: there is none. */
+static __attribute__((noinline)) bool grow(mp_walk *k)
 {
   int cap = k->cap ? k->cap * 2 : 64;
-  if (n < k->cap) return true;
   if (cap > MP_DEPTH || !resize(&k->slots, cap, sizeof(*k->slots)) ||
       !resize(&k->links, cap, sizeof(*k->links)) ||
       !resize(&k->levels, cap, sizeof(*k->levels)) ||
@@ -220,6 +229,9 @@ static bool room(mp_walk *k, int n)
   k->cap = cap;
   return true;
 }
+
+/* Whether there is room for one more frame after so many. */
+static inline bool room(mp_walk *k, int n) { return n < k->cap || grow(k); }
 
 /* Forgets all frames met but the first n. */
 static void keep(mp_walk *k, int n)
@@ -253,7 +265,7 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   k->cut = f > bottom && !met;
   if (k->n == 0) return 0;
   key = k->levels[k->n - 1].key;
-  if (k->cut) {  /* What is below need not stay what it is. */
+  if (k->cut) {  /* The frames below may change unnoticed. */
     keep(k, 0);
     key = mp_mix(key, 1);
   }

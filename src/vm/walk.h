@@ -3,10 +3,9 @@
 ** A stack's key: equal for equal stacks, made of its raw words.
 **
 ** From one allocation to the next little of a stack changes. So the frames
-** met last are kept, lowest first, each with the key of all that is from it
-** downward: those whose words are still what they were need not be walked
-** again. Whoever makes something of the frames below one can keep that there,
-** too (`stack`).
+** met last are kept, lowest first, each with the key of all frames from it
+** downward: those whose words have not changed need not be walked again. A
+** user can keep with a frame the id of the stack below it (`stack`).
 **
 ** A walk belongs to one context, and is used by one thread at a time, inside
 ** the allocator too. Its memory comes from malloc; where that fails the stack
