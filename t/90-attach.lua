@@ -57,7 +57,8 @@ end
 -- way; $attach is the process that attaches.
 local function while_attached(pid, command)
   return tap.sh(([[
-    %s attach %s 2>err & attach=$!
+    : >err
+    %s attach %s 2>>err & attach=$!
     n=0
     until grep -q 'Ctrl-C ends it' err || [ $n = 300 ]; do
       sleep 0.1; n=$((n+1))
