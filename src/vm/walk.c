@@ -141,8 +141,8 @@ static void cut_run(mp_walk *k)
   k->blocks[first].length = blocks - first;
 }
 
-/* The number of frames met that are not above the top: the stack may have ended
-** lower. Those above it are forgotten soon (see keep): no step is made twice. */
+/* The number of frames met that are not above the top: the stack may have
+** ended lower. Those above are forgotten soon (keep): no step is made twice. */
 static int under(const mp_walk *k, const slot *top)
 {
   int n = k->n;
