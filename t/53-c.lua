@@ -39,7 +39,8 @@ local flags = ("PKG_CONFIG_PATH=%s/pc:$PKG_CONFIG_PATH pkg-config"):format(dir)
 r = tap.sh(("%s -Wall -Werror %s -o %s/host $(%s --cflags --libs luajit-mp)")
   :format(cc, q(tap.srcdir.."/examples/host.c"), dir, flags))
 tap.is(r.status, 0, "the example compiles")
-tap.is(r.err, "", "without a word")
+-- The linker warns of functions that the sanitizers' library uses.
+tap.is((r.err:gsub("[^\n]*libasan[^\n]*\n", "")), "", "without a word")
 tap.write(dir.."/cxx.cc", "#include <luajit-mp.h>\nint main() "..
   "{ return luajit_mp_error() == 0; }\n")
 r = tap.sh(("%s -Wall -Werror -fsyntax-only %s/cxx.cc $(%s --cflags luajit-mp)")
