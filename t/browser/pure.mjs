@@ -14,7 +14,7 @@ function load(name) {
   const data = JSON.parse(/id="profile">(.*?)<\/script>/s.exec(page)[1]);
   const script = /<script>\n(.*)<\/script>/s.exec(page)[1];
   const blocks = new Map();
-  for (const text of script.split(/^(?=\{\n\/\*)/m).slice(1)) {
+  for (const text of script.split(/^(?=\{\n\/\/ SPDX)/m).slice(1)) {
     blocks.set(/^mp\.(\w+) =/m.exec(text)?.[1], text);
   }
   const wanted = PARTS.split(" ")
