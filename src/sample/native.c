@@ -308,7 +308,8 @@ static void clear(void)
   mp_counts_init(&n.counts);
   memset(&n.samples, 0, sizeof(n.samples));
   n.allocated = 0;
-  n.taken = n.dropped = 0;
+  n.taken = 0;
+  n.dropped = 0;
   n.last = NULL;
 }
 
