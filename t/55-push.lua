@@ -5,6 +5,9 @@
 local tap = require("tap")
 local unjson = require("unjson")
 
+if (os.getenv("LIBASAN") or "") ~= "" then
+  tap.skip("curl does not run with the sanitizers' library")
+end
 if tap.sh("curl --version").status ~= 0 then tap.skip("no curl command") end
 
 -- -- A server -----------------------------------------------------------------

@@ -58,7 +58,8 @@ static bool has_report(mp_ctx *c)
     restart(c);
     return true;
   }
-  c->done = c->written = true;
+  c->done = true;
+  c->written = true;
   c->inherits = false;
   if (on) mp_inherit_wait(c, parent);
   return false;

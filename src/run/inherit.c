@@ -62,6 +62,7 @@ void mp_inherit_look(mp_ctx *c)
   c->profile.span.pid = getpid();
   mp_notes_add(&c->profile.notes, "the process that was profiled forked and "
 	       "ended; its child went on, and made this report");
-  c->done = c->written = false;
+  c->done = false;
+  c->written = false;
   taken();
 }
