@@ -7,6 +7,8 @@
 --
 ----------------------------------------------------------------------------
 
+local larger = require("jit.mp.model.larger")
+
 -- Paths that begin so are written otherwise: the globals by their names, the
 -- modules as package.loaded has them.
 local function common(path)
@@ -44,12 +46,9 @@ local function lines(walk)
       above.goes_on = true
     end
   end
-  local function larger(a, b)
-    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
-    return a.number < b.number
-  end
-  table.sort(roots, larger)
-  for _, line in ipairs(list) do table.sort(line.children, larger) end
+  local order = larger("number")
+  table.sort(roots, order)
+  for _, line in ipairs(list) do table.sort(line.children, order) end
   return list, roots
 end
 

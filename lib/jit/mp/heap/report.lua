@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
+local larger = require("jit.mp.model.larger")
 local numbers = require("jit.mp.model.numbers")
 local paths = require("jit.mp.heap.paths")
 
@@ -24,10 +25,7 @@ local function type_rows(w, o)
     list[#list+1] = t
     garbage, count = garbage + t.garbage_bytes, count + t.garbage_count
   end
-  table.sort(list, function(a, b)
-    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
-    return a.type < b.type
-  end)
+  table.sort(list, larger("type"))
   local function add(bytes, objects, name)
     rows[#rows+1] = { numbers.share(bytes, w.total),
       o.raw and ("%.0f"):format(bytes) or numbers.bytes(bytes, o.kib),
@@ -76,10 +74,7 @@ end
 local function largest(by)
   local list = {}
   for _, a in pairs(by) do list[#list+1] = a end
-  table.sort(list, function(a, b)
-    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
-    return a.name < b.name
-  end)
+  table.sort(list, larger("name"))
   return list
 end
 

@@ -5,6 +5,7 @@
 ----------------------------------------------------------------------------
 
 local core = require("jit.mp.core")
+local larger = require("jit.mp.model.larger")
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
 
@@ -45,9 +46,7 @@ local function sum(s, bytes, objects)
       total, count = total + row[bytes], count + row[objects]
     end
   end
-  table.sort(list, function(a, b)
-    return a.bytes > b.bytes or a.bytes == b.bytes and a.place < b.place
-  end)
+  table.sort(list, larger("place"))
   return list, total, count
 end
 

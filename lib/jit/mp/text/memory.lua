@@ -5,6 +5,7 @@
 
 local cells = require("jit.mp.text.cells")
 local facts = require("jit.mp.model.facts")
+local larger = require("jit.mp.model.larger")
 local numbers = require("jit.mp.model.numbers")
 
 local STACKS = 5 -- Shown of those whose objects pin segments.
@@ -40,10 +41,7 @@ local function sites(p)
       by[text].objects = by[text].objects + pin.objects
     end
   end
-  table.sort(list, function(a, b)
-    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
-    return a.name < b.name
-  end)
+  table.sort(list, larger("name"))
   return list
 end
 
