@@ -12,14 +12,7 @@ if tap.sh("curl --version").status ~= 0 then tap.skip("no curl command") end
 
 -- -- A server -----------------------------------------------------------------
 
--- Waits until the function returns something.
-local function wait(f)
-  for _ = 1, 600 do
-    local got = f()
-    if got then return got end
-    os.execute("sleep 0.05")
-  end
-end
+local wait = tap.wait
 
 local servers = {}
 

@@ -135,6 +135,16 @@ function tap.loadable()
   return dir
 end
 
+-- Waits until the function returns something, and returns that; nil: it has
+-- not for half a minute.
+function tap.wait(f)
+  for _ = 1, 600 do
+    local got = f()
+    if got then return got end
+    os.execute("sleep 0.05")
+  end
+end
+
 -- Turns the results of os.execute into an exit status, with 128 plus the
 -- signal's number as in a shell; and that number.
 local function decode(a, how, n)

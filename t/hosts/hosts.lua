@@ -57,15 +57,6 @@ function hosts.done()
   tap.done()
 end
 
--- Waits until the function returns something.
-function hosts.wait(f)
-  for _ = 1, 400 do
-    local got = f()
-    if got then return got end
-    os.execute("sleep 0.05")
-  end
-end
-
 -- A port that nobody has just now.
 function hosts.port()
   local taken = tap.read("/proc/net/tcp") or ""

@@ -73,14 +73,14 @@ end
 local function start()
   local r = tap.sh(nginx, { env = env })
   tap.is(r.status, 0, "nginx starts")
-  hosts.wait(function() return get("/") == "300" end)
+  tap.wait(function() return get("/") == "300" end)
 end
 
 -- Without a crash, whatever the reason of the end.
 local function quit(signal)
   local pid = tap.read(dir.."/nginx.pid"):match("%d+")
   tap.sh("kill -"..signal.." "..pid)
-  hosts.wait(function() return not tap.read("/proc/"..pid.."/stat") end)
+  tap.wait(function() return not tap.read("/proc/"..pid.."/stat") end)
   local log = tap.read(dir.."/logs/error.log")
   tap.unlike(log, "exited on signal", "no worker crashes: "..signal)
   tap.unlike(log, "%[alert%]", "nothing is alarming")
@@ -127,7 +127,7 @@ if tap.sh("go version").status == 0 then
   tap.like(tap.sh("go tool pprof -top "..file).out, "Type: cpu",
     "pprof reads it")
   -- A worker answers for itself: now and then it is the one without load.
-  tap.ok(hosts.wait(function()
+  tap.ok(tap.wait(function()
     tap.write(file, get("/debug/pprof/heap?seconds=0.5"))
     return tap.sh("go tool pprof -top -sample_index=alloc_space "..file).out
       :find("build", 1, true)

@@ -100,7 +100,7 @@ local function get(path) return tap.sh("curl -s -m 10 "..server..path).out end
 
 tap.sh(("cd %s && (timeout 120 %s -jm=fw1,live.txt,out.mp server.lua "..
   ">served 2>errors &)"):format(dir, tap.command), { env = env })
-hosts.wait(function() return get("/served") ~= "" end)
+tap.wait(function() return get("/served") ~= "" end)
 env.DIR = dir
 local r = tap.sh(("timeout 60 %s/usr/bin/wrk -t2 -c8 -d4 -s %s/load.lua %s/")
   :format(root, dir, server), { env = env })
@@ -119,7 +119,7 @@ tap.ok(served and served >= n and served <= n + 8, "the server served them",
 tap.like(tap.read(dir.."/live.txt"), "render", "its report while it runs")
 tap.ok(tonumber(get("/window")) > 0, "a window of it")
 get("/quit")
-hosts.wait(function() return tap.read(dir.."/out.mp") and
+tap.wait(function() return tap.read(dir.."/out.mp") and
   tap.read(dir.."/served") ~= "" end)
 tap.is(tap.read(dir.."/errors"), "", "nothing is said")
 os.execute("sleep 1")
