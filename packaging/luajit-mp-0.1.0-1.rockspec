@@ -15,12 +15,14 @@ description = {
 supported_platforms = { "linux" }
 dependencies = { "lua == 5.1" }
 -- LuaRocks moves modules after they were installed, five levels up; the
--- command must know where to. It runs itself, by luajit.
+-- command must know where to. It runs itself, by luajit. The library for C stays
+-- where it is: a copy of a link would lead nowhere.
 build = {
   type = "command",
   build_command = [[
     tree=`realpath -m $(PREFIX)/../../../../..` &&
     ./configure -q --disable-tests --prefix=$(PREFIX) --bindir=$(BINDIR) \
+      --libdir=$(PREFIX)/c \
       --mandir=$(PREFIX)/man --docdir=$(PREFIX)/doc \
       --with-lua-dir=$tree/share/lua/5.1 --with-lua-cdir=$tree/lib/lua/5.1 &&
     make -s]],

@@ -251,12 +251,14 @@ static void *endless_starts(void *unused)
 
 /* The child of a thread that forks can profile a state of its own, whatever
 ** other threads were doing. Its memory comes from malloc, which renews its
-** locks after a fork. */
+** locks after a fork; libgcc does not, so nothing may be compiled: LuaJIT tells
+** it of each area of machine code. */
 static int profile_in_child(void)
 {
   lua_State *L;
   alarm(30);
   L = open_state();
+  run(L, "jit.off()");
   start(L, "f", "/dev/null");
   run(L, busy);
   run(L, "assert(mp.stop())");

@@ -14,6 +14,7 @@
 #include "run/inherit.h"
 #include "run/signal.h"
 #include "sample/native.h"
+#include "vm/unwind.h"
 
 static bool per_process(const mp_ctx *c)
 {
@@ -38,6 +39,7 @@ static void before_fork(void)
 {
   mp_native_before_fork();
   mp_lock();
+  mp_unwind_before_fork();
   parent = getpid();
 }
 
@@ -71,6 +73,7 @@ static void in_child(void)
   bool any = false;
   mp_ctx *c;
   mp_lock_renew();
+  mp_unwind_in_child();
   mp_cpu_forked();
   mp_signal_forked();
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
@@ -86,6 +89,7 @@ static void in_child(void)
 
 static void in_parent(void)
 {
+  mp_unwind_in_parent();
   mp_unlock();
   mp_native_parent();
 }

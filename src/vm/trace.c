@@ -5,11 +5,11 @@
 #include "config.h"
 
 #include <string.h>
-#include <unwind.h>
 
 #include "vm/frame.h"
 #include "vm/peek.h"
 #include "vm/trace.h"
+#include "vm/unwind.h"
 
 #ifdef MP_LAYOUT
 
@@ -116,7 +116,7 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
       return T;
     }
   }
-  _Unwind_Backtrace(unwind_step, &u);
+  if (!mp_unwind(unwind_step, &u)) return NULL;
   *ret = u.ret;
   return u.trace;
 }

@@ -6,11 +6,11 @@
 
 #include <link.h>
 #include <string.h>
-#include <unwind.h>
 
 #include "vm/layout.h"
 #include "vm/peek.h"
 #include "vm/type.h"
+#include "vm/unwind.h"
 
 #include "lua.h"
 
@@ -90,7 +90,7 @@ static int32_t find_offset(const void *ret, const char *frame)
 {
   unwound u = { ret, NULL, false };
   int32_t i;
-  _Unwind_Backtrace(unwind_step, &u);
+  if (!mp_unwind(unwind_step, &u)) return -1;
   for (i = 0; u.found && i < FRAME_WORDS * 8; i += 8)
     if (AT(const void *, frame, i) == u.ip) return i;
   return -1;
