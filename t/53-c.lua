@@ -36,15 +36,17 @@ assert(os.execute("mkdir "..dir.."/pc") == 0)
 tap.write(dir.."/pc/luajit-mp.pc", (tap.read(pc):gsub("prefix=[^\n]+",
   "prefix="..root, 1)))
 local flags = ("PKG_CONFIG_PATH=%s/pc:$PKG_CONFIG_PATH pkg-config"):format(dir)
-r = tap.sh(("%s -Wall -Werror %s -o %s/host $(%s --cflags --libs luajit-mp)")
+-- Where a name has a space, pkg-config puts a backslash before it.
+r = tap.sh(("eval \"%s -Wall -Werror %s -o %s/host "..
+  "$(%s --cflags --libs luajit-mp)\"")
   :format(cc, q(tap.srcdir.."/examples/host.c"), dir, flags))
 tap.is(r.status, 0, "the example compiles")
 -- The linker warns of functions that the sanitizers' library uses.
 tap.is((r.err:gsub("[^\n]*libasan[^\n]*\n", "")), "", "without a word")
 tap.write(dir.."/cxx.cc", "#include <luajit-mp.h>\nint main() "..
   "{ return luajit_mp_error() == 0; }\n")
-r = tap.sh(("%s -Wall -Werror -fsyntax-only %s/cxx.cc $(%s --cflags luajit-mp)")
-  :format(cc, dir, flags))
+r = tap.sh(("eval \"%s -Wall -Werror -fsyntax-only %s/cxx.cc "..
+  "$(%s --cflags luajit-mp)\""):format(cc, dir, flags))
 tap.like(r.status == 0 and "ok" or r.err, "^ok$", "a C++ program takes the "..
   "header")
 
