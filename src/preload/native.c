@@ -66,7 +66,7 @@ static struct {
   void *(*valloc)(size_t);
   void *(*pvalloc)(size_t);
   void *(*mmap)(void *, size_t, int, int, int, off_t);
-  void *(*mmap64)(void *, size_t, int, int, int, off_t);
+  void *(*mmap64)(void *, size_t, int, int, int, off64_t);
   int (*munmap)(void *, size_t);
   void *(*mremap)(void *, size_t, size_t, int, ...);
 } real;
@@ -346,7 +346,8 @@ EXPORT void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t ofs)
   return p;
 }
 
-EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd, off_t ofs)
+EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd,
+		    off64_t ofs)
 {
   void *p;
   if (!resolved() && real.mmap64 == NULL) {
