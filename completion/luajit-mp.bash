@@ -12,16 +12,24 @@ _luajit_mp() {
   fi
   case $prev in
     -O|--options|--threshold|-t|--time|--state) return ;;
+    --sort)
+      case ${COMP_WORDS[1]} in
+        diff) options='change before after name' ;;
+        *) options='c h u x Y U name' ;;
+      esac
+      COMPREPLY=($(compgen -W "$options" -- "$cur"))
+      return ;;
     --source-root) COMPREPLY=($(compgen -d -- "$cur")); return ;;
   esac
   case ${COMP_WORDS[1]} in
-    run) options='-o --output -O --options --native --no-source' ;;
+    run) options='-o --output -O --options --sort --native --no-source' ;;
     attach) options='-t --time -o --output -O --options --no-source
       --source-root --state' ;;
     top) options='-t --time -O --options --state' ;;
-    report) options='-o --output -O --options --source-root --leak-only' ;;
-    diff) options='-o --output -O --options --no-source --source-root --share
-      --threshold' ;;
+    report) options='-o --output -O --options --sort --source-root
+      --leak-only' ;;
+    diff) options='-o --output -O --options --sort --no-source --source-root
+      --share --threshold' ;;
     merge) options='-o --output' ;;
     convert) options='-O --options --no-source --source-root' ;;
     push) options='-O --options' ;;

@@ -24,6 +24,10 @@ complete -c luajit-mp \
     -s O -l options -x -d 'what to show'
 complete -c luajit-mp -n '__luajit_mp_command run attach diff convert open' \
     -l no-source -d 'leaves sources out of a page'
+complete -c luajit-mp -n '__luajit_mp_command run report' \
+    -l sort -x -a 'c h u x Y U name' -d 'order of rows'
+complete -c luajit-mp -n '__luajit_mp_command diff' \
+    -l sort -x -a 'change before after name' -d 'order of rows'
 complete -c luajit-mp -n '__luajit_mp_command run' \
     -l native -d 'measures C memory too'
 complete -c luajit-mp -n '__luajit_mp_command attach report diff convert open' \

@@ -15,8 +15,8 @@ description = {
 supported_platforms = { "linux" }
 dependencies = { "lua == 5.1" }
 -- LuaRocks moves modules after they were installed, five levels up; the
--- command must know where to. It runs itself, by luajit. The library for C stays
--- where it is: a copy of a link would lead nowhere.
+-- command must know where to. It runs itself, by luajit. The library for C
+-- stays where it is: a copy of a link would lead nowhere.
 build = {
   type = "command",
   build_command = [[

@@ -193,7 +193,7 @@ tap.like(text, "peak 900 kB   RSS 12.5 MB\n", "the process's memory")
 
 local function compare(a, b, option, by_share)
   return diff(profile.new(a), profile.new(b), assert(options.parse(option)),
-    by_share)
+    by_share, {})
 end
 local out, most, where = compare(sampled(), sampled(function(t)
   t.rows[1].alloc_bytes = 1200e3

@@ -639,13 +639,17 @@ for _, case in ipairs(got) do
   tap.is(case.text, to and golden:sub(from + 1, to - 1), "-jm=g"..case.name)
 end
 
--- On a terminal: no line is wider, and what is cut keeps its line and index.
+-- On a terminal: no line is wider, amounts give way to names, and what is cut
+-- keeps its line and index.
 p = made({ { "long1 > long2", cpu = 1 } }, {
   long1 = lua(nil, ("directory/"):rep(9).."app.lua", 1, 12345),
   long2 = lua("a_function_with_a_name_that_is_quite_long", "app.lua", 1, 1) })
 local narrow = report(p, "cp", 68)
 tap.like(narrow, "\n +100%% [^\n]* d%S*%.%.%.%S*:12345 %[1%]\n", "a cut place")
-tap.like(narrow, "\n%[2%] [^\n]*  a_f%S*%.%.%.%S*long %[2%]\n", "a cut name")
+tap.like(narrow, "\n%[2%] +100%% +a_function_with_a_name_that_is_quite_long "..
+  "%[2%]\n", "a name in place of amounts")
+tap.like(report(p, "cp", 50),
+  "\n%[2%] [^\n]*  a_f%S*%.%.%.%S*long %[2%]\n", "a cut name")
 local widest = 0
 for line in narrow:gmatch("[^\n]+") do widest = math.max(widest, #line) end
 tap.is(widest, 68, "as wide as the terminal")

@@ -30,6 +30,9 @@ tap.like(r.out, "\27%[2m%-%-\27%[0m", "a dim line between")
 tap.like(r.out, "words\r?\n.*\27%[r\27%[30;1H.*luajit%-mp",
   "the terminal is put back before the report")
 
+tap.like(r.out, "\27%[%d+;1H\27%[2K +[^%w ]+   up to [%d.]+ %a*B",
+  "in use over time")
+
 r = live("rows 30 cols 60", "fT")
 local drawn = r.out:match("^(.-)words")
 tap.like(drawn, "a_name_of", "60 columns: the name is there")
@@ -43,8 +46,9 @@ for _, case in ipairs({ { "rows 30 cols 90", "TERM=dumb" },
   local name = case[2]..", "..case[1]
   r = live(case[1], "fT", case[2])
   tap.is(r.status, 0, name..": the exit status")
-  tap.unlike(r.out, "\27", name..": no escape sequences")
-  local _, n = r.out:match("^(.-)words"):gsub("luajit%-mp  ", "")
+  local while_running = r.out:match("^(.-)words")
+  tap.unlike(while_running, "\27", name..": no escape sequences")
+  local _, n = while_running:gsub("luajit%-mp  ", "")
   tap.ok(n >= 1, name..": plain reports while it runs", r.out)
   tap.like(r.out, "words.*luajit%-mp  ", name..": and the last one")
 end

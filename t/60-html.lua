@@ -163,7 +163,7 @@ tap.is(d.strings[d.functions.module[got.frames.func[1] + 1] + 1],
 
 -- -- The header -------------------------------------------------------------
 
-local header = require("jit.mp.text.header")(p, opts("f"))
+local header = require("jit.mp.text.header")(p, opts("f"), {})
 for _, fact in ipairs(got.info.facts) do
   for part in (fact[2]..", "..fact[3]..", "):gmatch("(.-), ") do
     if part ~= "" then

@@ -47,7 +47,7 @@ end
 -- The lists of the others are read.
 local zsh = tap.read(tap.srcdir.."/completion/_luajit-mp")
 local lists = { help = "--help", output = "--output", options = "--options",
-  nosource = "--no-source", root = "--source-root" }
+  nosource = "--no-source", sort = "--sort", root = "--source-root" }
 for name, option in pairs(lists) do
   tap.like(zsh, "\n"..name.."=%([^\n]*"..option:gsub("%-", "%%-"),
     "zsh: the list "..name)

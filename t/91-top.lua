@@ -23,9 +23,9 @@ end
 
 -- Shows the process on a terminal whose keys are typed by those commands.
 -- Returns the texts that were drawn.
-local function top(keys, args)
-  local text = tap.sh(([[{ %s; } | TERM=xterm timeout 60 script -qec \
-    %s /dev/null]]):format(keys, tap.quote(
+local function top(keys, args, term)
+  local text = tap.sh(([[{ %s; } | TERM=%s timeout 60 script -qec \
+    %s /dev/null]]):format(keys, term or "xterm", tap.quote(
       ("stty rows 24 cols 90; %s top %s %s"):format(tap.mp, args or "",
       pid)))).out
   local screens = {}
@@ -36,15 +36,16 @@ local function top(keys, args)
   return screens, text
 end
 
-local screens, text = top("sleep 4; printf l; sleep 1; printf c; sleep 1; "..
-  "printf p; sleep 1; printf q")
+local screens, text = top("sleep 4; printf l; sleep 1; printf s; sleep 1; "..
+  "printf c; sleep 1; printf p; sleep 1; printf q")
 tap.like(text, "\27%[%?1049h.*\27%[%?1049l", "a screen of its own, given back")
 tap.ok(#screens >= 4, "drawn several times", #screens)
 tap.like(screens[1], "^process "..pid.."   q quit", "the process and the keys")
-tap.like(screens[2], "\nin use [%d.]+ .-B .*highest", "in use over time")
+local all = table.concat(screens, "\n----\n")
+tap.like(all, "\n +[^%w ]+   up to [%d.]+ %a*B\r", "in use over time")
+tap.like(all, "process "..pid.."   by CPU", "key s: the order")
 tap.like(screens[2], "fill", "functions")
 tap.unlike(screens[2], "alloc.lua:%d+\r", "no lines at first")
-local all = table.concat(screens, "\n----\n")
 tap.like(all, "%-%- alloc.lua:%d", "key l: lines")
 tap.like(screens[#screens], "PAUSED", "key p: paused")
 tap.unlike(screens[#screens], "allocated", "key c: CPU alone")
@@ -52,6 +53,11 @@ tap.unlike(screens[#screens], "allocated", "key c: CPU alone")
 screens = top("sleep 20", "-t 1.5 -O h")
 tap.like(screens[1], "allocated .*\r\n", "-O: the view, -t: an end")
 tap.unlike(screens[1], "in use  cum", "-O: that view alone")
+
+screens, text = top("sleep 5; printf q", "", "dumb")
+tap.unlike(text, "\27", "TERM=dumb: no escape sequences")
+_, text = text:gsub("\nluajit%-mp  ", "")
+tap.ok(text >= 2, "TERM=dumb: plain reports", text)
 
 r = tap.sh("setsid "..tap.mp.." top "..pid.." </dev/null")
 tap.is(r.status, 1, "no terminal: status")

@@ -71,7 +71,9 @@ static bool push_report(lua_State *R, request *rq, const char *name,
   if (columns > 0) lua_pushinteger(R, columns);
   else lua_pushnil(R);
   lua_pushboolean(R, rq->patient);
-  lua_call(R, 5, 4);
+  if (rq->screen == NULL) lua_pushnil(R);
+  else lua_pushstring(R, rq->screen->plain ? "plain" : "screen");
+  lua_call(R, 6, 4);
   leaked = lua_tonumber(R, -2);
   if (leaked > *rq->leaked) *rq->leaked = leaked;
   if (lua_type(R, -4) == LUA_TSTRING) return true;

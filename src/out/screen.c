@@ -93,10 +93,16 @@ static void divide(mp_screen *s)
   s->divided_columns = s->columns;
 }
 
-/* The end of so many characters of UTF-8, or of the line. */
+/* The end of so many characters of UTF-8, or of the line. What makes them bold
+** takes no column. */
 static const char *cut(const char *text, const char *end, int columns)
 {
-  while (text < end && columns-- > 0) {
+  while (text < end && (columns > 0 || *text == '\033')) {
+    if (*text == '\033') {
+      while (text < end && *text++ != 'm') ;
+      continue;
+    }
+    columns--;
     text++;
     while (text < end && (*text & 0xc0) == 0x80) text++;
   }

@@ -118,7 +118,7 @@ local function show(p)
     local text = render.render(p, o, { name = "x"..suffix })
     if suffix == ".mp" and text then assert(file.read(text)) end
   end
-  compare(whole, p, assert(options.parse("f")), true)
+  compare(whole, p, assert(options.parse("f")), true, {})
   assert(file.read((file.write(merge({ p, whole })))))
   return true
 end

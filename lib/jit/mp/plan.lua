@@ -12,6 +12,8 @@ local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
 local settings = require("jit.mp.settings")
+local sorting = require("jit.mp.model.sorting")
+local style = require("jit.mp.text.style")
 
 -- The files that are written for these names. Where a name stands for several
 -- files, a remark about that goes with the last one.
@@ -28,12 +30,25 @@ local function files(names, o)
   return list, remarks
 end
 
+-- Takes the word --sort=KEY out of names of outputs. Returns the key, if any.
+local function take_sort(names)
+  for i, name in ipairs(names) do
+    local key = name:match("^%-%-sort=(.*)$")
+    if key then
+      table.remove(names, i)
+      return key
+    end
+  end
+end
+
 -- Takes an option string, or a table of options (jit.mp.settings), and names of
--- outputs; false or "" stands for none. Returns the parsed options
+-- outputs, one of which may be --sort=KEY in place of a name; false or ""
+-- stands for none. Returns the parsed options
 -- (jit.mp.options) with these fields besides, or nil and a message:
 --   files       names of the outputs: one at least
 --   remarks     messages for when a file is written, by its name
 --   cpu_only    no view of the heap is asked for
+--   bold        a terminal may get bold text
 --   contents    the text to be written in place of a report: the help
 local function make(text, ...)
   local names = {}
@@ -46,6 +61,11 @@ local function make(text, ...)
   for i = 1, select("#", ...) do
     local name = select(i, ...)
     if name and name ~= "" then names[#names+1] = name end
+  end
+  local key = take_sort(names)
+  if key then
+    local ok, wrong = sorting.set(o, key)
+    if not ok then return nil, wrong end
   end
   if #names == 0 then
     names = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
@@ -63,18 +83,21 @@ local function make(text, ...)
   end
   o.cpu_only = #o.views == 1 and o.views[1] == "cpu" and not o.events and
     not o.leaks and not o.walk
+  o.bold = style.allowed()
   if o.help then o.contents = options.help() end
   for _, name in ipairs(o.files) do formats.view(name, o) end
   return o
 end
 
 -- Makes the report for one of the files. width: columns of the terminal that
--- it goes to, or nil. patient: a server gets it now or never. Returns the
+-- it goes to, or nil. patient: a server gets it now or never. live: nil, or the
+-- kind of the live view that it is drawn to, "screen" or "plain". Returns the
 -- results of render, and the remark or nil.
-local function report(plan, snapshot, name, width, patient)
+local function report(plan, snapshot, name, width, patient, live)
   if plan.contents then return plan.contents end
   local text, msg, leaked = render.render(profile.new(snapshot), plan,
-    { name = name, width = width, patient = patient })
+    { name = name, width = width, patient = patient, live = live,
+      bold = width and plan.bold and live ~= "plain" })
   return text, msg, leaked, plan.remarks[name]
 end
 

@@ -42,6 +42,8 @@ end
 -- Renders a profile (jit.mp.model.profile) by parsed options.
 --   env.name   the output's name, whose suffix says the format
 --   env.width  columns of the terminal that the report goes to, if any
+--   env.bold   whether the largest numbers are to be bold there
+--   env.live   whether the report is one of many while the program runs
 --   env.source_root  where the user says that the sources are
 -- Returns the text, or nil and a message; and the bytes that leak, where the
 -- options ask for leaks.
@@ -61,7 +63,7 @@ local function render(p, o, env)
   end
   if not body then return nil, msg end
   if is_text and not (o.folded or o.leak_only or o.quickfix) then
-    body = header(p, vo, env.width)..body
+    body = header(p, vo, env)..body
   end
   return body, nil, leaked
 end

@@ -10,7 +10,7 @@ local fields = { "min", "interval", "every", "period", "leak_limit",
 local letters = { min = "m", interval = "i", every = "w", period = "b",
   leak_limit = "L", memory = "C" }
 local known = "options, outputs, depth, min, interval, period, every, "..
-  "leak_limit, memory and callback"
+  "leak_limit, memory, sort and callback"
 
 local function wrong(field, what)
   return nil, ("the field '%s' must be %s"):format(field, what)
@@ -51,10 +51,13 @@ local function read(t)
 	field == "depth" and type(value) ~= "number" then
       return wrong(field, "a whole number")
     elseif not letters[field] and field ~= "depth" and field ~= "options" and
-	field ~= "outputs" and field ~= "callback" then
+	field ~= "outputs" and field ~= "callback" and field ~= "sort" then
       return nil, ("unknown field '%s'; the fields are %s"):format(
 	tostring(field), known)
     end
+  end
+  if t.sort then
+    outputs = { "--sort="..tostring(t.sort), unpack(outputs) }
   end
   text = (t.depth or "")..text
   for _, field in ipairs(fields) do

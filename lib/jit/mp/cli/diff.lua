@@ -17,6 +17,14 @@ local function threshold(text, command)
     command)
 end
 
+-- The field of a row that orders them; nil: the size of the change.
+local function order(word, command)
+  if not word or word == "change" then return nil end
+  if word == "before" or word == "after" or word == "name" then return word end
+  stop.usage(("diff: --sort takes change, before, after or name, not %q")
+    :format(word), command)
+end
+
 -- Fails where the profiles differ by more.
 local function check(limit, by_share, amount, view, row)
   if not limit or amount <= limit then return end
@@ -32,6 +40,7 @@ end
 
 return function(given, operands, command)
   local o = files.parse_options(given.opts or "f", given, command)
+  o.diff_sort = order(given.sort, command)
   local limit = threshold(given.threshold, command)
   local out = files.check_output(given.out and given.out[1], command)
   local format = out and formats.of(out)
@@ -39,7 +48,9 @@ return function(given, operands, command)
     stop.usage("diff: writes text or .html", command)
   end
   local old, new = files.read(operands[1]), files.read(operands[2])
-  local text, amount, view, row = compare(old, new, o, given.share)
+  local env = {}
+  env.width, env.bold = files.looks(out)
+  local text, amount, view, row = compare(old, new, o, given.share, env)
   if format then
     files.write(new, o, out, { before = old, source_root = given.source_root })
   else

@@ -10,13 +10,19 @@ local formats = require("jit.mp.format.formats")
 local options = require("jit.mp.options")
 local render = require("jit.mp.render")
 local send = require("jit.mp.push.send")
+local sorting = require("jit.mp.model.sorting")
 local stop = require("jit.mp.cli.stop")
+local style = require("jit.mp.text.style")
 
 -- Parsed options of a report, with those that options of the command add.
 local function parse_options(text, given, command)
   if given.nosource then text = text.."N" end
   local parsed, msg = options.parse(text)
-  if not parsed then stop.usage(command.name..": "..msg, command) end
+  local ok = parsed
+  if parsed and given.sort and command.name ~= "diff" then
+    ok, msg = sorting.set(parsed, given.sort)
+  end
+  if not ok then stop.usage(command.name..": "..msg, command) end
   return parsed
 end
 
@@ -46,6 +52,13 @@ local function write_text(name, text)
   stop.data((msg:gsub("^cannot write '%-'", "cannot write to standard output")))
 end
 
+-- The columns of the terminal that an output is, or nil, and whether bold text
+-- is wanted there.
+local function looks(name)
+  local width = (name or "-") == "-" and core.files.width() or nil
+  return width, width and style.allowed() or nil
+end
+
 -- The name of an output, or nothing; its suffix must be known.
 local function check_output(name, command)
   local msg = name and formats.wrong_suffix(name)
@@ -65,7 +78,7 @@ local function write(p, o, out, env)
   end
   for _, name in ipairs(formats.files(out or "-", o)) do
     env.name = name
-    env.width = name == "-" and core.files.width() or nil
+    env.width, env.bold = looks(name)
     local text, msg = render.render(p, o, env)
     if text then
       write_text(name, text)
@@ -78,5 +91,5 @@ end
 
 return {
   parse_options = parse_options, read = read, write_text = write_text,
-  write = write, check_output = check_output
+  write = write, looks = looks, check_output = check_output
 }

@@ -66,6 +66,7 @@ return function(given, operands, command, env)
   check_commas(text, outs, command)
   files.parse_options(text, given, command)
   local words = { text..(given.nosource and "N" or ""), unpack(outs) }
+  if given.sort then words[#words+1] = "--sort="..given.sort end
   local argv = { env.luajit, "-jm="..table.concat(words, ",") }
   -- A script whose name begins with - would be an option.
   argv[3] = operands[1] == "-" and "-" or operands[1]:gsub("^%-", "./-")

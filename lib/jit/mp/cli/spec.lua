@@ -26,6 +26,8 @@ local options = {
     about = "how long; until Ctrl-C without it" },
   { name = "state", long = "--state", value = "N",
     about = "which Lua state, where there are several" },
+  { name = "sort", long = "--sort", value = "KEY",
+    about = "order of rows: a view's letter, or name" },
   { name = "help", short = "-h", long = "--help", about = "prints this" },
 }
 for _, o in ipairs(options) do options[o.name] = o end
@@ -35,7 +37,7 @@ for _, o in ipairs(options) do options[o.name] = o end
 local commands = {
   { name = "run", usage = "SCRIPT [ARG]...", operands = { 1, math.huge },
     outs = true,
-    options = { "out", "opts", "native", "nosource" }, first = true,
+    options = { "out", "opts", "sort", "native", "nosource" }, first = true,
     about = "profiles a program", missing = "which script?" },
   { name = "attach", usage = "PID", operands = { 1, 1 }, outs = true,
     options = { "time", "out", "opts", "nosource", "source_root", "state" },
@@ -45,11 +47,11 @@ local commands = {
     about = "shows the profile of a running process live",
     missing = "which process?" },
   { name = "report", usage = "FILE [OPTIONS]", operands = { 1, 2 },
-    options = { "out", "opts", "source_root", "leak_only" },
+    options = { "out", "opts", "sort", "source_root", "leak_only" },
     about = "shows a profile",
     missing = "give a profile, and options if you like" },
   { name = "diff", usage = "OLD NEW", operands = { 2, 2 },
-    options = { "out", "opts", "nosource", "source_root", "share",
+    options = { "out", "opts", "sort", "nosource", "source_root", "share",
       "threshold" },
     about = "compares two profiles", missing = "give two profiles" },
   { name = "merge", usage = "FILE...", operands = { 1, math.huge },

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The terminal of luajit-mp top: a screen of its own, and keys as they come.
+-- The terminal of luajit-mp top: a screen of its own, and keys as they come. A
+-- terminal that cannot do that (TERM is dumb or not set, or its size is not
+-- known) gets one text after the other.
 ----------------------------------------------------------------------------
 
-local core = require("jit.mp.core")
 local ffi = require("ffi")
 
 ffi.cdef [[
@@ -33,45 +34,65 @@ end
 local Screen = {}
 Screen.__index = Screen
 
+-- Rows and columns; nil where they are not known.
+local function size()
+  local rows, columns = output_of("stty size"):match("^(%d+) (%d+)")
+  rows, columns = tonumber(rows) or 0, tonumber(columns) or 0
+  if rows > 0 and columns > 0 then return rows, columns end
+end
+
+local function can_move()
+  local term = os.getenv("TERM") or ""
+  return term ~= "" and term ~= "dumb" and size() ~= nil
+end
+
 -- Takes the terminal: nil and a message where there is none.
 local function open()
   local state = output_of("stty -g"):match("%S+")
-  if not state or ffi.C.isatty(0) == 0 or not core.files.width() then
+  if not state or ffi.C.isatty(0) == 0 or ffi.C.isatty(1) == 0 then
     return nil, "the live view needs a terminal, and there is none"
   end
   os.execute("stty -icanon -echo </dev/tty")
-  io.stdout:write("\27[?1049h\27[?25l")
-  io.stdout:flush()
-  return setmetatable({ state = state }, Screen)
+  local screen = setmetatable({ state = state, plain = not can_move() }, Screen)
+  if not screen.plain then
+    io.stdout:write("\27[?1049h\27[?25l")
+    io.stdout:flush()
+  end
+  return screen
 end
 
 -- Gives it back as it was.
 function Screen:close()
-  io.stdout:write("\27[?25h\27[?1049l")
+  if not self.plain then io.stdout:write("\27[?25h\27[?1049l") end
   io.stdout:flush()
   os.execute("stty "..self.state.." </dev/tty")
 end
 
-function Screen:width() return core.files.width() or 80 end
+-- Columns; nil where they are not known.
+function Screen:width() return (select(2, size())) end
 
-function Screen:rows()
-  return tonumber(output_of("stty size"):match("^(%d+)")) or 24
-end
-
--- The first characters of a line of UTF-8, as many as there are columns.
+-- The first characters of a line of UTF-8, as many as there are columns. What
+-- makes them bold takes no column.
 local function cut(line, columns)
   local at = 1
-  while at <= #line and columns > 0 do
-    local char = line:match("^[%z\1-\127\194-\244][\128-\191]*", at) or
-      line:sub(at, at)
-    at, columns = at + #char, columns - 1
+  while at <= #line do
+    local style = line:match("^\27%[%d*m", at)
+    if not style and columns == 0 then break end
+    local char = style or
+      line:match("^[%z\1-\127\194-\244][\128-\191]*", at) or line:sub(at, at)
+    at, columns = at + #char, columns - (style and 0 or 1)
   end
   return line:sub(1, at - 1)
 end
 
 -- Draws as much of the text as there is room for.
 function Screen:draw(text)
-  local rows, width, out = self:rows(), self:width(), { "\27[H" }
+  local out, rows, width = { "\27[H" }, size()
+  if self.plain or not rows then
+    io.stdout:write(text, "\n")
+    io.stdout:flush()
+    return
+  end
   local n = 0
   for line in (text.."\n"):gmatch("(.-)\n") do
     n = n + 1

@@ -4,12 +4,14 @@
 -- with keys.
 ----------------------------------------------------------------------------
 
+local cells = require("jit.mp.text.cells")
 local file = require("jit.mp.format.file")
-local history = require("jit.mp.cli.history")
 local names = require("jit.mp.model.names")
 local options = require("jit.mp.options")
 local render = require("jit.mp.render")
+local sorting = require("jit.mp.model.sorting")
 local stop = require("jit.mp.cli.stop")
+local style = require("jit.mp.text.style")
 local target = require("jit.mp.cli.target")
 local terminal = require("jit.mp.cli.terminal")
 
@@ -19,9 +21,15 @@ local PATIENCE = 10         -- Seconds until a profile must be written.
 -- The views in the order in which key v goes through them: all three, each.
 local views = { "", "c", "h", "u" }
 
+-- The orders that key s goes through: by the largest share, by each view, by
+-- name.
+local orders = { "", "c", "h", "u", "name" }
+local order_names = { "", "CPU", "allocated", "in use", "name" }
+
 -- The settings that keys change; given: option O, until one of them does.
 local function new_settings(text)
-  return { given = text, view = 1, lines = false, objects = false, depth = 1,
+  return { given = text, view = 1, order = 1, lines = false, objects = false,
+    depth = 1,
     paused = false }
 end
 
@@ -32,10 +40,18 @@ local function option_text(s)
     views[s.view]..(s.objects and "o" or "").."m1"
 end
 
--- Each key changes the settings, after which the screen is drawn anew. A view
--- that is alone sorts the rows.
+-- The parsed options that the settings stand for.
+local function parsed(s)
+  local o = options.parse(option_text(s))
+  local order = orders[s.order]
+  -- A table without that view keeps its own order.
+  if order ~= "" then sorting.set(o, order) end
+  return o
+end
+
+-- Each key changes the settings, after which the screen is drawn anew.
 local keys = {
-  s = function(s) s.view = s.view % #views + 1 end,
+  s = function(s) s.order = s.order % #orders + 1 end,
   v = function(s) s.view = s.view % #views + 1 end,
   c = function(s) s.view = 2 end,
   h = function(s) s.view = 3 end,
@@ -48,19 +64,23 @@ local keys = {
   ["+"] = function(s) s.depth = math.min(s.depth + 1, 20) end,
   ["-"] = function(s) s.depth = math.max(s.depth - 1, 1) end,
 }
-local help = "q quit  p pause  v view (c h u, a all)  l lines  o objects  "..
-  "+ - depth"
+local help = { "q quit", "p pause", "v view (c h u, a all)", "s sort",
+  "l lines", "o objects", "+ - depth" }
 
-local function title(pid, s)
-  return ("process %d%s   %s"):format(pid, s.paused and "   PAUSED" or "", help)
+-- The process, the order where one was chosen, and the keys.
+local function title(pid, s, width)
+  local parts = { ("process %d%s%s"):format(pid, s.paused and "   PAUSED" or "",
+    s.order > 1 and "   by "..order_names[s.order] or "") }
+  for _, key in ipairs(help) do parts[#parts+1] = key end
+  return cells.parts(parts, width, 0)
 end
 
 -- The lines of the screen.
-local function compose(pid, s, p, past, width)
-  local o = options.parse(option_text(s))
-  local text, msg = render.render(p, o, { name = "-", width = width })
-  return table.concat({ title(pid, s), past:line(width), "",
-    text or names.printable(msg) }, "\n")
+local function compose(pid, s, p, screen)
+  local width = screen:width()
+  local text, msg = render.render(p, parsed(s), { name = "-", width = width,
+    live = true, bold = not screen.plain and style.allowed() })
+  return title(pid, s, width).."\n"..(text or names.printable(msg))
 end
 
 -- Reads keys until it is time for the next drawing. Returns "quit" where the
@@ -72,7 +92,7 @@ local function wait(session, screen, s, until_time)
     for key in screen:keys():gmatch(".") do
       if key == "q" or key == "\3" or key == "\4" then return "quit" end
       if keys[key] then
-	if key ~= "p" and key ~= " " then s.given = nil end
+	if not key:find("[p s]") then s.given = nil end
 	keys[key](s)
 	return "key"
       end
@@ -89,7 +109,7 @@ local function fetch(session)
 end
 
 local function run(session, pid, screen, s, time)
-  local past, begun = history.new(), terminal.clock()
+  local begun = terminal.clock()
   local p, why, msg
   repeat
     if why ~= "key" and not (s.paused and p) then
@@ -97,9 +117,8 @@ local function run(session, pid, screen, s, time)
       new, msg = fetch(session)
       if not new then return msg end
       p = new
-      past:add(p.heap.inuse, p.info.wall or 0)
     end
-    screen:draw(compose(pid, s, p, past, screen:width()))
+    screen:draw(compose(pid, s, p, screen))
     why = wait(session, screen, s, terminal.clock() + PERIOD)
   until why == "quit" or why == "gone" or
     time and terminal.clock() - begun >= time

@@ -155,11 +155,12 @@ local function arena(p, o)
     "; RSS "..numbers.bytes(last.rss, o.kib) or "")
 end
 
-return function(p, o)
-  local w = p.walk
+return function(p, o, env)
+  local w, width = p.walk, env and env.width
   if not w then
-    return "no heap walk: the program was not stopped where its heap is at "..
-      "rest, or the profile has none; option W asks for one\n"
+    return cells.wrap("no heap walk: the program was not stopped where its "..
+      "heap is at rest, or the profile has none; option W asks for one\n",
+      width)
   elseif w.why then
     return "no heap walk: "..w.why.."\n"
   end
@@ -168,6 +169,7 @@ return function(p, o)
     sites = allocated(p, list) }
   local rows = { { "of all", "holds", "path" } }
   add_lines(rows, roots, c)
-  return heading(w, o)..notes(w).."\n"..cells.rows(type_rows(w, o))..
-    arena(p, o).."\n"..cells.rows(rows)
+  return cells.wrap(heading(w, o), width)..notes(w).."\n"..
+    cells.rows(type_rows(w, o), width)..cells.wrap(arena(p, o), width).."\n"..
+    cells.rows(rows, width)
 end

@@ -86,7 +86,7 @@ local function annotate_file(p, o, entry, totals, out, env)
   local text, msg = sources.lines(p, entry.name, env)
   out[#out+1] = "\n====== "..profile.printable(entry.name).." ======\n"
   if not text then
-    out[#out+1] = "[cannot annotate: "..msg.."]\n"
+    out[#out+1] = cells.wrap("[cannot annotate: "..msg.."]\n", env.width)
     return
   end
   local w = widths(o, entry.lines, totals)
@@ -103,8 +103,10 @@ local function annotate_file(p, o, entry, totals, out, env)
       for i in ipairs(o.views) do
 	list[i] = pad(cell(o, e, i, totals[i]), w[i])
       end
-      out[#out+1] = " "..table.concat(list, "  ").." | "..
-	names.source_line(line).."\n"
+      local shares = " "..table.concat(list, "  ").." | "
+      line = names.source_line(line)
+      out[#out+1] = shares..(env.width and
+	cells.clip(line, env.width - #shares) or line).."\n"
     end
     gap = not show(k)
   end
@@ -135,7 +137,7 @@ return function(p, o, env)
     out[#out+1] = views.nothing("no line", o)
   end
   if any_rough(o, list, totals) then
-    out[#out+1] = "\n"..terms.rough_note.."\n"
+    out[#out+1] = "\n"..cells.wrap(terms.rough_note.."\n", env.width)
   end
   return table.concat(out)
 end

@@ -5,11 +5,10 @@
 local cells = require("jit.mp.text.cells")
 local numbers = require("jit.mp.model.numbers")
 local report = require("jit.mp.text.callreport")
+local sorting = require("jit.mp.model.sorting")
 local views = require("jit.mp.model.views")
 
-local pad, write = cells.pad, report.write
-
-local NAME = 24 -- Columns that names should have.
+local pad = cells.pad
 
 local function percent(n, total)
   return n > 0 and numbers.share(n, total) or ""
@@ -35,7 +34,8 @@ local function shown(r, full)
 	own = largest(r, f, "self", full) }
     end
   end
-  return views.sort(list, "own", "all")
+  local function amount(e, i) return e.f.self[r.views[i].amount] end
+  return sorting.sort(list, r.options, amount, "own", "all")
 end
 
 -- The line of the views' titles, each amid its columns.
@@ -51,37 +51,57 @@ local function title_line(full, w)
   return (table.concat(t, "  "):gsub(" +$", "")).."\n"
 end
 
--- The headings of the columns. narrow: there are no amounts.
+-- The headings of the columns. narrow: there are no amounts, or if it is "self"
+-- nothing but the shares by themselves.
 local function headings(r, full, narrow)
   local head = { name = "name" }
   for k in ipairs(full) do
     local own = (k == 1 and "  " or " ").."self"
     if not r.options.raw and not narrow then head[#head+1] = "" end
     head[#head+1] = own
-    head[#head+1] = "cum."
+    if narrow ~= "self" then head[#head+1] = "cum." end
   end
   return head
 end
 
+-- The functions with the most of each view.
+local function tops(list, full)
+  local top = {}
+  for _, v in ipairs(full) do
+    for _, e in ipairs(list) do
+      local best = top[v]
+      if not best or e.f.self[v.amount] > best.self[v.amount] then
+	top[v] = e.f
+      end
+    end
+  end
+  return top
+end
+
 -- Adds the cells of a function in a view: its self, and its cumulative amount.
-local function add_cells(r, row, v, f, narrow)
+-- bold: the former is.
+local function add_cells(r, row, v, f, narrow, bold)
   local own, all = f.self[v.amount], f.cumulative[v.amount]
-  local gap = #row == 0 and "  " or " "
+  local gap, from = #row == 0 and "  " or " ", #row + 1
   if r.options.raw then
     row[#row+1] = gap..r:amount(v, f.self)
     row[#row+1] = r:amount(v, f.cumulative)
   else
     row[#row+1] = gap..percent(own, r:total(v))
     if not narrow then row[#row+1] = r:amount(v, f.self) end
-    row[#row+1] = percent(all, r:total(v))
+    row.bold[from] = bold
+    row.bold[from+1] = bold and not narrow
+    if narrow ~= "self" then row[#row+1] = percent(all, r:total(v)) end
   end
 end
 
 local function lines_of(r, list, full, narrow)
-  local lines = { headings(r, full, narrow) }
+  local lines, top = { headings(r, full, narrow) }, tops(list, full)
   for i, e in ipairs(list) do
-    local row = { name = e.name }
-    for _, v in ipairs(full) do add_cells(r, row, v, e.f, narrow) end
+    local row = { name = e.name, bold = {} }
+    for _, v in ipairs(full) do
+      add_cells(r, row, v, e.f, narrow, r.bold and top[v] == e.f)
+    end
     lines[i+1] = row
   end
   return lines
@@ -92,10 +112,11 @@ end
 return function(r, full)
   local list, out = shown(r, full), {}
   if #list == 0 then return views.nothing("nothing", r.options) end
-  local w = write({}, lines_of(r, list, full))
-  local left = 2 * #w
-  for _, n in ipairs(w) do left = left + n end
-  local narrow = r.width and r.width - left < NAME
-  w = write(out, lines_of(r, list, full, narrow), r.width)
-  return title_line(full, w)..table.concat(out)
+  local lines
+  for _, narrow in ipairs({ false, "no amounts", "self" }) do
+    lines = lines_of(r, list, full, narrow)
+    if r.options.raw or report.fits(lines, r.width) then break end
+  end
+  report.write(out, lines, r.width)
+  return title_line(full, report.widths(lines))..table.concat(out)
 end

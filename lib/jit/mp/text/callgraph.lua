@@ -125,9 +125,13 @@ function Graph:cells(sums, index, share, part)
   local report, v = self.report, self.view
   local t = { ("%-5s"):format(index) }
   if not report.options.raw then t[2], t[3] = share, part end
-  t[#t+1] = report:amount(v, sums.cumulative)
-  t[#t+1] = report:amount(v, sums.self)
-  if v.count then t[#t+1] = numbers.count(sums.cumulative[v.count]) end
+  if self.layout.amounts then
+    t[#t+1] = report:amount(v, sums.cumulative)
+    t[#t+1] = report:amount(v, sums.self)
+  end
+  if v.count and self.layout.counts then
+    t[#t+1] = numbers.count(sums.cumulative[v.count])
+  end
   return t
 end
 
@@ -174,10 +178,35 @@ end
 
 -- Headings of the columns.
 function Graph:heading()
-  local t = { "index", "%", "part", "cum.", "self", self.view.counted }
-  if self.report.options.raw then t = { "index", "cum.", "self" } end
+  local t, layout = { "index", "%", "part" }, self.layout
+  if self.report.options.raw then t = { "index" } end
+  if layout.amounts then t[#t+1], t[#t+2] = "cum.", "self" end
+  if layout.counts then t[#t+1] = self.view.counted end
   t.name = "name"
   return t
+end
+
+-- The lines of the entries that are shown.
+function Graph:lines(shown)
+  local lines = { self:heading(), false }
+  for _, e in ipairs(shown) do
+    self:add_entry(lines, e)
+    lines[#lines+1] = false
+  end
+  return lines
+end
+
+-- The widest of these that leaves the names enough room.
+local layouts = { { amounts = true, counts = true }, { amounts = true }, {} }
+
+function Graph:fitting(shown)
+  local width, lines = self.report.width, nil
+  for _, layout in ipairs(layouts) do
+    self.layout = layout
+    lines = self:lines(shown)
+    if self.report.options.raw or callreport.fits(lines, width) then break end
+  end
+  return lines
 end
 
 function Graph:text()
@@ -186,18 +215,13 @@ function Graph:text()
   if #shown == 0 then
     return table.concat(out)..views.nothing("nothing", report.options)
   end
-  local lines = { self:heading(), false }
-  for _, e in ipairs(shown) do
-    self:add_entry(lines, e)
-    lines[#lines+1] = false
-  end
-  callreport.write(out, lines, report.width)
+  callreport.write(out, self:fitting(shown), report.width)
   return table.concat(out)
 end
 
--- env.width: columns of the terminal that the report goes to, if any.
+-- env: width and bold, as in jit.mp.render.
 return function(p, o, env)
-  local report = callreport.new(p, o, env and env.width)
+  local report = callreport.new(p, o, env or {})
   local out, full = {}, {}
   for _, v in ipairs(report.views) do
     if report:total(v) > 0 then full[#full+1] = v

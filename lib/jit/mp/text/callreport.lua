@@ -5,42 +5,74 @@
 local cells = require("jit.mp.text.cells")
 local cumulative = require("jit.mp.model.cumulative")
 local estimates = require("jit.mp.model.estimates")
+local style = require("jit.mp.text.style")
 local views = require("jit.mp.model.views")
 
 local cut, pad = cells.cut, cells.pad
 
+local NAME = 24  -- Columns that a name should have.
+local LEAST = 8  -- Columns that it has on the narrowest terminal.
 local RULER = 79 -- Dashes between entries, unless the terminal is narrower.
 
 -- -- Lines -------------------------------------------------------------------
 
--- Writes lines of cells, aligned to the right, with a name behind them. A
--- line is { cells..., name = text, mark = text, indent = columns } where the
--- mark is never cut; or false: a ruler.
--- Returns the columns' widths.
-local function write(out, lines, width)
+-- The columns' widths of lines, as write takes them.
+local function widths(lines)
   local w = {}
   for _, line in ipairs(lines) do
     for i, cell in ipairs(line or {}) do w[i] = math.max(w[i] or 0, #cell) end
   end
+  return w
+end
+
+-- The cells of a line as they stand before its name.
+local function left_of(line, w)
+  local t = {}
+  for i, cell in ipairs(line) do
+    t[i] = pad(cell, w[i])
+    if line.bold and line.bold[i] then t[i] = style.bold(t[i]) end
+  end
+  return table.concat(t, "  ").."  "..(" "):rep(line.indent or 0)
+end
+
+-- Writes lines of cells, aligned to the right, with a name behind them. A
+-- line is { cells..., name = text, mark = text, indent = columns, bold = set of
+-- cells } where the mark is never cut; or false: a ruler.
+local function write(out, lines, width)
+  local w, columns = widths(lines), 0
+  for _, n in ipairs(w) do columns = columns + n + 2 end
   for _, line in ipairs(lines) do
     if line then
-      local t = {}
-      for i, cell in ipairs(line) do t[i] = pad(cell, w[i]) end
-      local left = table.concat(t, "  ").."  "..(" "):rep(line.indent or 0)
       local name, mark = line.name, line.mark or ""
-      if width then name = cut(name, math.max(width - #left - #mark, 8)) end
-      out[#out+1] = left..name..mark.."\n"
+      if width then
+	local left = columns + (line.indent or 0)
+	name = cut(name, math.max(width - left - #mark, LEAST))
+      end
+      out[#out+1] = left_of(line, w)..name..mark.."\n"
     else
       out[#out+1] = ("-"):rep(math.min(width or RULER, RULER)).."\n"
     end
   end
-  return w
+end
+
+-- Whether the names of lines have all the room that they need, or as much as
+-- names should have.
+local function fits(lines, width)
+  local left, need = 0, 0
+  for _, n in ipairs(widths(lines)) do left = left + n + 2 end
+  for _, line in ipairs(lines) do
+    if line then
+      local rest = (line.indent or 0) + #(line.mark or "")
+      need = math.max(need, rest + math.min(#line.name, NAME))
+    end
+  end
+  return not width or left + need <= width
 end
 
 -- -- The report's data -------------------------------------------------------
 
 -- A report: the profile and its options, the columns (see below), the sums of
--- all stacks by function.
+-- all stacks by function; width and bold, of the terminal.
 local Report = {}
 Report.__index = Report
 
@@ -68,8 +100,9 @@ local function columns(p, o)
   return list, values
 end
 
-local function new_report(p, o, width)
-  local r = setmetatable({ profile = p, options = o, width = width }, Report)
+local function new_report(p, o, env)
+  local r = setmetatable({ profile = p, options = o, width = env.width,
+    bold = env.bold and not o.raw }, Report)
   local scope = (o.scope == "F" or o.scope == "l") and o.scope or "f"
   r.views, r.values = columns(p, o)
   r.name_of = cumulative.names(p, scope, o.path)
@@ -91,4 +124,4 @@ function Report:amount(v, sums)
   return mark..views.amount(self.profile, self.options, v.name, n, total)
 end
 
-return { new = new_report, write = write }
+return { new = new_report, write = write, fits = fits, widths = widths }

@@ -4,9 +4,12 @@
 -- by itself and with all that it called, in all and per call.
 ----------------------------------------------------------------------------
 
+local cells = require("jit.mp.text.cells")
 local cumulative = require("jit.mp.model.cumulative")
 local numbers = require("jit.mp.model.numbers")
 local views = require("jit.mp.model.views")
+
+local NARROW = 80 -- A terminal with fewer columns has no room for all amounts.
 
 -- Functions that were called or that allocate: the most memory first.
 local function collect(p, o)
@@ -30,33 +33,45 @@ local function collect(p, o)
   return list, calls, bytes
 end
 
-local function per_call(bytes, calls, kib)
-  return calls > 0 and numbers.bytes(bytes / calls, kib) or ""
+-- The cells of a line: the calls, and twice an amount with that for each call.
+-- narrow: without the latter.
+local function line(calls, own, all, o, narrow, name)
+  local t = { ("%.0f"):format(calls) }
+  for _, bytes in ipairs({ own, all }) do
+    t[#t+1] = numbers.bytes(bytes, o.kib)
+    if not narrow then
+      t[#t+1] = calls > 0 and numbers.bytes(bytes / calls, o.kib) or ""
+    end
+  end
+  t[#t+1] = name
+  return t
 end
 
-return function(p, o)
+local function headings(narrow)
+  if narrow then
+    return { "calls", "allocated", "with what", "" },
+      { "", "by itself", "it calls", "function" }
+  end
+  return { "calls", "allocated", "per call", "with what", "per call", "" },
+    { "", "by itself", "", "it calls", "", "function" }
+end
+
+return function(p, o, env)
   local list, calls, bytes = collect(p, o)
   if calls == 0 then return "no calls\n" end
-  local out = { ("%12s%12s%11s%12s%11s   %s\n"):format("calls", "allocated",
-    "per call", "with what", "per call", ""),
-    ("%12s%12s%11s%12s%11s   %s\n"):format("", "by itself", "", "it calls", "",
-    "function") }
-  local hidden = 0
+  local narrow = env.width and env.width < NARROW
+  local rows, hidden = { headings(narrow) }, 0
   for _, f in ipairs(list) do
     local share = math.max(f.calls / calls, bytes > 0 and f.all / bytes or 0)
     if views.shows(share, o) then
-      out[#out+1] = ("%12.0f%12s%11s%12s%11s   %s\n"):format(f.calls,
-	numbers.bytes(f.own, o.kib), per_call(f.own, f.calls, o.kib),
-	numbers.bytes(f.all, o.kib), per_call(f.all, f.calls, o.kib), f.name)
+      rows[#rows+1] = line(f.calls, f.own, f.all, o, narrow, f.name)
     else
       hidden = hidden + 1
     end
   end
-  out[#out+1] = ("%12.0f%12s%11s   %s\n"):format(calls,
-    numbers.bytes(bytes, o.kib), per_call(bytes, calls, o.kib), "in all")
-  if hidden > 0 then
-    out[#out+1] = ("%d functions below %g%% are not shown: option m\n"):format(
-      hidden, o.min)
-  end
-  return table.concat(out)
+  rows[#rows+1] = line(calls, bytes, bytes, o, narrow, "in all")
+  local text = cells.rows(rows, env.width)
+  if hidden == 0 then return text end
+  return text..cells.wrap(("%d functions below %g%% are not shown: option m\n")
+    :format(hidden, o.min), env.width)
 end

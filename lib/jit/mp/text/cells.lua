@@ -3,6 +3,10 @@
 -- Cells of a text table: padding, cutting, and rows that are aligned.
 ----------------------------------------------------------------------------
 
+local style = require("jit.mp.text.style")
+
+local LEAST = 8 -- Columns of a name on the narrowest terminal.
+
 -- A text on the right of n columns.
 local function pad(s, n) return (" "):rep(n - #s)..s end
 
@@ -26,6 +30,11 @@ local function cut(name, width)
   local left = math.ceil(keep / 2)
   local body = name:sub(1, #name - #tail)
   return first(body, left).."..."..last(body, keep - left)..tail
+end
+
+-- Cuts a line at its end.
+local function clip(line, width)
+  return #line <= width and line or first(line, math.max(width - 3, 0)).."..."
 end
 
 local LEVEL = 10 -- Columns that a level of a name has at least.
@@ -54,14 +63,16 @@ local function cut_levels(name, width)
   end
 end
 
--- A line broken into several where the terminal is narrower.
-local function wrap(line, width)
+-- A line broken into several where the terminal is narrower. hang: columns that
+-- the others are to the right of the first one, 2 if nil.
+local function wrap(line, width, hang)
   if not width or #line <= width + 1 then return line end
   local indent = line:match("^ *")
+  local next_indent = indent..(" "):rep(hang or 2)
   local lines, now = {}, nil
   for word in line:gmatch("%S+") do
     if now and #now + 1 + #word > width then
-      lines[#lines+1], now = now, indent.."  "..word
+      lines[#lines+1], now = now, next_indent..word
     else
       now = now and now.." "..word or indent..word
     end
@@ -70,22 +81,46 @@ local function wrap(line, width)
   return table.concat(lines, "\n").."\n"
 end
 
--- Rows of cells as text: all but the last cell of a row are aligned on the
--- right.
-local function rows(list)
-  local w, out = {}, {}
+-- Parts of a line, or of several where the terminal is narrower: those after
+-- the first line have that indent.
+local function parts(list, width, indent)
+  local lines, line = {}, nil
+  for _, part in ipairs(list) do
+    if line and width and #line + 3 + #part > width then
+      lines[#lines+1], line = line, (" "):rep(indent)..part
+    else
+      line = line and line.."   "..part or part
+    end
+  end
+  lines[#lines+1] = line
+  for i, text in ipairs(lines) do
+    lines[i] = wrap(text:gsub(" +$", "").."\n", width)
+  end
+  return table.concat(lines)
+end
+
+-- Rows of cells as text: all but the last cell of a row, which is a name, are
+-- aligned on the right. width: columns of the terminal, or nil. bold: the cells
+-- that a row names with its field bold are bold.
+local function rows(list, width, bold)
+  local w, out, left = {}, {}, 2
   for _, r in ipairs(list) do
     for i = 1, #r - 1 do w[i] = math.max(w[i] or 0, #r[i]) end
   end
+  for i = 1, #w do left = left + w[i] + 3 end
   for _, r in ipairs(list) do
     local t = {}
-    for i = 1, #r - 1 do t[i] = pad(r[i], w[i]) end
-    t[#r] = r[#r]
+    for i = 1, #r - 1 do
+      t[i] = pad(r[i], w[i])
+      if bold and r.bold == i then t[i] = style.bold(t[i]) end
+    end
+    t[#r] = width and cut_levels(r[#r], math.max(width - left, LEAST)) or r[#r]
     out[#out+1] = "  "..table.concat(t, "   ").."\n"
   end
   return table.concat(out)
 end
 
 return {
-  pad = pad, cut = cut, cut_levels = cut_levels, wrap = wrap, rows = rows
+  pad = pad, cut = cut, clip = clip, cut_levels = cut_levels, wrap = wrap,
+  parts = parts, rows = rows
 }

@@ -10,6 +10,9 @@ local numbers = require("jit.mp.model.numbers")
 local pairing = require("jit.mp.model.pairing")
 local views = require("jit.mp.model.views")
 
+local CHANGE = 3 -- The column of the change.
+local NAME = 24 -- Columns that names should have.
+
 -- Sums of one view by the first level's key, by name.
 local function sums(p, o, view)
   local list, totals = p:sums({ view }, o.objects, (keys(p, o)))
@@ -55,7 +58,9 @@ local function compare(old, new, o, view, by_share)
   end
   for name in pairs(a) do add(name) end
   for name in pairs(b) do add(name) end
-  return views.sort(list, "size"), atotal * ka, btotal * kb
+  -- By name: no field.
+  return views.sort(list, o.diff_sort ~= "name" and (o.diff_sort or "size") or
+    nil), atotal * ka, btotal * kb
 end
 
 -- Growth from a number to another one, in percent.
@@ -74,9 +79,27 @@ local function most_grown(list)
   return name
 end
 
+-- The rows without the first column, where that leaves the names more of the
+-- room that they need.
+local function fitting(rows, width)
+  local left, need = 2, 0
+  for i = 1, CHANGE do
+    local most = 0
+    for _, r in ipairs(rows) do most = math.max(most, #r[i]) end
+    left = left + most + 3
+  end
+  for _, r in ipairs(rows) do need = math.max(need, math.min(#r[#r], NAME)) end
+  if not width or left + need <= width then return rows end
+  for _, r in ipairs(rows) do
+    table.remove(r, 1)
+    r.bold = r.bold and r.bold - 1
+  end
+  return rows
+end
+
 -- Writes the rows of a view that change enough; returns the change of the view,
 -- and the row that changes most.
-local function put_view(out, old, new, o, view, by_share)
+local function put_view(out, old, new, o, view, by_share, env)
   local list, before, after = compare(old, new, o, view, by_share)
   if before == 0 and after == 0 then return 0 end
   local rows = { { "before", "after", "change", views.by[view].title } }
@@ -84,46 +107,55 @@ local function put_view(out, old, new, o, view, by_share)
     local change = signed(format(o, view, by_share, math.abs(b - a)), b - a)
     rows[#rows+1] = { format(o, view, by_share, a),
       format(o, view, by_share, b), mark..change, name }
+    return rows[#rows]
   end
   if not by_share then row("(all)", before, after, "") end
   local largest = by_share and 100 or math.max(before, after)
-  local n, noisy = 0, false
+  local n, noisy, top = 0, false, {}
   for _, e in ipairs(list) do
     if views.shows(e.size / largest, o) then
-      row(e.name, e.before, e.after, e.noisy and "~" or "")
+      local r = row(e.name, e.before, e.after, e.noisy and "~" or "")
+      if not e.noisy and e.size > (top.size or 0) then
+	top = { size = e.size, row = r }
+      end
       n, noisy = n + 1, noisy or e.noisy
     end
   end
+  if top.row then top.row.bold = CHANGE end
+  out[#out+1] = cells.rows(fitting(rows, env.width), env.width, env.bold)
   if n == 0 then
-    rows[#rows+1] = { "", "", "", ("(no row changes by %d%%)"):format(o.min) }
+    out[#out+1] = ("  (no row changes by %d%%)\n"):format(o.min)
   end
-  out[#out+1] = cells.rows(rows)
   if noisy then
-    out[#out+1] = "  ~ samples alone may make such a difference\n"
+    out[#out+1] = cells.wrap("  ~ samples alone may make such a difference\n",
+      env.width)
   end
   out[#out+1] = "\n"
   if by_share and list[1] then return list[1].size, list[1].name end
   return by_share and 0 or growth(before, after), most_grown(list)
 end
 
-local function head(p, title)
-  return ("%s  %s  %s CPU   %s allocated   in use %s, peak %s\n"):format(title,
-    facts.script(p) or "?", numbers.seconds(p.info.cpu),
-    numbers.bytes(p.heap.alloc_bytes),
-    numbers.bytes(p.heap.inuse), numbers.bytes(p.heap.peak))
+local function head(p, title, width)
+  return cells.parts({ title.."  "..(facts.script(p) or "?").."  "..
+    numbers.seconds(p.info.cpu).." CPU",
+    numbers.bytes(p.heap.alloc_bytes).." allocated",
+    ("in use %s, peak %s"):format(numbers.bytes(p.heap.inuse),
+      numbers.bytes(p.heap.peak)) }, width, #title + 2)
 end
 
--- by_share: compares shares of each total, for runs of different length.
+-- by_share: compares shares of each total, for runs of different length. env:
+-- width and bold, as in jit.mp.render.
 -- Returns the text, and the largest growth: of a view's total in percent, or
 -- of a row's share in points; with the view's title, and the row's name.
-return function(old, new, o, by_share)
-  local out = { head(old, "before"), head(new, "after "), "\n" }
+return function(old, new, o, by_share, env)
+  local out = { head(old, "before", env.width), head(new, "after ", env.width),
+    "\n" }
   local most, where, row = 0, nil, nil
   if o.collapse then old, new = old:collapsed(), new:collapsed() end
   old.paired, new.paired = pairing.labels(old:functions(), new:functions(),
     o.scope == "F" and "F" or "f", o.path)
   for _, view in ipairs(o.views) do
-    local change, name = put_view(out, old, new, o, view, by_share)
+    local change, name = put_view(out, old, new, o, view, by_share, env)
     if change > most then
       most, where, row = change, views.by[view].title, name
     end

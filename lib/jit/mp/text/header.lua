@@ -3,9 +3,14 @@
 -- The lines above a report: the measurements, and how far to trust them.
 ----------------------------------------------------------------------------
 
+local cells = require("jit.mp.text.cells")
+local curve = require("jit.mp.text.curve")
 local facts = require("jit.mp.model.facts")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
+
+local NUMBER = 11 -- Columns before a topic's number.
+local MARGIN = 2  -- Columns before a line that continues another one.
 
 local function joined(...)
   local t = {}
@@ -23,7 +28,7 @@ end
 
 -- A topic: its name, its number, and other phrases.
 local function topic(name, number, ...)
-  return joined(("%-11s%-9s"):format(name, number), ...)
+  return joined(("%-"..NUMBER.."s%-9s"):format(name, number), ...)
 end
 
 local function cpu_topic(p)
@@ -77,40 +82,33 @@ local function title(p)
     p.info.wall and "ran "..numbers.seconds(p.info.wall))
 end
 
--- Puts parts on one line, or on several where the terminal is narrower.
-local function write(out, parts, width)
-  local lines, line = {}, nil
-  for _, part in ipairs(parts) do
-    if line and width and #line + 3 + #part > width then
-      lines[#lines+1], line = line, nil
-    end
-    line = line and line.."   "..part or part
-  end
-  lines[#lines+1] = line
-  for _, text in ipairs(lines) do
-    out[#out+1] = text:gsub(" +$", "").."\n"
-  end
+-- The lines by topics, whose numbers stand below each other.
+local function topics(p, o)
+  if not wants_heap(o) then return { cpu_topic(p) } end
+  return { cpu_topic(p), alloc_topic(p, o.kib), inuse_topic(p, o.kib),
+    native_topic(p, o.kib), memory_topic(p, o.kib) or {} }
 end
 
--- Returns the header as text, with an empty line at its end. width: columns
--- of the terminal, if the report goes to one.
-return function(p, o, width)
+-- Returns the header as text, with an empty line at its end. env: width, the
+-- columns of the terminal, if the report goes to one; live, whether the program
+-- still runs, and the report is drawn anew again and again.
+return function(p, o, env)
   local out = {}
-  write(out, title(p), width)
-  write(out, cpu_topic(p), width)
-  if wants_heap(o) then
-    write(out, alloc_topic(p, o.kib), width)
-    write(out, inuse_topic(p, o.kib), width)
-    write(out, native_topic(p, o.kib), width)
-    write(out, memory_topic(p, o.kib) or {}, width)
+  local function write(parts, indent)
+    if #parts > 0 then
+      out[#out+1] = cells.parts(parts, env.width, indent)
+    end
   end
-  write(out, capture_topic(p, o), width)
-  local lost = facts.lost(p)
-  if lost then out[#out+1] = lost.."\n" end
-  local cut = facts.cut(p)
-  if cut then out[#out+1] = cut.."\n" end
+  write(title(p), MARGIN)
+  for _, parts in ipairs(topics(p, o)) do write(parts, NUMBER) end
+  if env.live and wants_heap(o) then
+    out[#out+1] = curve(p, o, env.width, NUMBER)
+  end
+  write(capture_topic(p, o), MARGIN)
+  write(joined(facts.lost(p)), MARGIN)
+  write(joined(facts.cut(p)), MARGIN)
   for _, note in ipairs(p.info.notes) do
-    out[#out+1] = names.printable(note).."\n"
+    write({ names.printable(note) }, MARGIN)
   end
   out[#out+1] = "\n"
   return table.concat(out)

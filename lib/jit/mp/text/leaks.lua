@@ -12,6 +12,8 @@ local views = require("jit.mp.model.views")
 
 local PARTS = 5 -- Parts of the run that a row shows.
 local DEPTH = 6 -- Frames of a stack, unless the options set them.
+local INDENT = (" "):rep(6) -- Before what stands below a row.
+local SERIES = "held after collections, by fifths of the run"
 
 -- -- Names -------------------------------------------------------------------
 
@@ -79,30 +81,58 @@ local function holder_namer(p, name)
   end
 end
 
-local function row_cells(p, o, g, holder)
+-- The series as the end of a line, or below it.
+local function series_line(p, o, g, width, below)
+  local text = series_text(p, o, g).."\n"
+  return below and "\n"..cells.wrap(INDENT..text, width) or text
+end
+
+-- below: the series has a line of its own.
+local function row_cells(p, o, g, holder, width, below)
+  local name = width and cells.cut_levels(g.name, width - #INDENT) or g.name
   return { numbers.bytes(g.held, o.kib), numbers.bytes(g.new, o.kib),
     numbers.count(g.objects), g.age and numbers.seconds(g.age) or "-",
-    g.verdict, series_text(p, o, g).."\n      "..g.name..holder(g.name) }
+    g.verdict, series_line(p, o, g, width, below)..
+    INDENT..name..holder(g.name) }
+end
+
+-- The rows of a table as text. On a narrow terminal the series moves to the
+-- next line.
+local function rows_text(p, o, shown, holder, width)
+  local function text(below)
+    local rows = { { "held", "new", "objects", "mean age", "verdict",
+      below and "" or SERIES } }
+    for _, g in ipairs(shown) do
+      rows[#rows+1] = row_cells(p, o, g, holder, width, below)
+    end
+    return cells.rows(rows)
+  end
+  local all = text(false)
+  for line in all:gmatch("[^\n]+") do
+    if width and #line > width then
+      return cells.wrap("Below each row: "..SERIES.."\n", width)..text(true)
+    end
+  end
+  return all
 end
 
 -- A table of groups by that name of a row, and how many of them it leaves out.
-local function groups_table(p, o, list, name)
-  local total, hidden = 0, 0
+local function groups_table(p, o, list, name, width)
+  local total, hidden, shown = 0, 0, {}
   for _, g in ipairs(list) do total = total + g.inuse end
   local holder = holder_namer(p, name)
-  local rows = { { "held", "new", "objects", "mean age", "verdict",
-    "held after collections, by fifths of the run" } }
   for _, g in ipairs(list) do
     if views.shows(g.inuse / total, o) or g.verdict == "grows" then
-      rows[#rows+1] = row_cells(p, o, g, holder)
+      shown[#shown+1] = g
     else
       hidden = hidden + 1
     end
   end
-  local text = cells.rows(rows)
+  local text = rows_text(p, o, shown, holder, width)
   if hidden == 0 then return text end
-  return text..("%s below %d%% not shown; option m sets the limit\n"):format(
+  local rest = ("%s below %d%% not shown; option m sets the limit\n"):format(
     numbers.counted(hidden, "row"), o.min)
+  return text..cells.wrap(rest, width)
 end
 
 -- -- Report ------------------------------------------------------------------
@@ -122,7 +152,7 @@ local function sum(list, field, which)
 end
 
 -- Returns the text, nil, and the bytes held in stacks that grow.
-return function(p, o)
+return function(p, o, env)
   if not (p.collections and p.held and p.survivors) then
     return "no leak data: profile with option L, which records what "..
       "collections leave\n"
@@ -132,19 +162,22 @@ return function(p, o)
   local stacks = leaks.groups(p, by_stack)
   local in_all, leaked = sum(stacks, "held"), sum(stacks, "held", "grows")
   if sum(stacks, "inuse") == 0 then return heading(p).."nothing\n", nil, 0 end
-  local out = { heading(p) }
+  local out = { cells.wrap(heading(p), env.width) }
   if depth ~= 1 then
     local lines = leaks.groups(p, by_line)
     sort(lines)
-    out[#out+1] = "\nBy line:\n"..groups_table(p, o, lines, by_line)
+    out[#out+1] = "\nBy line:\n"..groups_table(p, o, lines, by_line,
+      env.width)
     out[#out+1] = "\nBy stack:\n"
   end
   sort(stacks)
-  out[#out+1] = groups_table(p, o, stacks, by_stack)
-  out[#out+1] = ("\n%s held, %s of it in stacks that grow\n"):format(
-    numbers.bytes(in_all, o.kib), numbers.bytes(leaked, o.kib))
+  out[#out+1] = groups_table(p, o, stacks, by_stack, env.width)
+  out[#out+1] = "\n"..cells.wrap(("%s held, %s of it in stacks that grow\n")
+    :format(numbers.bytes(in_all, o.kib), numbers.bytes(leaked, o.kib)),
+    env.width)
   if sum(stacks, "inuse", "unclear") > 0 then
-    out[#out+1] = "unclear: too few collections, or samples, to tell\n"
+    out[#out+1] = cells.wrap(
+      "unclear: too few collections, or samples, to tell\n", env.width)
   end
   return table.concat(out), nil, leaked
 end

@@ -10,20 +10,21 @@ local numbers = require("jit.mp.model.numbers")
 
 local STACKS = 5 -- Shown of those whose objects pin segments.
 local DEPTH = 3 -- Frames of each.
+local WIDTH = 90 -- Of prose, unless the terminal has a width.
 
 local function amount(v, o)
   if o.raw then return ("%.0f"):format(v) end
   return (v < 0 and "-" or "")..numbers.bytes(math.abs(v), o.kib)
 end
 
-local function parts(m, o)
+local function parts(m, o, width)
   local rows = { { "of RSS", "bytes", "" } }
   for _, part in ipairs(facts.memory_parts(m)) do
     rows[#rows+1] = { numbers.share(part.bytes, m.rss), amount(part.bytes, o),
       part.name }
   end
   rows[#rows+1] = { "100%", amount(m.rss, o), "RSS" }
-  return cells.rows(rows)
+  return cells.rows(rows, width)
 end
 
 -- Stacks with what they have in use where little else is, the most first.
@@ -45,10 +46,10 @@ local function sites(p)
   return list
 end
 
-local function pins(p, m, o)
+local function pins(p, m, o, width)
   if (m.pinned or 0) == 0 then return "" end
   local list = sites(p)
-  local head = ("\n%s of them %s at least half free: %s free, kept for %s "..
+  local head = ("%s of them %s at least half free: %s free, kept for %s "..
     "in use%s\n"):format(numbers.counted(m.pinned, "segment"),
     m.pinned == 1 and "is" or "are", amount(m.pinned_free, o),
     amount(m.pinned_used, o), #list > 0 and ", of which samples show:" or "")
@@ -57,25 +58,27 @@ local function pins(p, m, o)
     rows[i] = { amount(list[i].bytes, o), numbers.count(list[i].objects),
       "allocated at "..list[i].name }
   end
-  return head..cells.rows(rows)
+  return "\n"..cells.wrap(head, width, 0)..cells.rows(rows, width)
 end
 
 local function allocator(m, o)
   if not m.segments then
-    return "\nWhat LuaJIT's allocator has free is not known: the VM was not "..
+    return "What LuaJIT's allocator has free is not known: the VM was not "..
       "at rest, or has another allocator.\n"
   end
-  return ("\nLuaJIT's allocator has %s; the largest free piece is %s. A "..
-    "segment goes back\nto the system when nothing in it is in use.\n"):format(
+  return ("LuaJIT's allocator has %s; the largest free piece is %s. A "..
+    "segment goes back to the system when nothing in it is in use.\n"):format(
     numbers.counted(m.segments, "segment"), amount(m.largest_free, o))
 end
 
-return function(p, o)
-  local m = p.memory
+return function(p, o, env)
+  local m, width = p.memory, env.width or WIDTH
   if not m.rss then
-    return "no table of the memory: the kernel did not tell, or the program "..
-      "ran without option M\n"
+    return cells.wrap("no table of the memory: the kernel did not tell, or "..
+      "the program ran without option M\n", width)
   end
-  return "Memory of the process when the profile ended\n\n"..parts(m, o)..
-    allocator(m, o)..pins(p, m, o)
+  local title = "Memory of the process when the profile ended\n"
+  return cells.wrap(title, width, 0).."\n"..parts(m, o, env.width)..
+    "\n"..cells.wrap(allocator(m, o), width, 0)..
+    pins(p, m, o, env.width)
 end

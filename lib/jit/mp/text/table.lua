@@ -12,6 +12,8 @@ local empty = require("jit.mp.model.empty")
 local estimates = require("jit.mp.model.estimates")
 local keys = require("jit.mp.model.keys")
 local numbers = require("jit.mp.model.numbers")
+local sorting = require("jit.mp.model.sorting")
+local style = require("jit.mp.text.style")
 local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
 
@@ -24,7 +26,8 @@ local SHIFT = 2 -- Columns that the second level is to the right.
 
 -- A report: profile, options, totals by view, the indices of the views that
 -- are not empty, cumulative sums by name (or nil), rows to be shown as { level,
--- e = entry of sums }, and the sums of those that are not.
+-- e = entry of sums }, the sums of those that are not, and whether the largest
+-- numbers are bold.
 local Report = {}
 Report.__index = Report
 
@@ -53,7 +56,9 @@ function Report:choose(entries, level)
     e.share = views.largest(e, self.totals)
     e.weight = e.name == terms.before and 0 or views.weight(e, self.totals)
   end
-  for _, e in ipairs(views.sort(entries, "weight", "share")) do
+  local function amount(e, i) return e[i] end
+  for _, e in ipairs(sorting.sort(entries, self.options, amount, "weight",
+      "share")) do
     if views.shows(e.share, self.options) then
       self.rows[#self.rows+1] = { level = level, e = e }
       if level > 0 then self.levels = 2 end
@@ -102,17 +107,28 @@ end
 
 -- The cells of a row as one text of the column's width. A second level has no
 -- amounts beside those of the first, but for a view alone.
-local function join(row, t, w, shift, gap)
+local function join(row, t, w, shift, gap, bold)
   local text
   if row.level == 0 then
     text = pad(t[1], w[1])..(" "):rep(shift + gap)..pad(t[2], w[2])
   else
     text = pad(t[1], w[1] + shift)..(" "):rep(gap)..pad(t[2], w[2])
   end
+  if bold then text = style.bold(text) end
   return text..(w[3] > 0 and "  "..pad(t[3], w[3]) or "")
 end
 
--- A column: its title, and the texts of all rows, equally wide.
+-- The number of the row on the first level with most of a view; nil where
+-- nothing is to be bold.
+function Report:top(i)
+  local most, top = 0, nil
+  for k, row in ipairs(self.bold and self.rows or {}) do
+    if row.level == 0 and row.e[i] > most then most, top = row.e[i], k end
+  end
+  return top
+end
+
+-- A column: its title, and the texts of all rows, equally wide on the screen.
 function Report:column(i, layout)
   local raw, w = self.options.raw, self:widths(i, layout)
   local view = views.by[self.options.views[i]]
@@ -125,6 +141,7 @@ function Report:column(i, layout)
   own = math.max(own, #title)
   local out = { title = pad(title, own)..(w[3] > 0 and
     "  "..pad("cum.", w[3]) or "") }
+  local top = self:top(i)
   for k, row in ipairs(self.rows) do
     local t = { self:cells(row, i, layout) }
     if row.level > 0 and shift == 0 and not raw then
@@ -132,7 +149,7 @@ function Report:column(i, layout)
       local text = pad(t[1], w[1] + SHIFT)
       out[k] = text..(" "):rep(#out.title - #text)
     else
-      out[k] = join(row, t, w, shift, gap)
+      out[k] = join(row, t, w, shift, gap, k == top)
     end
   end
   return out
@@ -203,7 +220,7 @@ function Report:write(out, width)
   out[#out+1] = left[0].."\n"
   for k, row in ipairs(self.rows) do
     out[#out+1] = left[k].."   "..
-      self:name(row, width and width - #left[k] - 3).."\n"
+      self:name(row, width and width - #left[0] - 3).."\n"
   end
   if self.options.raw then return end
   if self.hidden then
@@ -218,7 +235,7 @@ return function(p, o, env)
   local out = {}
   local list, totals = p:sums(o.views, o.objects, keys(p, o))
   local report = setmetatable({ profile = p, options = o, totals = totals,
-    full = {}, rows = {} }, Report)
+    full = {}, rows = {}, bold = env.bold and not o.raw }, Report)
   for i, view in ipairs(o.views) do
     if totals[i] > 0 then report.full[#report.full+1] = i
     else out[#out+1] = empty(p, view).."\n" end

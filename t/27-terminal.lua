@@ -1,0 +1,98 @@
+-- SPDX-License-Identifier: MIT
+-- Reports on a terminal: no line is wider than it, names come before amounts,
+-- and the largest numbers are bold.
+
+local tap = require("tap")
+
+if tap.sh("script -qec true /dev/null").status ~= 0 then
+  tap.skip("there are no pseudo-terminals here")
+end
+
+local program = tap.program([[
+local function a_function_of_some_name(n)
+  local t = {}
+  for i = 1, n do t[i] = { "an object", i } end
+  return t
+end
+local function another_function_that_makes_objects(n)
+  local t = a_function_of_some_name(n)
+  return t
+end
+kept = {}
+for i = 1, tonumber(arg[1]) do
+  kept[i] = another_function_that_makes_objects(500)
+  collectgarbage()
+end
+]])
+
+-- The profile of the program with those options, and that many rounds.
+local function profile(options, n)
+  local name = tap.tmpname(".mp")
+  tap.luajit(("-joff -jm=%s,%s %s %d"):format(options, name, program, n))
+  return name
+end
+local leaks, calls = profile("Lb1", 40), profile("n", 20)
+local memory = profile("M", 40)
+local file_of = { n = calls, M = memory }
+
+-- The output of a command on a terminal of so many columns.
+local function on_terminal(columns, command, env)
+  local out = tap.sh(("%s script -qec %s /dev/null"):format(
+    env or "TERM=xterm", tap.quote(("stty rows 40 cols %d; %s"):format(columns,
+    command)))).out
+  return (out:gsub("\r\n", "\n"))
+end
+
+local function report(columns, file, options, env)
+  return on_terminal(columns, ("%s report %s %s"):format(tap.mp, file, options),
+    env)
+end
+
+local function widest(text)
+  local n = 0
+  for line in text:gsub("\27%[%d*m", ""):gmatch("[^\n]+") do
+    n = math.max(n, #line)
+  end
+  return n
+end
+
+for _, columns in ipairs({ 80, 60 }) do
+  for _, options in ipairs({ "f", "fl", "s", "3", "vf", "g", "L", "M", "a",
+      "n" }) do
+    local text = report(columns, file_of[options] or leaks, options)
+    local name = options.." on "..columns.." columns"
+    tap.like(text, "allocated", name..": a report")
+    tap.ok(widest(text) <= columns, name..": no line is wider", text)
+  end
+end
+
+for _, options in ipairs({ "hf", "f", "g", "n" }) do
+  tap.like(report(60, file_of[options] or leaks, options),
+    " a_function_of_some_name", options.." on 60 columns: the name")
+end
+
+local text = report(80, leaks, "hm0")
+tap.like(text, "\n +\27%[1m%d+%%[^\27]*\27%[m[^\n]*a_function_of_some_name",
+  "the largest number is bold")
+local _, n = text:gsub("\27%[1m", "")
+tap.is(n, 1, "no other number is")
+tap.like(report(80, leaks, "g"), "\27%[1m", "g: bold, too")
+tap.unlike(report(80, leaks, "f", "NO_COLOR=1 TERM=xterm"), "\27", "NO_COLOR")
+tap.unlike(report(80, leaks, "f", "TERM=dumb"), "\27", "TERM=dumb")
+tap.unlike(report(80, leaks, "fr"), "\27", "raw: for programs")
+tap.unlike(tap.sh(tap.mp.." report "..leaks.." f").out, "\27", "a pipe")
+tap.like(on_terminal(60, ("%s -joff -jm=h %s 40"):format(tap.command, program)),
+  "\27%[1m[^\n]*a_function", "the report of a run")
+
+-- A comparison.
+local function diff(columns, options)
+  return on_terminal(columns, ("%s diff -O %s %s %s"):format(tap.mp, options,
+    calls, leaks))
+end
+text = diff(60, "h3")
+tap.ok(widest(text) <= 60, "diff: no line is wider", text)
+tap.like(diff(60, "h"), "a_function_of_some_name", "diff: the name")
+tap.like(diff(80, "u"), "\n   before +after +change   in use\n",
+  "diff: all columns where there is room")
+
+tap.done()
