@@ -37,6 +37,10 @@ r = live("rows 30 cols 60", "fT")
 local drawn = r.out:match("^(.-)words")
 tap.like(drawn, "a_name_of", "60 columns: the name is there")
 
+r = live("rows 18 cols 60", "fT")
+tap.like(r.out:match("^(.-)words"), "a_name_of",
+  "18 lines of 60 columns: the table is not clipped away")
+
 r = live("rows 30 cols 90", "fT", "NO_COLOR=1 TERM=xterm")
 tap.unlike(r.out, "\27%[2m", "NO_COLOR: nothing is dimmed")
 

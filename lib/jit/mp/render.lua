@@ -63,7 +63,8 @@ local function render(p, o, env)
   end
   if not body then return nil, msg end
   if is_text and not (o.folded or o.leak_only or o.quickfix) then
-    body = header(p, vo, env)..body
+    local above, below = header(p, vo, env)
+    body = above..body..below
   end
   return body, nil, leaked
 end

@@ -64,8 +64,8 @@ local keys = {
   ["+"] = function(s) s.depth = math.min(s.depth + 1, 20) end,
   ["-"] = function(s) s.depth = math.max(s.depth - 1, 1) end,
 }
-local help = { "q quit", "p pause", "v view (c h u, a all)", "s sort",
-  "l lines", "o objects", "+ - depth" }
+local help = { "q quit", "p pause", "v c h u a view", "s sort", "l lines",
+  "o objects", "+- depth" }
 
 -- The process, the order where one was chosen, and the keys.
 local function title(pid, s, width)

@@ -89,27 +89,44 @@ local function topics(p, o)
     native_topic(p, o.kib), memory_topic(p, o.kib) or {} }
 end
 
--- Returns the header as text, with an empty line at its end. env: width, the
--- columns of the terminal, if the report goes to one; live, whether the program
--- still runs, and the report is drawn anew again and again.
-return function(p, o, env)
-  local out = {}
-  local function write(parts, indent)
-    if #parts > 0 then
-      out[#out+1] = cells.parts(parts, env.width, indent)
-    end
-  end
-  write(title(p), MARGIN)
-  for _, parts in ipairs(topics(p, o)) do write(parts, NUMBER) end
-  if env.live and wants_heap(o) then
-    out[#out+1] = curve(p, o, env.width, NUMBER)
-  end
-  write(capture_topic(p, o), MARGIN)
-  write(joined(facts.lost(p)), MARGIN)
-  write(joined(facts.cut(p)), MARGIN)
+-- How the profile was made, and what is to be known about it.
+local function remarks(p, o, width)
+  local out = { cells.parts(capture_topic(p, o), width, MARGIN) }
+  local list = joined(facts.lost(p), facts.cut(p))
   for _, note in ipairs(p.info.notes) do
-    write({ names.printable(note) }, MARGIN)
+    list[#list+1] = names.printable(note)
   end
-  out[#out+1] = "\n"
+  for _, text in ipairs(list) do
+    out[#out+1] = cells.parts({ text }, width, MARGIN)
+  end
   return table.concat(out)
+end
+
+-- The first of the parts, as many as fit on one line.
+local function first_line(parts, width)
+  return cells.parts(parts, width, 0):match("^[^\n]*\n") or ""
+end
+
+-- The header of a live view: short, so that the table has room.
+local function live_header(p, o, width)
+  local out = { first_line(title(p), width) }
+  for _, parts in ipairs(topics(p, o)) do
+    out[#out+1] = first_line(parts, width)
+  end
+  if wants_heap(o) then out[#out+1] = curve(p, o, width, NUMBER) end
+  return table.concat(out).."\n"
+end
+
+-- Returns the header as text, with an empty line at its end, and lines to stand
+-- below the report, if any. env: width, the columns of the terminal if the
+-- report goes to one; live, as in jit.mp.render.
+return function(p, o, env)
+  local width = env.width
+  local rest = remarks(p, o, width)
+  if env.live then return live_header(p, o, width), "\n"..rest end
+  local out = { cells.parts(title(p), width, MARGIN) }
+  for _, parts in ipairs(topics(p, o)) do
+    out[#out+1] = cells.parts(parts, width, NUMBER)
+  end
+  return table.concat(out)..rest.."\n", ""
 end
