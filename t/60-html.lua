@@ -196,7 +196,7 @@ tap.is(page:match("<title>([^<]*)</title>"), "script&#x003e;&#x003c;img src=x "
   .."onerror=alert(1)&#x003e; – luajit-mp", "the title")
 local _, opened = page:gsub("<script", "")
 local _, closed = page:gsub("</script", "")
-tap.is(opened.." "..closed, "2 2", "two scripts, as meant")
+tap.is(opened.." "..closed, "3 3", "three scripts, as meant")
 
 -- Each byte and pair: always UTF-8, and what is UTF-8 stays.
 local function shown(s)

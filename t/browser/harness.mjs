@@ -54,8 +54,9 @@ const launch = () =>
     ]
   });
 
-// Opens a page, and takes note of all that should not happen.
-export async function open(name, options = {}, hash = "") {
+// Opens a page, and takes note of all that should not happen. away: the page
+// is loaded by its start().
+export async function open(name, options = {}, hash = "", { away } = {}) {
   browser ||= await launch();
   const context = await browser.newContext({
     viewport: { width: 1360, height: 900 },
@@ -72,8 +73,29 @@ export async function open(name, options = {}, hash = "") {
     if (address !== url && !/^(data|blob):/.test(address))
       page.trouble.push(r.url());
   });
-  await page.goto(url + hash);
+  page.start = () => page.goto(url + hash);
+  if (!away) await page.start();
   return page;
+}
+
+// Of the page's main thread while something is done: milliseconds that each
+// task took of the processor, so that other programs do not count.
+export async function tasks(page, act) {
+  await browser.startTracing(page, { categories: ["toplevel"] });
+  await act();
+  await settle(page);
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+  const at = (e) => `${e.pid} ${e.tid}`,
+    main = traceEvents
+      .filter(
+        (e) =>
+          e.name === "thread_name" && e.args.name === "CrRendererMain"
+      )
+      .map(at);
+  return traceEvents
+    .filter((e) => /RunTask$/.test(e.name) && main.includes(at(e)) && e.tdur)
+    .map((e) => Math.round(e.tdur / 1000))
+    .filter((ms) => ms > 0);
 }
 export async function shot(page, name, fullPage = true) {
   if (shots)
@@ -119,11 +141,14 @@ export const press = async (page, ...keys) => {
 export const segment = (page, v) =>
   page.locator(`.seg [data-v="${v}"]`).first();
 export const view = (page, v) => page.locator(`#views [data-v="${v}"]`);
-// Until the frames are those of now.
+// Until the page is at rest: what rests for a while begins within 200 ms, and
+// what is made step by step says that it is under way.
 export const settle = (page) =>
-  page.waitForFunction(
-    () => new Promise((done) => setTimeout(() => done(true), 200))
-  );
+  page
+    .waitForFunction(
+      () => new Promise((done) => setTimeout(() => done(true), 200))
+    )
+    .then(() => page.locator("main:not([aria-busy=true])").waitFor());
 export async function width(page, name) {
   await settle(page);
   return (await (await frame(page, name)).boundingBox()).width;

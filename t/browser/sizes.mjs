@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small windows, and many stacks.
+// Small windows, and deep recursion.
 
 import {
   ok,
@@ -8,8 +8,6 @@ import {
   open,
   shot,
   close,
-  text,
-  first,
   status,
   frame,
   place,
@@ -71,65 +69,6 @@ export async function tablet() {
     is(await width(page, "all"), wide, `tablet ${name}: and back`);
     await close(page, "tablet " + name);
   }
-}
-
-// -- Many stacks --------------------------------------------------------------
-
-async function opened(page) {
-  ok(
-    await page
-      .locator(".flame [role=treeitem]")
-      .first()
-      .waitFor({ state: "attached" })
-      .then(() => true),
-    "50,000 stacks open"
-  );
-  is(
-    await page.evaluate(
-      () =>
-        JSON.parse(document.getElementById("profile").textContent).profiles[0]
-          .stacks.parent.length
-    ),
-    50000,
-    "all of them"
-  );
-  is(
-    await page.locator("#table tbody tr").count(),
-    100,
-    "the table begins with a hundred rows"
-  );
-  await page.locator("#more").click();
-  is(await page.locator("#table tbody tr").count(), 500, "and has more");
-}
-
-export async function many() {
-  const page = await open("many");
-  await opened(page);
-  for (const v of ["bottom", "sandwich", "lines", "func", "top"]) {
-    await segment(page, v).click();
-    await settle(page);
-    await press(page, "g", "ArrowDown");
-    like(await status(page), /^[^ ]+:?\S* .*% of CPU time/, "many: " + v);
-    ok(!/^all /.test(await status(page)), "many: a frame below, " + v);
-  }
-  await page.locator("#search").fill("fn_12");
-  like(await text(page, "#found"), /^matches \d+% of CPU time/, "many: search");
-  const box = await place(page, "#chart svg");
-  await page.mouse.move(box.x + 200, box.y + 90);
-  await page.mouse.down();
-  await page.mouse.move(box.x + 420, box.y + 90, { steps: 20 });
-  await page.mouse.up();
-  await settle(page);
-  like(
-    await text(page, "#timeline-note"),
-    /^\d.* s to \d.* chosen\.$/,
-    "many: a part of the time"
-  );
-  await page.locator("#search").fill("");
-  await press(page, "Escape");
-  await page.evaluate(() => scrollTo(0, 420));
-  await shot(page, "many", false);
-  await close(page, "many");
 }
 
 // -- Deep recursion -----------------------------------------------------------

@@ -8,11 +8,12 @@
 import { access } from "./access.mjs";
 import { run } from "./harness.mjs";
 import { keys } from "./keys.mjs";
+import { many } from "./many.mjs";
 import { calls, frames, links, plain, saving, search } from "./more.mjs";
 import { diff, hostile, less } from "./others.mjs";
 import { pure } from "./pure.mjs";
 import { report } from "./report.mjs";
-import { deep, many, phone, tablet } from "./sizes.mjs";
+import { deep, phone, tablet } from "./sizes.mjs";
 import { tables } from "./tables.mjs";
 import { brush } from "./time.mjs";
 import { usual } from "./usual.mjs";

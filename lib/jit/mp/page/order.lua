@@ -9,9 +9,9 @@ local style = { "base", "controls", "graph", "tables", "media" }
 
 local script = {
   "dom", "numbers", "items", "profile", "state", "counts", "sums", "matches",
-  "tree", "layout", "words", "colors", "widgets", "flame", "graph", "search",
-  "calls", "columns", "source", "table", "timeline", "range", "controls",
-  "save", "address", "help", "main"
+  "steps", "tree", "layout", "words", "colors", "widgets", "flame", "graph",
+  "search", "calls", "columns", "source", "table", "timeline", "range",
+  "controls", "save", "address", "help", "main"
 }
 
 return { style = style, script = script }

@@ -22,8 +22,7 @@ end
 
 -- Each part is a block of its own, and offers its functions as a field of mp.
 local function script()
-  local t = { '"use strict";', "const mp = { data: JSON.parse("..
-    "document.getElementById('profile').textContent) };" }
+  local t = { '"use strict";' }
   for _, name in ipairs(order.script) do
     t[#t+1] = "{\n"..read("viewer/"..name..".js").."}"
   end

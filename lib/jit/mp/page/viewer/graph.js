@@ -13,6 +13,7 @@ const { stats, whole, largest } = mp.sums;
 const { tree, path } = mp.tree;
 const { shade, changeShade, inks } = mp.colors;
 const { search } = mp.matches;
+const { levels, place } = mp.layout;
 const { Flame } = mp.flame;
 const { amount, nodeDoubt, change, words, details, shareOf, wholeOf } =
   mp.words;
@@ -144,6 +145,19 @@ function showGraph() {
   if (mode === "sandwich") showTwo(box);
   else showOne(box);
   showStatus();
+  giveFocus();
+}
+
+/* The parts of a tree that showGraph needs, made step by step. */
+function* growSteps() {
+  const { mode } = state.now, width = $("graph").clientWidth;
+  if (mode === "calls") return;
+  for (const which of mode === "sandwich" ? ["callers", "callees"] : [mode]) {
+    const shown = tree(which), path = which in around ? around[which] :
+      zoomPath();
+    yield;
+    yield* levels(shown, place(shown, shown.find(path)), width);
+  }
 }
 
 /* -- The status: the active frame, and where to go from it ---------------- */
@@ -172,11 +186,19 @@ function showStatus() {
 
 /* -- Functions for other parts -------------------------------------------- */
 
+/* The graphs around a function get the focus, once they are there. */
+let focusWanted = false;
+function giveFocus() {
+  if (!focusWanted || !flame || !(flame.id in around)) return;
+  focusWanted = false;
+  flame.box.focus({ preventScroll: true });
+}
 function sandwich(k) {
   around.callers = around.callees = [];
+  focusWanted = true;
   state.set({ sel: k, mode: "sandwich" });
   mp.dom.scrollTo($("graph"), "start");
-  flame?.box.focus({ preventScroll: true });
+  giveFocus();
 }
 
 function reset() {
@@ -219,5 +241,5 @@ function followZoom() {
   showStatus();
 }
 
-mp.graph = { showGraph, followZoom, chosenItem, sandwich, reset,
+mp.graph = { showGraph, growSteps, followZoom, chosenItem, sandwich, reset,
   show, isItem, shownFlames, ACTIONS, get flame() { return flame; } };

@@ -20,8 +20,9 @@ function place(tree, node) {
   return [x / all, (x + node.size) / all];
 }
 
-function layout(tree, [from, to], width) {
-  const levels = [], all = tree.root.size, scale = width / (to - from);
+/* One level after the other. */
+function* levels(tree, [from, to], width) {
+  const all = tree.root.size, scale = width / (to - from);
   let row = all ? [[tree.root, 0]] : [];
   while (row.length) {
     const level = [], next = [];
@@ -37,11 +38,11 @@ function layout(tree, [from, to], width) {
         at += kid.size / all;
       }
     }
-    if (level.length) levels.push(level);
+    if (level.length) yield level;
     row = next;
   }
-  return levels;
 }
+const layout = (tree, window, width) => [...levels(tree, window, width)];
 
 /* The box of a level at a pixel, or undefined. */
 const boxAt = (level, x) => level?.find((b) => x >= b.left && x < b.right);
@@ -55,4 +56,4 @@ function fit(text, room) {
     text.slice(0, Math.max(1, room - 1)) + "…";
 }
 
-mp.layout = { layout, place, boxAt, fit };
+mp.layout = { levels, layout, place, boxAt, fit };

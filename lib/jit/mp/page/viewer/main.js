@@ -11,12 +11,12 @@ const PARTS = {
   range: mp.range.showRange, controls: mp.controls.show,
   graph: graph.showGraph, calls: mp.calls.showCalls, zoom: graph.followZoom,
   found: mp.search.showFound, table: mp.table.showTable,
-  source: mp.source.showSource
+  rows: mp.table.addRows, source: mp.source.showSource
 };
 /* Parts that show a field; any other field is shown by all of them. */
 const SHOWN_BY = {
   zoom: ["zoom"], sort: ["table"], sortView: ["table"], dir: ["table"],
-  shown: ["table"], file: ["source"], mark: ["source"], whole: ["source"],
+  shown: ["rows"], file: ["source"], mark: ["source"], whole: ["source"],
   search: ["graph", "calls", "found", "table"], sel: ["graph", "table"],
   width: ["controls", "graph"], group: ["controls", "graph", "found"],
   mode: ["controls", "graph", "calls", "found", "table"],
@@ -24,62 +24,94 @@ const SHOWN_BY = {
 };
 
 /* Parts that may come later: while the time is being chosen they wait until
-** it rests. Those of a large profile, and the sums that they need, are made
-** step by step, so that the page answers in between. */
-const LATER = ["table", "source"], REST = 120;	/* Milliseconds. */
-const LARGE = PROFILES.some((P) => P.rows > 20000);
+** it rests. */
+const LATER = ["table", "rows", "source"], REST = 120;	/* Milliseconds. */
+const FIRST = Object.keys(PARTS).filter((name) => !LATER.includes(name));
 
 let wanted = new Set(), frame = 0, timer = 0;
 function draw(names) {
   for (const name of names) if (wanted.delete(name)) PARTS[name]();
 }
-const drawFirst = () => draw(Object.keys(PARTS).filter((name) =>
-  !LATER.includes(name)));
 
-const sumSteps = (unit) => VIEWS.flatMap((view) => PROFILES.flatMap((P, i) =>
-  [() => stats(i, view, unit), () => chance(i, view, unit)]));
-const restSteps = () => [...sumSteps(state.now.unit), () => draw(["table"]),
-  ...VIEWS.map((view) => () => stats(0, view, "lines")),
-  () => draw(["source"])];
+/* -- A profile of usual size ---------------------------------------------- */
 
-function drawRest(steps) {
+function drawAll() {
   clearTimeout(timer);
-  timer = 0;
-  if (!LARGE) { draw(LATER); return; }
-  const step = steps.shift();
-  if (!step) return;
-  step();
-  timer = setTimeout(drawRest, 0, steps);
-}
-
-function drawNow() {
-  const alone = wanted.size === 1;
-  drawFirst();
-  if (alone) draw(LATER);
-  else if (!LARGE) drawRest();
-  else restart(0);
-}
-function restart(ms) {
-  clearTimeout(timer);
-  timer = setTimeout(() => drawRest(restSteps()), ms);
+  draw(FIRST);
+  draw(LATER);
 }
 function drawWhenResting() {
   PARTS.range();
   cancelAnimationFrame(frame);
-  frame = requestAnimationFrame(drawFirst);
-  restart(REST);
+  frame = requestAnimationFrame(() => draw(FIRST));
+  clearTimeout(timer);
+  timer = setTimeout(drawAll, REST);
+}
+
+/* -- A large one: sums, trees and drawings are made step by step ---------- */
+
+const LARGE = PROFILES.reduce((a, P) => a + P.rows + P.n, 0) > 40000;
+
+function* sumSteps(unit, views) {
+  for (const i of PROFILES.keys()) {
+    mp.sums.shape(i, unit);
+    yield;
+    for (const view of views) {
+      stats(i, view, unit);
+      yield;
+      chance(i, view, unit);
+      yield;
+    }
+  }
+}
+function* graphSteps() {
+  const { unit, view, mode } = state.now;
+  yield* sumSteps(unit, [view]);
+  if (mode === "sandwich" && choose()) return;
+  if (wanted.has("graph")) yield* graph.growSteps();
+}
+function* drawSteps() {
+  yield* graphSteps();
+  for (const name of FIRST) {
+    draw([name]);
+    yield;
+  }
+  stale();
+  yield* sumSteps(state.now.unit, VIEWS);
+  draw(["table", "rows"]);
+  yield;
+  yield* sumSteps("lines", wanted.has("source") ? VIEWS : []);
+  draw(["source"]);
+}
+
+/* A graph that is no longer that of the state cannot be used. */
+const stale = () => $("flame").classList.toggle("stale", wanted.has("graph"));
+
+function drawInSteps(ms) {
+  draw(["range"]);
+  stale();
+  mp.steps.run("page", drawSteps(), ms);
+}
+
+/* ------------------------------------------------------------------------- */
+
+/* The item of the sandwich; true: it is another one now. */
+function choose() {
+  const sel = graph.chosenItem();
+  if (sel === state.now.sel) return false;
+  state.set({ sel });
+  return true;
 }
 
 function changed(fields) {
+  const timeOnly = fields.size === 1 && fields.has("range");
   for (const k of fields) {
     for (const part of SHOWN_BY[k] || Object.keys(PARTS)) wanted.add(part);
   }
-  if (state.now.mode === "sandwich") {
-    const sel = graph.chosenItem();
-    if (sel !== state.now.sel) { state.set({ sel }); return; }
-  }
-  if (fields.size === 1 && fields.has("range")) drawWhenResting();
-  else drawNow();
+  if (LARGE && wanted.size > 1) drawInSteps(timeOnly ? REST : 0);
+  else if (state.now.mode === "sandwich" && choose()) return;
+  else if (timeOnly) drawWhenResting();
+  else drawAll();
   mp.address.changed();
 }
 

@@ -17,15 +17,17 @@ function readStacks(P, raw) {
   P.parent = new Int32Array(size);
   P.func = new Int32Array(size);
   P.lines = new Int32Array(size);
+  const lines = func.map((k, f) =>
+    F.kind[k] === LUA ? lineItem(k, line[f]) : k);
   for (let s = 1; s <= n; s++) {
-    const f = frame[s - 1] - 1, k = func[f];
+    const f = frame[s - 1] - 1;
     P.parent[s] = parent[s - 1];
-    P.func[s] = k;
-    P.lines[s] = F.kind[k] === LUA ? lineItem(k, line[f]) : k;
+    P.func[s] = func[f];
+    P.lines[s] = lines[f];
   }
   P.func[P.n] = P.lines[P.n] = groupItem(ABSENT.stack);
   /* The stack that a line counts for, where it is another one. */
-  P.owner = Int32Array.from({ length: size }, (_, s) => s);
+  P.owner = new Int32Array(size).map((_, s) => s);
   lines_from.forEach((s, i) => { P.owner[s] = lines_to[i]; });
 }
 
@@ -55,7 +57,7 @@ function prepare(raw) {
   readStacks(P, raw);
   readTime(P, raw);
   P.marks = marksOf(P);
-  P.stack = Int32Array.from(R.stack, (s) => s || P.n);
+  P.stack = new Int32Array(R.stack).map((s) => s || P.n);
   const samples = R.cpu.reduce((a, b) => a + b, 0);
   P.tick = samples > 0 ? P.info.cpu / samples : 0;
   P.zone = [[]];

@@ -13,7 +13,7 @@ const { DIFF } = mp.profile;
 const { words, wholeOf } = mp.words;
 const graph = mp.graph;
 
-const WIDTH = 1200, ROW = 18, EM = 7.2;
+const WIDTH = 1200, ROW = 18, EM = 7.2, STEP = 500;
 
 /* The frames to a node, from the root on, without the root. */
 function frames(node) {
@@ -50,20 +50,31 @@ function told(text) {
   $("told").textContent = text;
 }
 
-/* Folded stacks: "a;b;c 12", in microseconds, bytes or objects. */
-function folded() {
-  const { view } = state.now, unit = view === "cpu" ? 1e6 : 1, lines = [];
+/* Folded stacks: "a;b;c 12", in microseconds, bytes or objects. Many are made
+** step by step: each step gives some of them. */
+function* folded() {
+  const { view } = state.now, unit = view === "cpu" ? 1e6 : 1;
   const clean = (s) => s.replace(/[;\n]/g, ":"), top = tree("top");
   const walk = [[top.root, ""]];
+  let lines = [];
   while (walk.length) {
     const [node, above] = walk.pop();
     const here = node.up ? above + (above && ";") +
       clean(item.label[node.key]) : "";
     const v = Math.round(node.self * unit);
-    if (v > 0) lines.push(`${here || "all"} ${v}`);
+    if (v > 0) lines.push(`${here || "all"} ${v}\n`);
     for (const kid of top.kids(node)) walk.push([kid, here]);
+    if (lines.length === STEP) { yield lines; lines = []; }
   }
-  return lines.sort().join("\n") + "\n";
+  yield lines;
+}
+function* saveFolded() {
+  const parts = [];
+  for (const lines of folded()) {
+    parts.push(new Blob([lines.join("")]));
+    yield;
+  }
+  save(parts, "text/plain", "folded");
 }
 
 function color(node) {
@@ -88,8 +99,8 @@ function drawing() {
   return new XMLSerializer().serializeToString(root);
 }
 
-function save(text, type, suffix) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+function save(texts, type, suffix) {
+  const url = URL.createObjectURL(new Blob(texts, { type }));
   const base = A.info.script.replace(/[^\w.-]+/g, "_");
   const a = document.createElement("a");
   a.href = url;
@@ -106,9 +117,9 @@ function listen() {
   $("link").addEventListener("click", () =>
     copy(location.href, "Link to this state"));
   $("folded").addEventListener("click", () =>
-    save(folded(), "text/plain", "folded"));
+    mp.steps.run("folded", saveFolded()));
   $("svg").addEventListener("click", () =>
-    save(drawing(), "image/svg+xml", "svg"));
+    save([drawing()], "image/svg+xml", "svg"));
 }
 
 mp.save = { listen };

@@ -25,7 +25,7 @@ const first = Object.freeze({
   collapse: false,	/* Direct recursion is one frame. */
   search: "", sel: -1,	/* The item of the sandwich. */
   zoom: "",		/* Items from the root on, joined by dots. */
-  sort: DIFF ? "self change" : "self", sortView: "", dir: -1, shown: 100,
+  sort: DIFF ? "self change" : "self", sortView: "", dir: -1, shown: 60,
   width: "after", share: uneven,
   file: -1, mark: -1, whole: false
 });

@@ -14,6 +14,8 @@ const { columns } = mp.columns;
 const { amount, withDoubt, isRough, inNoise } = mp.words;
 const graph = mp.graph, source = mp.source;
 
+const MORE = 100;	/* Rows for a click. */
+
 /* -- Rows ----------------------------------------------------------------- */
 
 /* Items that have a part of a view. A line that is not known is of interest for
@@ -130,31 +132,38 @@ function note(cols, n) {
   return told.join("; ");
 }
 
-function showMore(n, shown) {
-  const more = $("more");
-  more.hidden = n <= shown;
-  more.textContent = `Show ${Math.min(400, n - shown)} more of ` +
-    count(n - shown);
+/* The table shown: items in their order, columns, and the body. */
+let table = { all: [], cols: [], body: null };
+
+/* Rows that are there stay: few new ones are laid out at a time. */
+function addRows() {
+  const { all, cols, body } = table, { shown, sel } = state.now;
+  if (body) {
+    body.append(...all.slice(body.rows.length, shown).map((k) =>
+      el("tr", { class: k === sel && "on" }, nameCell(k),
+        cols.map((c) => cell(c, k)))));
+  }
+  const more = $("more"), rest = all.length - shown;
+  more.hidden = rest <= 0;
+  more.textContent = `Show ${Math.min(MORE, rest)} more of ${count(rest)}`;
 }
 
 function showTable() {
-  const { shown, unit, sort, sel } = state.now, cols = columns();
+  const { unit, sort } = state.now, cols = columns();
   const by = cols.find((c) => c.id === sort && c.view === sortView()) ||
     cols.find((c) => c.view === state.now.view) || cols[0];
-  const all = sortRows(rows(cols), by);
-  const body = el("tbody", {}, all.slice(0, shown).map((k) =>
-    el("tr", { class: k === sel && "on" }, nameCell(k),
-      cols.map((c) => cell(c, k)))));
+  const all = sortRows(rows(cols), by), body = el("tbody", {});
+  table = { all, cols, body };
+  addRows();
   $("table").replaceChildren(...cols.length ? [head(cols, by), body] : []);
   $("functions-title").textContent = unit === "func" ? "Functions" : "Lines";
   $("functions-note").textContent = note(cols, all.length) +
     (body.querySelector(".rough") ? "; ≈ few samples" : "");
-  showMore(all.length, shown);
 }
 
 function listen() {
   $("more").addEventListener("click", () =>
-    state.set({ shown: state.now.shown + 400 }));
+    state.set({ shown: state.now.shown + MORE }));
 }
 
-mp.table = { listen, showTable };
+mp.table = { listen, showTable, addRows };
