@@ -25,12 +25,11 @@ void mp_walk_site(mp_walk *k, uint64_t pc, uint64_t id)
 
 void mp_walk_free(mp_walk *k)
 {
-  mp_free(k->slots);
-  mp_free(k->links);
   mp_free(k->levels);
-  mp_free(k->specials);
-  mp_free(k->blocks);
   mp_free(k->fresh);
+  mp_free(k->slots);
+  mp_free(k->words);
+  mp_free(k->blocks);
   memset(k, 0, sizeof(*k));
 }
 
@@ -49,74 +48,28 @@ static uint64_t key_word(uint64_t h, uint64_t w)
   return (h + w) * UINT64_C(0xd1342543de82ef95);
 }
 
-/* A frame that always counts as changed: its function's PC is in a C frame. */
+/* No word of a stack is this: a frame with it always counts as changed, since
+** its function's PC is in a C frame. */
 #define VOLATILE	1
 
-/* The number of the first blocks of a run that have not changed. */
-static uint32_t same_blocks(const mp_walk *k, uint32_t first, uint32_t length)
-{
-  const uint32_t *s = &k->slots[first * MP_WALK_BLOCK];
-  const uint64_t *l = &k->links[first * MP_WALK_BLOCK];
-  const uint64_t l0 = l[0], l1 = l[1], l2 = l[2], l3 = l[3];
-  const size_t s1 = s[1] - s[0], s2 = s[2] - s[0], s3 = s[3] - s[0];
-  const size_t stride = k->blocks[first].stride;
-  const slot *p = k->stack + s[0];
-  uint32_t n;
-  for (n = 0; n < length; n++, p += stride)
-    if (p[0] != l0 || p[s1] != l1 || p[s2] != l2 || p[s3] != l3) break;
-  return n;
-}
-
-/* The number of the first blocks, of n, that have not changed. */
-static uint32_t same_runs(const mp_walk *k, uint32_t n)
-{
-  uint32_t b = 0;
-  while (b < n) {
-    uint32_t length = k->blocks[b].length, same;
-    if (length > n - b) length = n - b;
-    b += same = same_blocks(k, b, length);
-    if (same < length) break;
-  }
-  return b;
-}
-
-/* From so many frames on it pays to look for runs. */
-#define DEEP	48
-
-/* The number of the first links, of n, that have not changed. */
-static int same_links(const mp_walk *k, int n)
-{
-  const slot *stack = k->stack;
-  const uint32_t *s = k->slots;
-  const uint64_t *l = k->links;
-  int i = n < DEEP ? 0 :
-	  (int)same_runs(k, (uint32_t)n / MP_WALK_BLOCK) * MP_WALK_BLOCK;
-  for (; i + 4 <= n; i += 4) {  /* Mostly none of the four has changed. */
-    uint64_t differ = (stack[s[i]] ^ l[i]) | (stack[s[i + 1]] ^ l[i + 1]) |
-      (stack[s[i + 2]] ^ l[i + 2]) | (stack[s[i + 3]] ^ l[i + 3]);
-    if (differ != 0) break;
-  }
-  while (i < n && stack[s[i]] == l[i]) i++;
-  return i;
-}
+/* -- Runs ---------------------------------------------------------------- */
 
 /* Whether the block b is as the one below it, so many slots above it. */
 static bool repeats(const mp_walk *k, uint32_t b, uint32_t stride)
 {
   const uint32_t *s = &k->slots[b * MP_WALK_BLOCK];
-  const uint64_t *l = &k->links[b * MP_WALK_BLOCK];
+  const uint64_t *w = &k->words[b * MP_WALK_BLOCK];
   int i;
   for (i = 0; i < MP_WALK_BLOCK; i++)
-    if (l[i] != l[i - MP_WALK_BLOCK] || s[i] - s[i - MP_WALK_BLOCK] != stride)
+    if (w[i] != w[i - MP_WALK_BLOCK] || s[i] - s[i - MP_WALK_BLOCK] != stride)
       return false;
   return true;
 }
 
-/* The last frames met are a block: it goes on with the run below, or begins
-** one. */
+/* The next block goes on with the run below, or begins one. */
 static void add_block(mp_walk *k)
 {
-  uint32_t b = (uint32_t)k->n / MP_WALK_BLOCK - 1;
+  uint32_t b = k->nblocks++;
   if (b > 0) {
     uint32_t first = k->blocks[b - 1].first;
     mp_block *run = &k->blocks[first];
@@ -132,77 +85,140 @@ static void add_block(mp_walk *k)
   k->blocks[b] = (mp_block){ b, 1, 0 };
 }
 
-/* The run of the last block ends there. */
-static void cut_run(mp_walk *k)
+/* Forgets all blocks but the first n. The run of the last one ends there. */
+static void cut_run(mp_walk *k, uint32_t n)
 {
-  uint32_t blocks = (uint32_t)k->n / MP_WALK_BLOCK, first;
-  if (blocks == 0) return;
-  first = k->blocks[blocks - 1].first;
-  k->blocks[first].length = blocks - first;
+  k->nblocks = n;
+  if (n > 0) {
+    uint32_t first = k->blocks[n - 1].first;
+    k->blocks[first].length = n - first;
+  }
 }
 
-/* The number of frames met that are not above the top: the stack may have
-** ended lower. Those above are forgotten soon (keep): no step is made twice. */
-static int under(const mp_walk *k, const slot *top)
+/* The number of the first blocks of a run that have not changed. */
+static uint32_t same_blocks(const mp_walk *k, uint32_t first, uint32_t length)
+{
+  const uint32_t *s = &k->slots[first * MP_WALK_BLOCK];
+  const uint64_t *w = &k->words[first * MP_WALK_BLOCK];
+  const uint64_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+  const size_t s1 = (size_t)s[1] - s[0], s2 = (size_t)s[2] - s[0],
+	       s3 = (size_t)s[3] - s[0];
+  const size_t stride = k->blocks[first].stride;
+  const slot *p = k->stack + s[0];
+  uint32_t n;
+  for (n = 0; n < length; n++, p += stride)
+    if (p[0] != w0 || p[s1] != w1 || p[s2] != w2 || p[s3] != w3) break;
+  return n;
+}
+
+/* The number of the first words, of n, in blocks that have not changed. */
+static __attribute__((noinline)) uint32_t same_runs(mp_walk *k, uint32_t n)
+{
+  uint32_t b = 0;
+  n /= MP_WALK_BLOCK;
+  while (k->nblocks < n) add_block(k);
+  while (b < n) {
+    uint32_t length = k->blocks[b].length, same;
+    if (length > n - b) length = n - b;
+    b += same = same_blocks(k, b, length);
+    if (same < length) break;
+  }
+  return b * MP_WALK_BLOCK;
+}
+
+/* -- What has not changed ------------------------------------------------ */
+
+/* From so many words on it pays to look for runs. */
+#define DEEP	64
+
+/* The number of the first words, of n, that have not changed. */
+static inline uint32_t same_words(mp_walk *k, uint32_t n)
+{
+  const slot *stack = k->stack;
+  const uint32_t *s = k->slots;
+  const uint64_t *w = k->words;
+  uint32_t i = n < DEEP ? 0 : same_runs(k, n);
+  for (; i + 4 <= n; i += 4) {  /* Mostly none of the four has changed. */
+    uint64_t differ = (stack[s[i]] ^ w[i]) | (stack[s[i + 1]] ^ w[i + 1]) |
+      (stack[s[i + 2]] ^ w[i + 2]) | (stack[s[i + 3]] ^ w[i + 3]);
+    if (differ != 0) break;
+  }
+  while (i < n && stack[s[i]] == w[i]) i++;
+  return i;
+}
+
+/* The number of words of the first n frames. */
+static inline uint32_t words_of(const mp_walk *k, int n)
+{
+  return n < k->kept ? k->levels[n].first : k->nwords;
+}
+
+/* Sets the number of frames to those of the kept ones that are not above the
+** top. It is mostly near to that before. */
+static inline void find_top(mp_walk *k, const slot *top)
 {
   int n = k->n;
-  while (n > 0 && mp_walk_frame(k, n - 1) > top) n--;
+  while (n > 0 && k->levels[n - 1].frame > top) n--;
+  while (n < k->kept && k->levels[n].frame <= top) n++;
+  k->n = n;
+}
+
+/* The number of the frames met, from the lowest up, of which no word has
+** changed. */
+static inline int unchanged(mp_walk *k)
+{
+  uint32_t words = words_of(k, k->n), same = same_words(k, words);
+  int n = k->n;
+  if (same < words)
+    do n--; while (k->levels[n].first > same);
   return n;
 }
 
-/* The number of the frames met last, from the lowest up, of which no word has
-** changed. */
-static int unchanged(const mp_walk *k, lua_State *L, slot *bottom, slot *top)
+/* -- New frames ---------------------------------------------------------- */
+
+/* The key depends on that word of the stack. */
+static inline void add_word(mp_walk *k, const slot *p, uint64_t word)
 {
-  int i, n;
-  if (k->L != L || k->stack != bottom) return 0;
-  n = same_links(k, under(k, top));
-  for (i = 0; i < k->nspecials && k->specials[i].level < n; i++) {
-    const mp_special *s = &k->specials[i];
-    if (*s->below != s->func ||
-	(s->cont && mp_walk_frame(k, s->level)[FRAME_CONTPC] != s->cont))
-      return s->level;
-  }
-  return n;
+  uint32_t i = k->nwords++;
+  k->slots[i] = (uint32_t)(p - k->stack);
+  k->words[i] = word;
 }
 
 /* The words of a frame whose link is no PC. Returns their share of the key. */
-static uint64_t describe(mp_special *s, lua_State *L, slot *bottom, slot *top,
-			 slot *f)
+static uint64_t describe(mp_walk *k, lua_State *L, slot *top, slot *f)
 {
-  slot *below = frame_prev(f);
+  slot *below = frame_prev(f), func;
   uint64_t h = key_word(0, *f);
-  if (LINK_ISCONT(*f)) h = key_word(h, s->cont = f[FRAME_CONTPC]);
-  s->below = f;
-  s->func = *f;
-  if (below <= bottom || TAG(below[FRAME_FUNC]) != TAGFUNC) return h;
-  s->below = below + FRAME_FUNC;
-  s->func = below[FRAME_FUNC];
-  if (LINK_ISC(*f) && is_lua(s->func)) {
-    h = key_word(h, mp_frame_cframepc(L, top, f));
-    s->func = VOLATILE;
+  if (LINK_ISCONT(*f)) {
+    h = key_word(h, f[FRAME_CONTPC]);
+    add_word(k, f + FRAME_CONTPC, f[FRAME_CONTPC]);
   }
+  if (below <= k->stack || TAG(below[FRAME_FUNC]) != TAGFUNC) return h;
+  func = below[FRAME_FUNC];
+  if (LINK_ISC(*f) && is_lua(func)) {
+    h = key_word(h, mp_frame_cframepc(L, top, f));
+    func = VOLATILE;
+  }
+  add_word(k, below + FRAME_FUNC, func);
   return key_word(h, func_id(PTR(below[FRAME_FUNC])));
 }
 
 /* Adds a frame on top of those that are known. */
-static void push(mp_walk *k, lua_State *L, slot *bottom, slot *top, slot *f)
+static inline void push(mp_walk *k, lua_State *L, slot *top, slot *f)
 {
   int n = k->n++;
   mp_level *l = &k->levels[n];
   uint64_t key = n > 0 ? l[-1].key : 0, link = *f;
-  k->slots[n] = (uint32_t)(f - bottom);
-  k->links[n] = link;
+  l->frame = f;
   l->stack = 0;
+  l->first = k->nwords;
+  add_word(k, f, link);
   if (LINK_ISLUA(link)) {
     const mp_callsite *s = site_slot(k, link);
     l->key = key_word(key, s->pc == link ? s->id : link);
   } else {
-    mp_special *s = &k->specials[k->nspecials++];
-    *s = (mp_special){ .level = n };
-    l->key = key_word(key, describe(s, L, bottom, top, f));
+    l->key = key_word(key, describe(k, L, top, f));
   }
-  if (k->n % MP_WALK_BLOCK == 0) add_block(k);
 }
 
 /* The array that a pointer refers to gets n elements. False: no memory. */
@@ -215,16 +231,17 @@ static bool resize(void *pointer, int n, size_t size)
   return true;
 }
 
+#define FRAME_WORDS	3	/* Words of a frame, at most. */
+
 /* Makes room for more frames. False: there is none. */
 static __attribute__((noinline)) bool grow(mp_walk *k)
 {
-  int cap = k->cap ? k->cap * 2 : 64;
-  if (cap > MP_DEPTH || !resize(&k->slots, cap, sizeof(*k->slots)) ||
-      !resize(&k->links, cap, sizeof(*k->links)) ||
-      !resize(&k->levels, cap, sizeof(*k->levels)) ||
-      !resize(&k->specials, cap, sizeof(*k->specials)) ||
-      !resize(&k->blocks, cap / MP_WALK_BLOCK, sizeof(*k->blocks)) ||
-      !resize(&k->fresh, cap, sizeof(*k->fresh)))
+  int cap = k->cap ? k->cap * 2 : 64, words = cap * FRAME_WORDS;
+  if (cap > MP_DEPTH || !resize(&k->levels, cap, sizeof(*k->levels)) ||
+      !resize(&k->fresh, cap, sizeof(*k->fresh)) ||
+      !resize(&k->slots, words, sizeof(*k->slots)) ||
+      !resize(&k->words, words, sizeof(*k->words)) ||
+      !resize(&k->blocks, words / MP_WALK_BLOCK, sizeof(*k->blocks)))
     return false;
   k->cap = cap;
   return true;
@@ -234,12 +251,20 @@ static __attribute__((noinline)) bool grow(mp_walk *k)
 static inline bool room(mp_walk *k, int n) { return n < k->cap || grow(k); }
 
 /* Forgets all frames met but the first n. */
-static void keep(mp_walk *k, int n)
+static inline void keep(mp_walk *k, int n)
 {
-  k->n = n;
-  while (k->nspecials > 0 && k->specials[k->nspecials - 1].level >= n)
-    k->nspecials--;
-  cut_run(k);
+  k->nwords = words_of(k, n);
+  k->n = k->kept = n;
+  if (k->nwords / MP_WALK_BLOCK < k->nblocks)
+    cut_run(k, k->nwords / MP_WALK_BLOCK);
+}
+
+/* The frames below may change unnoticed. Returns the key. */
+static uint64_t cut_key(mp_walk *k)
+{
+  uint64_t key = k->n > 0 ? mp_mix(k->levels[k->n - 1].key, 1) : 0;
+  keep(k, 0);
+  return key;
 }
 
 /* Walks down from the top to the highest of the `same` frames that are known,
@@ -249,35 +274,34 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
 					       int same)
 {
   slot *f = top;
-  uint64_t key;
   int n = 0;
   bool met = false;
   for (; f > bottom && room(k, n); f = frame_prev(f)) {
-    while (same > 0 && mp_walk_frame(k, same - 1) > f) same--;
-    met = same > 0 && mp_walk_frame(k, same - 1) == f && room(k, same + n);
+    while (same > 0 && k->levels[same - 1].frame > f) same--;
+    met = same > 0 && k->levels[same - 1].frame == f && room(k, same + n);
     if (met) break;
     k->fresh[n++] = f;
   }
   k->L = L;
   k->stack = bottom;
-  keep(k, met ? same : 0);
-  while (n > 0) push(k, L, bottom, top, k->fresh[--n]);
   k->cut = f > bottom && !met;
-  if (k->n == 0) return 0;
-  key = k->levels[k->n - 1].key;
-  if (k->cut) {  /* The frames below may change unnoticed. */
-    keep(k, 0);
-    key = mp_mix(key, 1);
-  }
-  return key;
+  keep(k, met ? same : 0);
+  while (n > 0) push(k, L, top, k->fresh[--n]);
+  k->kept = k->n;
+  if (k->cut) return cut_key(k);
+  return k->n > 0 ? k->levels[k->n - 1].key : 0;
 }
 
 uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
 {
   slot *bottom = AT(slot *, L, L_STACK) + 1;
-  int n = k->n, same = unchanged(k, L, bottom, top);
-  if (n > 0 && same == n && mp_walk_frame(k, n - 1) == top)
-    return k->levels[n - 1].key;
+  int same = 0;
+  if (k->L == L && k->stack == bottom) {
+    find_top(k, top);
+    same = unchanged(k);
+    if (same > 0 && same == k->n && k->levels[same - 1].frame == top)
+      return k->levels[same - 1].key;
+  }
   return walk(k, L, bottom, top, same);
 }
 

@@ -3,9 +3,11 @@
 ** A stack's key: equal for equal stacks, made of its raw words.
 **
 ** From one allocation to the next little of a stack changes. So the frames
-** met last are kept, lowest first, each with the key of all frames from it
-** downward: those whose words have not changed need not be walked again. A
-** user can keep with a frame the id of the stack below it (`stack`).
+** met are kept, lowest first, each with the key of all frames from it
+** downward: those whose words have not changed need not be walked again. Where
+** a stack ends lower than before, the frames above its end stay, as the next
+** call often makes them again. A user can keep with a frame the id of the stack
+** below it (`stack`).
 **
 ** A walk belongs to one context, and is used by one thread at a time, inside
 ** the allocator too. Its memory comes from malloc; where that fails the stack
@@ -31,12 +33,14 @@ typedef struct mp_callsite {
 
 /* A frame that was met. */
 typedef struct mp_level {
+  uint64_t *frame;		/* Where its link is. */
   uint64_t key;			/* Of this frame and all under it. */
   uint32_t stack;		/* Of the frames below, once made; or 0. */
+  uint32_t first;		/* The first of its words. */
 } mp_level;
 
-/* Four frames met, from the lowest up. In recursion they are as those below
-** them, and as many slots above these: a run. */
+/* Four words, from the lowest up. In recursion they are as those below them,
+** and as many slots above these: a run. */
 #define MP_WALK_BLOCK	4
 typedef struct mp_block {
   uint32_t first;		/* The first block of its run. */
@@ -44,27 +48,20 @@ typedef struct mp_block {
   uint32_t stride;		/* and slots from one to the next. */
 } mp_block;
 
-/* The rest of a frame whose link is no PC. */
-typedef struct mp_special {
-  int level;
-  uint64_t *below;		/* Where the function below it is, */
-  uint64_t func;		/* what that was, */
-  uint64_t cont;		/* and the PC of a continuation, or 0. */
-} mp_special;
-
 typedef struct mp_walk {
   lua_State *L;			/* The thread that was walked last, */
   uint64_t *stack;		/* and where its stack was. */
   bool cut;			/* There were more frames than are kept. */
-  int n;			/* Frames met, */
-  int nspecials;		/* and those whose links are no PCs. */
-  int cap;			/* Allocated elements of each of these: */
-  uint32_t *slots;		/* where the links are, the lowest first, */
-  uint64_t *links;		/* what they were, */
-  mp_level *levels;		/* what they mean, */
-  mp_special *specials;		/* with what else there is to it, */
-  mp_block *blocks;		/* and four at a time; */
-  uint64_t **fresh;		/* frames of a walk under way, top first. */
+  int n;			/* Frames met last; above them are */
+  int kept;			/* others, up to here, met before. */
+  int cap;			/* Frames that there is room for: */
+  mp_level *levels;		/* the frames, the lowest first, */
+  uint64_t **fresh;		/* and those of a walk under way, top first. */
+  uint32_t nwords;		/* Words on which their keys depend: */
+  uint32_t *slots;		/* where they are, */
+  uint64_t *words;		/* and what they were. */
+  uint32_t nblocks;		/* Of these words, where so many matter, */
+  mp_block *blocks;		/* four at a time. */
   mp_callsite sites[MP_WALK_SITES];  /* By PC. */
 } mp_walk;
 
@@ -77,11 +74,15 @@ uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top);
 /* Where the link of a frame is that was met. */
 static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
 {
-  return k->stack + k->slots[level];
+  return k->levels[level].frame;
 }
 
 /* Functions were collected: others may lie where they were. */
-static inline void mp_walk_collected(mp_walk *k) { k->n = k->nspecials = 0; }
+static inline void mp_walk_collected(mp_walk *k)
+{
+  k->n = k->kept = 0;
+  k->nwords = k->nblocks = 0;
+}
 
 /* Makes known that the call that returns to pc has that id. Recursion through
 ** several calls on one line then has as many keys as it has depths. */
