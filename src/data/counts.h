@@ -90,7 +90,7 @@ static inline void mp_counts_alloc(mp_counts *c, uint32_t row, double objects,
   r->alloc_bytes += objects * bytes;
   r->inuse_objects += objects;
   r->inuse_bytes += objects * bytes;
-  r->inuse_variance += mp_counts_variance(objects, bytes);
+  if (objects != 1) r->inuse_variance += mp_counts_variance(objects, bytes);
 }
 
 static inline void mp_counts_freed(mp_counts *c, uint32_t row, double objects,
@@ -100,7 +100,7 @@ static inline void mp_counts_freed(mp_counts *c, uint32_t row, double objects,
   double bytes = (double)(int64_t)size;
   r->inuse_objects -= objects;
   r->inuse_bytes -= objects * bytes;
-  r->inuse_variance -= mp_counts_variance(objects, bytes);
+  if (objects != 1) r->inuse_variance -= mp_counts_variance(objects, bytes);
 }
 
 /* Moves an allocation that was counted in one row to another one. */

@@ -38,7 +38,7 @@ static inline bool heap_changed(const mp_alloc *h, size_t osize)
 	 mp_vm_white(&h->vm) != h->white;
 }
 
-static void watch_heap(mp_alloc *h, size_t osize)
+static __attribute__((noinline)) void watch_heap(mp_alloc *h, size_t osize)
 {
   size_t before = *mp_vm_total(&h->vm) + osize;
   if (before > h->peak) mp_alloc_peaks(h, before);
@@ -66,7 +66,7 @@ static void *pass_on(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 /* -- Frees --------------------------------------------------------------- */
 
 /* To be called before a block is freed that may be code or a thread. */
-static void before_free(mp_alloc *h, void *ptr, size_t osize)
+static inline void before_free(mp_alloc *h, void *ptr, size_t osize)
 {
   if (h->vm.proved && heap_changed(h, osize)) watch_heap(h, osize);
   if (osize >= MP_VM_LARGE && h->vm.proved && mp_vm_watched(ptr)) {
@@ -125,15 +125,15 @@ static void count_realloc(mp_alloc *h, size_t osize, size_t nsize)
   h->realloc_freed += osize;
 }
 
-/* Has any allocation made, and forgets the block that a reallocation replaced.
-** at: the row of the allocation, for the event. */
-static void *allocate_any(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
-			  uint32_t at)
+/* Has a reallocation made, and forgets the block that was there. at: the row of
+** the allocation, for the event. */
+static __attribute__((noinline)) void *allocate_again(mp_alloc *h, void *ptr,
+						      size_t osize,
+						      size_t nsize,
+						      uint32_t at)
 {
   uint32_t origin;
   void *p;
-  h->last.counted = false;
-  if (ptr == NULL) return allocate(h, NULL, 0, nsize);
   if (h->vm.proved) watch_heap(h, 0);
   if (ptr == h->types.unknown.block) mp_objects_look(h, true);
   p = allocate(h, ptr, osize, nsize);
@@ -144,6 +144,15 @@ static void *allocate_any(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   if (h->wants_events && !h->frozen)
     count_event(h, MP_REALLOC, at, origin, nsize, osize);
   return p;
+}
+
+/* Has any allocation made. */
+static inline void *allocate_any(mp_alloc *h, void *ptr, size_t osize,
+				 size_t nsize, uint32_t at)
+{
+  h->last.counted = false;
+  return ptr == NULL ? allocate(h, NULL, 0, nsize) :
+	 allocate_again(h, ptr, osize, nsize, at);
 }
 
 /* The sample waits for its stack. */

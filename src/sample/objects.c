@@ -47,10 +47,8 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
   return row != MP_ROW_LOST ? row : 0;
 }
 
-bool mp_objects_remember(mp_alloc *h, void *p, uint32_t id, size_t size)
+bool mp_objects_replaced(mp_alloc *h, uint32_t old, uint32_t id, size_t size)
 {
-  uint32_t old = mp_live_put(&h->live, p, id);
-  if (old == 0) return true;
   if (old == MP_LIVE_NOMEM) mp_objects_forget(h, id, size);
   /* Two objects in one cell: the older one's size is not known. */
   else if (!h->rows_only) mp_objects_forget(h, old, 0);
@@ -89,11 +87,11 @@ static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
   else mp_live_put(&h->live, u->block, to);
 }
 
-void mp_objects_look(mp_alloc *h, bool gone)
+void mp_objects_look_at(mp_alloc *h, bool gone)
 {
   mp_unknown u = h->types.unknown;
   mp_type type;
-  if (u.block != NULL && mp_type_look(&h->types, &h->vm, gone, &type))
+  if (mp_type_look(&h->types, &h->vm, gone, &type))
     set_type(h, &u, type);
 }
 

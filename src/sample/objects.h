@@ -13,7 +13,13 @@
 #include "sample/alloc.h"
 
 /* Makes the object at p known by its id. False: it is lost. */
-bool mp_objects_remember(mp_alloc *h, void *p, uint32_t id, size_t size);
+bool mp_objects_replaced(mp_alloc *h, uint32_t old, uint32_t id, size_t size);
+static inline bool mp_objects_remember(mp_alloc *h, void *p, uint32_t id,
+				       size_t size)
+{
+  uint32_t old = mp_live_put(&h->live, p, id);
+  return old == 0 || mp_objects_replaced(h, old, id, size);
+}
 
 /* The object with that id was freed. Returns its row; 0: not known. */
 uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size);
@@ -24,7 +30,11 @@ uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize);
 
 /* Looks at the block whose type is open, if there is one. gone: for the last
 ** time, because it is about to be freed. */
-void mp_objects_look(mp_alloc *h, bool gone);
+void mp_objects_look_at(mp_alloc *h, bool gone);
+static inline void mp_objects_look(mp_alloc *h, bool gone)
+{
+  if (h->types.unknown.block != NULL) mp_objects_look_at(h, gone);
+}
 
 /* Asks for the type of a block that was just allocated. */
 static inline void mp_objects_ask_type(mp_alloc *h, mp_site *site, void *p,

@@ -18,12 +18,6 @@ bool mp_frame_isfunc(slot v)
   return obj_gct(func_proto(fn)) == GCT_PROTO;
 }
 
-uint64_t mp_frame_toppc(const char *cf)
-{
-  if (cf == NULL || AT(void *, cf, CF_PC) == AT(void *, cf, CF_L)) return 0;
-  return AT(uint64_t, cf, CF_PC);
-}
-
 uint64_t mp_frame_cframepc(lua_State *L, const slot *f, const slot *next)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));

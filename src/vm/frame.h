@@ -14,13 +14,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vm/layout.h"
+
 #include "lua.h"
 
 /* Whether a slot's value is a function, and leads to an object that is one. */
 bool mp_frame_isfunc(uint64_t v);
 
 /* PC of the top function, in the C frame that runs it; 0: not known. */
-uint64_t mp_frame_toppc(const char *cframe);
+static inline uint64_t mp_frame_toppc(const char *cframe)
+{
+  if (cframe == NULL || AT(void *, cframe, CF_PC) == AT(void *, cframe, CF_L))
+    return 0;
+  return AT(uint64_t, cframe, CF_PC);
+}
 
 /* PC of the Lua function below the frame `next`, if something other than a Lua
 ** call left it: the PC is saved in the C frame that was running the function.

@@ -11,20 +11,7 @@
 /* A C frame lies above the frame that looks for it, and not that far away. */
 #define C_STACK		((size_t)8 << 20)
 
-int mp_vm_letter(const mp_vm *vm)
-{
-  int32_t st = mp_vm_state(vm);
-  if (st >= 0) return 'N';
-  switch (st) {
-  case VM_EXIT: return 'N';
-  case VM_INTERP: return 'I';
-  case VM_C: return 'C';
-  case VM_GC: return 'G';
-  default: return 'J';
-  }
-}
-
-lua_State *mp_vm_thread(mp_vm *vm)
+lua_State *mp_vm_find_thread(mp_vm *vm)
 {
   char *L = AT(char *, vm->g, vm->curl), *cf;
   if (L == NULL || ((uintptr_t)L & 7) || obj_gct(L) != GCT_THREAD ||
@@ -39,6 +26,7 @@ lua_State *mp_vm_thread(mp_vm *vm)
       return NULL;
     vm->dead = NULL;
   }
+  vm->alive = L;
   return (lua_State *)L;
 }
 
@@ -51,9 +39,7 @@ bool mp_vm_iscode(const void *block, size_t size)
 
 #else
 
-lua_State *mp_vm_thread(mp_vm *vm) { (void)vm; return NULL; }
-
-int mp_vm_letter(const mp_vm *vm) { (void)vm; return 'N'; }
+lua_State *mp_vm_find_thread(mp_vm *vm) { (void)vm; return NULL; }
 
 bool mp_vm_iscode(const void *block, size_t size)
 {

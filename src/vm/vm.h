@@ -36,6 +36,7 @@ typedef struct mp_vm {
   const char *why;		/* The reason if it may not. Static string. */
   const char *mainl;		/* The main thread. */
   const void *dead;		/* Running thread that was freed, or NULL. */
+  const void *alive;		/* Thread that ran, not freed; or NULL. */
   uint32_t curl;		/* Offset of cur_L in the global state. */
   uint32_t vmstate;		/* Offset of vmstate. */
   uint32_t traces;		/* Offset of the trace array; 0: not met yet. */
@@ -44,7 +45,14 @@ typedef struct mp_vm {
 
 /* The running thread, or NULL where it is not known: cur_L may name none, or
 ** one that runs no more, or that was freed. */
-lua_State *mp_vm_thread(mp_vm *vm);
+lua_State *mp_vm_find_thread(mp_vm *vm);
+static inline lua_State *mp_vm_thread(mp_vm *vm)
+{
+  lua_State *L = AT(lua_State *, vm->g, vm->curl);
+  /* C code may have resumed it and go on by itself: then it has no C frame. */
+  return L == vm->alive && L != NULL && AT(void *, L, L_CFRAME) != NULL ? L :
+	 mp_vm_find_thread(vm);
+}
 
 /* Whether no Lua code runs, as far as the main thread knows: the host program
 ** works on the VM outside of any call. */
@@ -62,7 +70,11 @@ static inline int32_t mp_vm_state(const mp_vm *vm)
 /* The VM's state as one of luaJIT_profile_callback's letters "NICGJ". Leaving a
 ** trace counts as compiled code: the objects that are allocated then are those
 ** that the code would have allocated. */
-int mp_vm_letter(const mp_vm *vm);
+static inline int mp_vm_letter(const mp_vm *vm)
+{
+  int32_t st = mp_vm_state(vm);
+  return st >= 0 ? 'N' : st < VM_EXIT ? 'J' : "NGCI"[st - VM_EXIT];
+}
 
 /* Base of the running trace's frame; NULL: no compiled code is running. */
 static inline slot *mp_vm_jitbase(const mp_vm *vm)
@@ -129,6 +141,7 @@ static inline void mp_vm_freeing(mp_vm *vm, const void *block)
 {
   if (block == AT(void *, vm->g, vm->curl)) vm->dead = block;
   if (block == vm->met.L) vm->met.L = NULL;
+  if (block == vm->alive) vm->alive = NULL;
 }
 
 #endif

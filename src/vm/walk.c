@@ -135,16 +135,16 @@ static __attribute__((noinline)) uint32_t same_runs(mp_walk *k, uint32_t n)
 static inline uint32_t same_words(mp_walk *k, uint32_t n)
 {
   const slot *stack = k->stack;
-  const uint32_t *s = k->slots;
-  const uint64_t *w = k->words;
-  uint32_t i = n < DEEP ? 0 : same_runs(k, n);
-  for (; i + 4 <= n; i += 4) {  /* Mostly none of the four has changed. */
-    uint64_t differ = (stack[s[i]] ^ w[i]) | (stack[s[i + 1]] ^ w[i + 1]) |
-      (stack[s[i + 2]] ^ w[i + 2]) | (stack[s[i + 3]] ^ w[i + 3]);
+  size_t i = n < DEEP ? 0 : same_runs(k, n);
+  const uint32_t *s = k->slots + i, *end = k->slots + n;
+  const uint64_t *w = k->words + i;
+  for (; s + 4 <= end; s += 4, w += 4) {  /* Mostly none has changed. */
+    uint64_t differ = (stack[s[0]] ^ w[0]) | (stack[s[1]] ^ w[1]) |
+      (stack[s[2]] ^ w[2]) | (stack[s[3]] ^ w[3]);
     if (differ != 0) break;
   }
-  while (i < n && stack[s[i]] == w[i]) i++;
-  return i;
+  for (; s < end && stack[*s] == *w; s++) w++;
+  return (uint32_t)(s - k->slots);
 }
 
 /* The number of words of the first n frames. */
@@ -155,7 +155,7 @@ static inline uint32_t words_of(const mp_walk *k, int n)
 
 /* Sets the number of frames to those of the kept ones that are not above the
 ** top. It is mostly near to that before. */
-static inline void find_top(mp_walk *k, const slot *top)
+static void find_top(mp_walk *k, const slot *top)
 {
   int n = k->n;
   while (n > 0 && k->levels[n - 1].frame > top) n--;
@@ -163,12 +163,25 @@ static inline void find_top(mp_walk *k, const slot *top)
   k->n = n;
 }
 
+/* Whether the top is that of the frames met last, of which no word has
+** changed. */
+static inline bool as_before(mp_walk *k, const slot *top)
+{
+  uint32_t words;
+  if (k->n == 0 || k->levels[k->n - 1].frame != top) return false;
+  words = words_of(k, k->n);
+  return same_words(k, words) == words;
+}
+
 /* The number of the frames met, from the lowest up, of which no word has
 ** changed. */
-static inline int unchanged(mp_walk *k)
+static int unchanged(mp_walk *k, const slot *top)
 {
-  uint32_t words = words_of(k, k->n), same = same_words(k, words);
-  int n = k->n;
+  uint32_t words, same;
+  int n;
+  find_top(k, top);
+  words = words_of(k, n = k->n);
+  same = same_words(k, words);
   if (same < words)
     do n--; while (k->levels[n].first > same);
   return n;
@@ -292,17 +305,25 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   return k->n > 0 ? k->levels[k->n - 1].key : 0;
 }
 
-uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
+/* The key where the stack is another one, or in another place. */
+static __attribute__((noinline)) uint64_t changed_key(mp_walk *k, lua_State *L,
+						      slot *top)
 {
   slot *bottom = AT(slot *, L, L_STACK) + 1;
   int same = 0;
   if (k->L == L && k->stack == bottom) {
-    find_top(k, top);
-    same = unchanged(k);
+    same = unchanged(k, top);
     if (same > 0 && same == k->n && k->levels[same - 1].frame == top)
       return k->levels[same - 1].key;
   }
   return walk(k, L, bottom, top, same);
+}
+
+uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
+{
+  if (k->L == L && k->stack == AT(slot *, L, L_STACK) + 1 && as_before(k, top))
+    return k->levels[k->n - 1].key;
+  return changed_key(k, L, top);
 }
 
 #else

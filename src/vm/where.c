@@ -26,7 +26,7 @@ const char *mp_where_cframe(const mp_where *w)
   return w->compiling ? CF_RAW(AT(void *, cf, CF_PREV)) : cf;
 }
 
-static bool where(mp_vm *vm, lua_State *L, mp_where *w)
+static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
 {
   int32_t st = mp_vm_state(vm);
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
@@ -50,10 +50,10 @@ static bool where(mp_vm *vm, lua_State *L, mp_where *w)
 }
 
 /* The same where the trace that was met last is running. */
-static bool where_met(const mp_vm *vm, mp_where *w)
+static inline bool where_met(const mp_vm *vm, mp_where *w)
 {
   const mp_met_trace *m = &vm->met;
-  if (!mp_trace_same(vm)) return false;
+  if (!mp_vm_ontrace(vm) || !mp_trace_same(vm)) return false;
   *w = (mp_where){ .L = m->L, .trace = m->trace, .base = mp_vm_jitbase(vm),
 		   .pc = *m->ret };
   return w->base > AT(slot *, m->L, L_STACK) + FRAME_SLOTS;
@@ -66,7 +66,7 @@ static inline uint64_t key_of(mp_walk *walk, const mp_where *w)
   uint64_t key = mp_walk_key(walk, w->L, top);
   if (TAG(top[FRAME_FUNC]) == TAGFUNC)
     key = mp_mix(key, func_id(PTR(top[FRAME_FUNC])));
-  key = mp_mix(key, (uint64_t)(uintptr_t)w->snap);
+  if (w->snap != NULL) key = mp_mix(key, (uint64_t)(uintptr_t)w->snap);
   return mp_mix(key, (w->pc + w->lost) ^ (uint64_t)(uintptr_t)w->trace << 16);
 }
 
