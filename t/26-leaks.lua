@@ -6,14 +6,16 @@ local tap = require("tap")
 local leaks = require("jit.mp.model.leaks")
 
 -- The verdict on value(t) for t in 0 to 1, seen by n collections up to `last`;
--- noise: a function that gives a relative error, sd: what it is said to be.
-local function verdict(value, n, last, noise, sd)
-  local times, series = {}, { bytes = {}, variance = {} }
+-- noise: a function that gives a relative error, sd: what it is said to be;
+-- count: of objects, otherwise one.
+local function verdict(value, n, last, noise, sd, count)
+  local times, series = {}, { bytes = {}, variance = {}, count = {} }
   for i = 1, n do
     local t = i / n * (last or 1)
     times[i] = t
     series.bytes[i] = value(t) * (1 + (noise and noise() or 0))
     series.variance[i] = (series.bytes[i] * (sd or 0)) ^ 2
+    series.count[i] = count or 1
   end
   return leaks.grows(times, series, 1)
 end
@@ -48,13 +50,53 @@ tap.is(verdict(line, 3), nil, "three collections are too few")
 tap.is(verdict(line, 0), nil, "and so are none")
 tap.is(verdict(line, 20, 0.4), nil, "all of them long ago are too few")
 tap.is(verdict(line, 20, 1, nil, 0.5), nil, "a line in much doubt is unclear")
-tap.is(verdict(constant, 20, 1, nil, 0.5), nil, "a constant in much doubt, too")
+
+-- Memory that was all there early on and has not changed is no leak, however
+-- few samples it has: a leak would have had some later.
+tap.is(verdict(constant, 50, 1, nil, 1), false,
+  "one sample from the very beginning is flat")
+local function later(t) return t < 0.1 and 0 or 1e6 end
+tap.is(verdict(later, 50, 1, nil, 1), nil, "a later one may be the first")
+tap.is(verdict(later, 50, 1, nil, 0.5, 99), false,
+  "and four of them are flat")
+tap.is(verdict(constant, 3, 1, nil, 0), nil,
+  "but three collections are too few")
+local wrong = 0
+for _, most in ipairs({ 1, 2, 4, 8 }) do
+  math.randomseed(most)
+  for _ = 1, 1000 do  -- A leak of which samples are rare.
+    local born, t = {}, 0
+    repeat
+      t = t - math.log(1 - math.random()) / most
+      born[#born+1] = t
+    until t > 1
+    local n = #born - 1
+    local function held(at)
+      local sum = 0
+      for i = 1, n do sum = sum + (born[i] <= at and 1 or 0) end
+      return sum
+    end
+    if n > 0 and verdict(held, 50, 1, nil, n ^ -0.5, 99) == false then
+      wrong = wrong + 1
+    end
+  end
+end
+tap.ok(wrong <= 120, ("rare samples: %d of 4000 leaks are flat"):format(wrong))
+
+-- Something large that is made for good at the end of a run is no leak.
+for from = 0.7, 0.99, 0.01 do
+  local v = verdict(function(t) return t < from and 0 or 1e6 end, 20)
+  if v then tap.ok(false, "one step at "..from.." grows") end
+end
+tap.is(verdict(function(t) return t < 1 and 0 or 48 end, 20), nil,
+  "what is new in the last record is unclear")
 
 -- A heap without garbage is collected whenever it has doubled.
 local function sparse(bytes)
   local times, variance = {}, {}
   for i = 1, #bytes do times[i], variance[i] = 2 ^ (i - #bytes), 0 end
-  return leaks.grows(times, { bytes = bytes, variance = variance }, 1)
+  return leaks.grows(times, { bytes = bytes, variance = variance,
+    count = bytes }, 1)
 end
 tap.is(sparse({ 1, 2, 4, 8, 16, 32 }), true,
   "doubled at each collection: grows")

@@ -57,7 +57,7 @@ end
 core.start("fi1", "/dev/null")
 for i = 1, 300 do fib(24) end
 rows()]])
-tap.unlike(out, "line 0 %u objects %d+ cpu [1-9]",
+tap.unlike(out, "line 0 ",
   "CPU samples in compiled recursion have a line")
 tap.like(out, "line %d+ %u objects %d+ cpu [1-9]", "and there are some")
 

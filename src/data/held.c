@@ -13,7 +13,6 @@
 void mp_held_init(mp_held *h)
 {
   memset(h, 0, sizeof(*h));
-  h->spacing = h->due = MP_HELD_SPACING;
 }
 
 void mp_held_free(mp_held *h)
@@ -23,7 +22,7 @@ void mp_held_free(mp_held *h)
   mp_held_init(h);
 }
 
-/* Drops every second record and doubles the distance. The last one stays. */
+/* Drops every second record. The last one stays. */
 static void thin(mp_held *h)
 {
   uint32_t drop = h->nrecords & 1, i, n = 0;
@@ -37,7 +36,7 @@ static void thin(mp_held *h)
   for (i = 0, n = 0; i < h->nrecords; i++)
     if ((i & 1) != drop) h->records[n++] = h->records[i];
   h->nrecords = n;
-  h->spacing *= 2;
+  h->spacing = h->records[n-1].allocated / n;
 }
 
 /* Begins a record with all that is in use. */
@@ -55,7 +54,7 @@ static void begin(mp_held *h, const mp_held_record *now,
   }
   h->nsums = counts->nrows;
   h->begun = *now;
-  h->due = now->wall + h->spacing;
+  h->due = now->allocated + h->spacing;
 }
 
 /* Smaller sums are rounding errors. */
@@ -94,5 +93,5 @@ void mp_held_flip(mp_held *h, const mp_held_record *now,
 		  const mp_counts *counts)
 {
   mp_held_end(h);
-  if (now->wall >= h->due) begin(h, now, counts);
+  if (now->allocated >= h->due) begin(h, now, counts);
 }

@@ -10,8 +10,10 @@
 ** one, was alive and stays in the record.
 **
 ** There are at most MP_HELD_RECORDS records. When the room is used up, every
-** second record is dropped and the spacing doubles, so that the records are
-** spread over the whole run.
+** second record is dropped, and collections closer than those that are left get
+** none, so that the records are spread over all that the program allocates. Its
+** clock is the number of these bytes: where the machine is busy with other work
+** the same collections are recorded.
 **
 ** All memory comes from malloc. Without memory a record is left out.
 */
@@ -26,7 +28,6 @@
 #define MP_HELD_RECORDS	64	/* Records, at most; even. */
 #define MP_HELD_ENTRIES	(1u << 18)	/* Entries of all records, at most, */
 #define MP_HELD_MIN	8	/* unless so few records need more. */
-#define MP_HELD_SPACING	0.002	/* Seconds between records, at first. */
 
 /* One row's survivors in one record. */
 typedef struct mp_held_entry {
@@ -50,7 +51,8 @@ typedef struct mp_held {
   mp_held_entry *sums;		/* By row id: the record under way, */
   uint32_t nsums, capsums;	/* and the highest row id in it. */
   mp_held_record begun;		/* The record under way; cycle 0: none. */
-  double spacing, due;		/* Seconds; when the next record is due. */
+  double spacing, due;		/* Bytes allocated from one record to the */
+				/* next, and until the next one. */
 } mp_held;
 
 /* Makes an empty history. Takes no memory yet. */

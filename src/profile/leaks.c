@@ -19,6 +19,17 @@ static int collect_twice(lua_State *L)
   return 0;
 }
 
+/* Pushes the function without a sample of it, and without a step of the
+** collector, where a finalizer's error would have no handler. */
+static void push_collect(mp_alloc *h, lua_State *L)
+{
+  bool frozen = h->frozen;
+  lua_gc(L, LUA_GCSTOP, 0);
+  if (!frozen) mp_alloc_freeze(h);
+  lua_pushcfunction(L, collect_twice);
+  if (!frozen) mp_alloc_thaw(h);
+}
+
 void mp_leaks_collect(mp_profile *p, lua_State *L)
 {
   mp_alloc *h = &p->heap;
@@ -27,7 +38,7 @@ void mp_leaks_collect(mp_profile *p, lua_State *L)
   if (!lua_checkstack(L, 4)) return;
   h->collected = true;
   p->busy = true;
-  lua_pushcfunction(L, collect_twice);
+  push_collect(h, L);
   if (lua_pcall(L, 0, 0, 0) != 0) lua_pop(L, 1);  /* A finalizer's error. */
   p->busy = false;
   h->kept.due = 0;  /* A record at once: all memory in use is held. */

@@ -14,7 +14,9 @@
 -- fall. Growth at the start is no evidence: programs warm up and caches fill.
 -- A program that makes no garbage is collected only each time its heap has
 -- doubled; then every one of the last records has to be higher than the one
--- before. A group is flat if such growth can be excluded. Otherwise, and
+-- before. One step is no growth: the program may have made at that moment what
+-- it has for good. A group is flat if such growth can be excluded, also if its
+-- samples have been the same ones since early in the run. Otherwise, and
 -- without enough collections, it is unclear.
 --
 -- The clock of all this is the number of bytes that the program allocated: it
@@ -31,6 +33,7 @@ local LEAK = 0.35 -- A steady leak grows by more from the middle to the end.
 local TREND = 0.3 -- Smallest part of pairs that rise, less those that fall.
 local DENSE = 4 -- Records after EARLY for the first rule,
 local SPARSE = 5 -- and in all for the second.
+local CHANCE = 0.05 -- A leak whose samples are all from early on is rarer.
 
 -- -- The rule ----------------------------------------------------------------
 
@@ -78,6 +81,32 @@ local function rises(low, low_variance, high, high_variance)
   if rise + doubt < LEAK * high then return false end
 end
 
+-- Whether a leak can be excluded since the objects have been the same ones from
+-- early on, through several collections. Of a steady leak all k samples are
+-- from the first part f of the run with probability f^k. A sample that is
+-- certain counts for one, too: a block that grows is replaced each time.
+local function unchanged(times, series)
+  local n = #times
+  local held, first = series.bytes[n], n
+  while first > 1 and math.abs(series.bytes[first-1] - held) < 1e-6 * held do
+    first = first - 1
+  end
+  local early = times[first] / times[n]
+  if n - first + 1 < DENSE or early > EARLY then return false end
+  local samples = math.min(series.count[n],
+    held ^ 2 / math.max(series.variance[n], 1))
+  return early ^ samples < CHANCE
+end
+
+-- Whether a series rises more than once.
+local function climbs(series)
+  local n = 0
+  for i = 2, #series.bytes do
+    if series.bytes[i] > series.bytes[i-1] * (1 + 1e-6) then n = n + 1 end
+  end
+  return n > 1
+end
+
 local function grows_dense(times, series)
   local last = times[#times]
   local low, low_variance = level(times, series, EARLY * last, MIDDLE * last)
@@ -85,6 +114,7 @@ local function grows_dense(times, series)
   if not low then return nil end
   local up = rises(low, low_variance, high, high_variance)
   if up then up = trend(times, series, EARLY * last) > TREND end
+  if up and not climbs(series) then return nil end
   return up
 end
 
@@ -108,11 +138,13 @@ local function count_from(times, from)
 end
 
 -- Whether a series grows; nil: that is unclear.
--- times: when the records were made, ascending, by any clock; series: bytes
--- and variance, lists of one number for each; stop: the end of the run.
+-- times: when the records were made, ascending, by any clock; series: bytes,
+-- variance and count (of objects), lists of one number for each; stop: the end
+-- of the run.
 local function grows(times, series, stop)
   local n = #times
   if n == 0 or times[n] < RECENT * stop then return nil end
+  if unchanged(times, series) then return false end
   if count_from(times, EARLY * times[n]) >= DENSE then
     return grows_dense(times, series)
   elseif n >= SPARSE then
@@ -124,16 +156,17 @@ end
 
 local function new_group(name, n)
   local g = { name = name, inuse = 0, objects = 0, births = 0,
-    survivors = 0, bytes = {}, variance = {} }
-  for i = 1, n do g.bytes[i], g.variance[i] = 0, 0 end
+    survivors = 0, bytes = {}, variance = {}, count = {} }
+  for i = 1, n do g.bytes[i], g.variance[i], g.count[i] = 0, 0, 0 end
   return g
 end
 
 -- Adds to each group the bytes that its rows have in use, and the ages of their
--- objects that a collection has left alive.
+-- objects that a collection has left alive. Of memory from before the profile
+-- nothing is known but its size.
 local function add_inuse(p, group)
   for _, row in ipairs(p.rows) do
-    if row.inuse_bytes > 0 then
+    if row.inuse_bytes > 0 and not p:is_before(row) then
       local g = group(row)
       g.inuse = g.inuse + row.inuse_bytes
       g.objects = g.objects + row.inuse_objects
@@ -146,8 +179,18 @@ local function add_inuse(p, group)
   end
 end
 
+-- Whether the last collection was the first one to leave anything.
+local function came_last(g)
+  for i = 1, #g.bytes - 1 do
+    if g.bytes[i] > 0 then return false end
+  end
+  return true
+end
+
 local function verdict(p, times, g)
-  if g.held < 0.1 * g.inuse then return "new" end
+  if g.held < 0.1 * g.inuse or #times >= DENSE and came_last(g) then
+    return "new"
+  end
   local answer = grows(times, g, p.heap.alloc_bytes)
   if answer == nil then return "unclear" end
   return answer and "grows" or "flat"
@@ -158,7 +201,7 @@ end
 --   held: bytes in use that the last collection left alive,
 --   new: bytes in use that no collection has come to yet,
 --   age: mean age in seconds of objects that a collection left alive, or nil,
---   bytes, variance: the series, one number for each of p.collections,
+--   bytes, variance, count: the series, one number for each of p.collections,
 --   verdict: "grows", "flat", "new" or "unclear".
 local function groups(p, name)
   local list, by, times = {}, {}, {}
@@ -176,6 +219,7 @@ local function groups(p, name)
     local g, i = group(p.rows[h.row]), h.collection
     g.bytes[i] = g.bytes[i] + h.bytes
     g.variance[i] = g.variance[i] + h.variance
+    g.count[i] = g.count[i] + h.objects
   end
   for _, g in ipairs(list) do
     g.held = math.min(g.bytes[#times] or 0, g.inuse)

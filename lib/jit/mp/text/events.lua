@@ -15,16 +15,15 @@ local own = {
   ["string table"] = "(string table)", ["thread stack"] = "(thread stacks)"
 }
 
--- Name of the place that a frame is: "@file:line", a C function's symbol, or a
--- name for the VM's own work.
-local function place_name(f)
+-- Name of the place that a frame is: "@file:line", a C function's name, or a
+-- name for the VM's own work. fn: the frame's function.
+local function place_name(f, fn)
   if f.kind == "Lua" then
     local source = f.source or "?"
     return (source:match("^%[") and "" or "@")..profile.printable(source)..
       ":"..(f.line or "?")
   elseif f.kind == "C" then
-    return profile.printable((f.source and f.source..":" or "")..
-      (f.name or "(C function)"))
+    return fn.name
   end
   return profile.printable(f.name or "(not known)")
 end
@@ -32,6 +31,7 @@ end
 -- A function from a row's number to the name of its place. Builtins count for
 -- their callers.
 local function placer(p)
+  local _, function_of = p:functions()
   local cache = {}
   local function name(row)
     if own[row.type] then return own[row.type] end
@@ -39,7 +39,8 @@ local function placer(p)
     while s ~= 0 and p.frames[p.frame[s]].kind == "builtin" do
       s = p.parent[s]
     end
-    return s ~= 0 and place_name(p.frames[p.frame[s]]) or "(not known)"
+    local id = p.frame[s]
+    return s ~= 0 and place_name(p.frames[id], function_of[id]) or "(not known)"
   end
   return function(i)
     if not cache[i] then

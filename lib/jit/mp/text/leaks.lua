@@ -117,22 +117,24 @@ local function rows_text(p, o, shown, holder, width)
 end
 
 -- A table of groups by that name of a row, and how many of them it leaves out.
+-- Returns besides whether it has a verdict that is unclear.
 local function groups_table(p, o, list, name, width)
-  local total, hidden, shown = 0, 0, {}
+  local total, hidden, shown, unclear = 0, 0, {}, false
   for _, g in ipairs(list) do total = total + g.inuse end
   local holder = holder_namer(p, name)
   for _, g in ipairs(list) do
     if views.shows(g.inuse / total, o) or g.verdict == "grows" then
       shown[#shown+1] = g
+      unclear = unclear or g.verdict == "unclear"
     else
       hidden = hidden + 1
     end
   end
   local text = rows_text(p, o, shown, holder, width)
-  if hidden == 0 then return text end
+  if hidden == 0 then return text, unclear end
   local rest = ("%s below %d%% not shown; option m sets the limit\n"):format(
     numbers.counted(hidden, "row"), o.min)
-  return text..cells.wrap(rest, width)
+  return text..cells.wrap(rest, width), unclear
 end
 
 -- -- Report ------------------------------------------------------------------
@@ -162,20 +164,23 @@ return function(p, o, env)
   local stacks = leaks.groups(p, by_stack)
   local in_all, leaked = sum(stacks, "held"), sum(stacks, "held", "grows")
   if sum(stacks, "inuse") == 0 then return heading(p).."nothing\n", nil, 0 end
-  local out = { cells.wrap(heading(p), env.width) }
+  local out, unclear = { cells.wrap(heading(p), env.width) }, false
+  local function put(list, name)
+    sort(list)
+    local text, doubt = groups_table(p, o, list, name, env.width)
+    out[#out+1] = text
+    unclear = unclear or doubt
+  end
   if depth ~= 1 then
-    local lines = leaks.groups(p, by_line)
-    sort(lines)
-    out[#out+1] = "\nBy line:\n"..groups_table(p, o, lines, by_line,
-      env.width)
+    out[#out+1] = "\nBy line:\n"
+    put(leaks.groups(p, by_line), by_line)
     out[#out+1] = "\nBy stack:\n"
   end
-  sort(stacks)
-  out[#out+1] = groups_table(p, o, stacks, by_stack, env.width)
+  put(stacks, by_stack)
   out[#out+1] = "\n"..cells.wrap(("%s held, %s of it in stacks that grow\n")
     :format(numbers.bytes(in_all, o.kib), numbers.bytes(leaked, o.kib)),
     env.width)
-  if sum(stacks, "inuse", "unclear") > 0 then
+  if unclear then
     out[#out+1] = cells.wrap(
       "unclear: too few collections, or samples, to tell\n", env.width)
   end
