@@ -133,6 +133,10 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   if (mp_vm_inevent(&c->profile.heap.vm, L))
     return fails(p, EBUSY, "the profiler cannot be started by a handler of "
 		 "jit.attach or jit.profile: start it outside");
+  if (mp_vm_perhaps_inevent(&c->profile.heap.vm, L))
+    return fails(p, EBUSY, "on this LuaJIT, the profiler cannot be started by "
+		 "a handler of jit.attach, nor by a hook or finalizer once "
+		 "jit.attach was called: start it outside");
   if (!mp_profile_open(&c->profile))
     return fails(p, ENOMEM, "not enough memory");
   if (!open_screen(c, p) || !none_within(L, p)) return false;

@@ -217,3 +217,46 @@ void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
 }
 
 #endif
+
+/* -- Without the layout -------------------------------------------------- */
+
+static void unset_hook(lua_State *L, lua_Debug *ar)
+{
+  (void)ar;
+  lua_sethook(L, NULL, 0, 0);
+}
+
+static int do_nothing(lua_State *L)
+{
+  (void)L;
+  return 0;
+}
+
+/* Not so in handlers of jit.attach, in hooks, and in finalizers. */
+static bool calls_hooks(lua_State *L)
+{
+  lua_Hook hook = lua_gethook(L);
+  int mask = lua_gethookmask(L), count = lua_gethookcount(L);
+  bool called;
+  lua_pushcfunction(L, do_nothing);
+  lua_sethook(L, unset_hook, LUA_MASKCALL, 0);
+  lua_call(L, 0, 0);
+  called = lua_gethook(L) == NULL;
+  lua_sethook(L, hook, mask, count);
+  return called;
+}
+
+/* jit.attach keeps its handlers in a table of the registry. */
+static bool has_handlers(lua_State *L)
+{
+  bool has;
+  lua_getfield(L, LUA_REGISTRYINDEX, "_VMEVENTS");
+  has = lua_istable(L, -1);
+  lua_pop(L, 1);
+  return has;
+}
+
+bool mp_vm_perhaps_inevent(const mp_vm *vm, lua_State *L)
+{
+  return !vm->proved && has_handlers(L) && !calls_hooks(L);
+}

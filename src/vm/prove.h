@@ -21,4 +21,9 @@ void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self);
 ** proof, successful or not. False: it does not, or that is not known. */
 bool mp_vm_inevent(const mp_vm *vm, lua_State *L);
 
+/* The same by means of the API alone, where the proof failed. True, too, where
+** a hook or a finalizer runs after jit.attach was called. Calls a hook of its
+** own. Raises Lua errors: out of memory. */
+bool mp_vm_perhaps_inevent(const mp_vm *vm, lua_State *L);
+
 #endif
