@@ -92,6 +92,34 @@ START_TEST(a_state_is_closed_while_it_is_given_the_profiler)
 }
 END_TEST
 
+/* -- Calls are counted without the profiler ------------------------------- */
+
+static const char calls[] =
+  "local function f() return {} end\n"
+  "for i = 1, 300 do f() end\n"
+  "local n = 0\n"
+  "for _, row in ipairs(require('jit.mp.core').snapshot().rows) do\n"
+  "  n = n + (row.calls or 0)\n"
+  "end\n"
+  "assert(n >= 300, n)\n";
+
+START_TEST(a_state_counts_calls_while_another_has_the_profiler)
+{
+  lua_State *A = open_state(), *B = open_state();
+  start(A, "fi1", "/dev/null");
+  start(B, "ni1", "/dev/null");
+  run(B, calls);
+  run(A, "assert(mp.stop())");
+  run(B, calls);
+  start(A, "fi1", "/dev/null");
+  luaJIT_profile_stop(B);  /* As when it is closed: it may call still. */
+  run(B, calls);
+  lua_close(B);
+  run(A, use_cpu);
+  lua_close(A);
+}
+END_TEST
+
 /* -- A hook is set during a sample ----------------------------------------- */
 
 static lua_State *to_interrupt;
@@ -228,6 +256,7 @@ START_TEST(an_exit_while_another_thread_writes_its_report)
 END_TEST
 
 CHECK_MAIN("handover", a_state_is_closed_while_it_is_given_the_profiler,
+	   a_state_counts_calls_while_another_has_the_profiler,
 	   a_hook_is_set_during_a_sample,
 	   a_hook_is_set_during_a_sample_of_the_timer_of_luajit,
 	   an_exit_while_another_thread_writes_its_report)

@@ -122,7 +122,8 @@ static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
 {
   if (mp_cpu_start(&c->profile.cpu, L) != 0 && !do_without_timer(c, p))
     return false;
-  if (!c->profile.heap.vm.proved && lua_cpcall(L, mp_dump_prepare, NULL) != 0)
+  if (!c->profile.heap.vm.proved && mp_cpu_has_buffer(&c->profile.cpu) &&
+      lua_cpcall(L, mp_dump_prepare, NULL) != 0)
     lua_pop(L, 1);  /* It grows later, then. */
   return true;
 }

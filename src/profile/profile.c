@@ -20,6 +20,7 @@ void mp_profile_init(mp_profile *p)
   p->heap.cpu = &p->cpu;
   p->cpu.capture = &p->capture;
   p->calls.capture = &p->capture;
+  p->calls.cpu = &p->cpu;
 }
 
 #define CACHE_SAMPLING	(1u << 12)	/* Rows cached by key of a stack. */

@@ -20,6 +20,14 @@ static void set(lua_State *L, mp_calls *c)
   lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
+/* The row of the call, which is at the top of the stack. */
+static uint32_t row_of_call(const mp_calls *c, lua_State *L)
+{
+  return c->capture->vm->proved || mp_cpu_has_buffer(c->cpu) ?
+	 mp_capture_row(c->capture, L, 'I') :
+	 mp_capture_named(c->capture, "(not known)", 'I');
+}
+
 /* The function that was called is on top of the stack. */
 static void on_call(lua_State *L, lua_Debug *ar)
 {
@@ -31,7 +39,7 @@ static void on_call(lua_State *L, lua_Debug *ar)
   c = lua_touserdata(L, -1);
   lua_pop(L, 1);
   if (c == NULL || !c->on) return;
-  row = mp_capture_row(c->capture, L, 'I');
+  row = row_of_call(c, L);
   if (row != 0) c->capture->counts->rows[row].calls++;
   else c->dropped++;
 }

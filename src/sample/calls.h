@@ -10,18 +10,20 @@
 #include <stdint.h>
 
 #include "sample/capture.h"
+#include "sample/cpu.h"
 
 #include "lua.h"
 
 typedef struct mp_calls {
   mp_capture *capture;
+  const mp_cpu *cpu;
   uint64_t dropped;		/* Calls that were not counted: no memory. */
   bool on;			/* Calls are counted. */
   bool was_compiling;		/* The compiler was on before. */
 } mp_calls;
 
-/* Begins. The owner has set the capture. False: the program
-** has a hook, or a finalizer calls. */
+/* Begins. The owner has set capture and cpu. False: the program has a hook, or
+** a finalizer calls. */
 bool mp_calls_start(mp_calls *c, lua_State *L);
 
 /* Ends. False: the program has set a hook meanwhile, and calls after that were

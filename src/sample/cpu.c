@@ -81,6 +81,12 @@ static bool runs(const mp_cpu *c)
   return !mp_profiler_known() || mp_profiler_runs(on_safepoint, c->vm);
 }
 
+bool mp_cpu_has_buffer(const mp_cpu *c)
+{
+  return owner == c && mp_profiler_known() &&
+	 mp_profiler_runs(on_safepoint, c->vm);
+}
+
 static void own(mp_cpu *c)
 {
   mp_ticks_learn();

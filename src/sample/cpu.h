@@ -66,6 +66,11 @@ void mp_cpu_count_own(mp_cpu *c, const char *name);
 /* The VM runs in this thread, which may be another one than before. */
 void mp_cpu_here(mp_cpu *c);
 
+/* Whether LuaJIT's profiler is known to be ours at the moment, and with it the
+** one buffer for dumps of stacks, which the VM has allocated (sample/dump.h).
+** In the thread of the VM. */
+bool mp_cpu_has_buffer(const mp_cpu *c);
+
 /* Asks the VM for a safepoint. Async-signal-safe. */
 void mp_cpu_ask(mp_cpu *c);
 

@@ -3,8 +3,9 @@
 ** A stack by LuaJIT's own dump of it, where the VM's layout is not known.
 **
 ** luaJIT_profile_dumpstack takes memory of the VM, may raise an error, and has
-** one buffer for the process: it is used at safepoints only, where the VM
-** expects all that, and never inside the allocator.
+** one buffer for the process, which belongs to the VM that has the profiler
+** and is gone with it: no other VM may call anything here. It is used where the
+** VM expects all that, at safepoints and in hooks, never inside the allocator.
 */
 #ifndef MP_DUMP_H
 #define MP_DUMP_H
