@@ -51,7 +51,7 @@ START_TEST(each_tells_of_all_objects)
   int dense;
   for (dense = 0; dense < 2; dense++) {
     mp_live l;
-    uint64_t a = 0x7f0000001230, b = 0x7f0000001240, c = 0x10000;
+    uintptr_t a = (uintptr_t)UINT64_C(0x7f00f0001230), b = a + 16, c = 0x10000;
     ck_assert(mp_live_init(&l, dense));
     sum[0] = sum[1] = 0;
     mp_live_each(&l, add_id, sum);
@@ -61,7 +61,7 @@ START_TEST(each_tells_of_all_objects)
     mp_live_put(&l, at(c), 7);
     mp_live_put(&l, at(c + 16), 9);
     mp_live_take(&l, at(c + 16));
-    want = a * 3 + b * 5 + c * 7;
+    want = (uint64_t)a * 3 + (uint64_t)b * 5 + c * 7;
     mp_live_each(&l, add_id, sum);
     ck_assert_uint_eq(sum[0], 3);
     ck_assert_uint_eq(sum[1], want);

@@ -202,7 +202,7 @@ static void check(const char *code)
 
 #else
 
-static void check(const char *code) { (void)code; }
+static void check(const char *code) { (void)code; (void)check_open; }
 
 #endif
 
