@@ -26,6 +26,21 @@ const char *mp_where_cframe(const mp_where *w)
   return w->compiling ? CF_RAW(AT(void *, cf, CF_PREV)) : cf;
 }
 
+/* On the way out of a trace a protected C call makes the sunk objects again,
+** with the exit's PC in its C frame. In the one after that the compiler begins
+** another trace: the PC is that of the C frame below. */
+static void where_exit(mp_vm *vm, mp_where *w, const char *cf)
+{
+  w->trace = mp_trace_exit(vm, w->pc, &w->snap);
+  if (w->trace != NULL) {
+    w->snap = mp_sunk_at_exit(vm, &w->trace, w->snap, cf);
+  } else if (vm->traces != 0 && AT(int32_t, cf, CF_NRES) < 0) {
+    w->compiling = true;
+    w->pc = mp_frame_toppc(mp_where_cframe(w));
+  }
+  w->lost = w->trace == NULL && !w->compiling;
+}
+
 static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
 {
   int32_t st = mp_vm_state(vm);
@@ -39,12 +54,7 @@ static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
     w->base = AT(slot *, L, L_BASE);
     w->compiling = is_compiling(st, cf);
     w->pc = mp_frame_toppc(mp_where_cframe(w));
-    if (st == VM_EXIT) {
-      w->trace = mp_trace_exit(vm, w->pc, &w->snap);
-      if (w->trace != NULL)
-	w->snap = mp_sunk_at_exit(vm, &w->trace, w->snap, cf);
-      w->lost = w->trace == NULL;
-    }
+    if (st == VM_EXIT) where_exit(vm, w, cf);
   }
   return w->base > AT(slot *, L, L_STACK) + FRAME_SLOTS;
 }
