@@ -27,4 +27,8 @@ for _, options in ipairs { "f", "fl", "l" } do
   tap.is(named ~= nil, has, options..": the report names the bug where it is")
 end
 
+-- Without lines nothing brings it out.
+r = tap.luajit("-jm=j "..tap.program("local t = {}"))
+tap.ok(not r.out:find("has a bug", 1, true), "no lines, no bug", r.out)
+
 tap.done()

@@ -57,6 +57,9 @@ static void set_plan(mp_ctx *c)
   p->cpu.at_safepoint = mp_safepoint;
   p->cpu.data = c;
   p->cpu.interval = plan->interval;
+  /* Samples that wait for the next safepoint need one at each line. */
+  p->cpu.lines = plan->lines || !p->heap.vm.proved;
+  p->heap.vm.coarse = !p->cpu.lines;
   c->due = plan->every;
 }
 

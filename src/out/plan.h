@@ -34,6 +34,7 @@ typedef struct mp_plan {
   bool walk_file;		/* A .heapsnapshot is written. */
   bool events, leaks, live, memory;  /* Whether these are wanted. */
   bool calls;			/* Every call is counted. */
+  bool lines;			/* A report shows lines. */
   bool cpu_only;		/* No view of the heap is. */
   bool help;			/* The report is the list of the options. */
 } mp_plan;

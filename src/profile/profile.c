@@ -32,6 +32,7 @@ bool mp_profile_open(mp_profile *p)
       !mp_capture_init(&p->capture, &p->heap.vm, &p->counts,
 		       p->heap.exact ? CACHE_EXACT : CACHE_SAMPLING))
     return false;
+  p->capture.lines = p->cpu.lines;
   mp_capture_limit(&p->capture, p->limit, p->maxrows);
   p->heap.events.limit = p->limit;
   return true;

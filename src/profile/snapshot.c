@@ -68,6 +68,7 @@ static void push_info(lua_State *L, mp_profile *p)
   set_string(L, "cwd", o->cwd);
   set_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
   set_string(L, "capture_why", p->heap.vm.why);
+  if (!p->cpu.lines) set_bool(L, "no_lines", true);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
   if (p->cpu.waited)
     mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
@@ -75,7 +76,7 @@ static void push_info(lua_State *L, mp_profile *p)
   if (p->capture.full)
     mp_notes_add(&p->notes, "the limit of memory was reached: new stacks, "
 		 "names and zones count as (other) since; option C raises it");
-  if (mp_bug_found())
+  if (p->cpu.lines && mp_bug_found())
     mp_notes_add(&p->notes, "this LuaJIT has a bug that a profile may bring "
 		 "out: see BUGS in luajit-mp(1)");
   set_list(L, "notes", p->notes.list, MP_NOTES);

@@ -165,6 +165,7 @@ static uint32_t frame_id(mp_capture *c, const mp_vmframe *vf)
   mp_frame f;
   if (id != 0) return id;
   mp_name_frame(c->view, vf, &f, buf);
+  if (!c->lines) f.line = 0;
   if (f.kind == MP_LUA) identify(c, vf->proto, &f);
   id = mp_stacks_frame(&c->stacks, &f);
   if (id != MP_NONE && !mp_map_put(&c->frames, h, id)) return MP_NONE;
@@ -308,7 +309,7 @@ uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
   mp_where w;
   if (!c->vm->proved)
     return row_of(c, dumped_stack(c, L), zone_now(c), state, 0);
-  return mp_where_safepoint(c->vm, c->walk, L, &w) ?
+  return mp_where_safepoint(c->vm, c->walk, L, state == 'N', &w) ?
 	 capture(c, &w, state, 0, NULL) :
 	 pseudo_row(c, "(no Lua function)", state, 0);
 }

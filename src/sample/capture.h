@@ -49,14 +49,15 @@ typedef struct mp_capture {
   uint32_t maxrows;		/* and rows that there may be; 0: any. */
   bool full;			/* New stacks and zones count as "(other)". */
   uint32_t other, otherzone;	/* A stack and a zone of that name. */
+  bool lines;			/* Frames have lines. */
   uint32_t gcrow;		/* Row of frees by the collector, or 0. */
   mp_walk *walk;		/* The stack that was met last. */
   mp_view *view;		/* The stack that is looked at. */
 } mp_capture;
 
 /* Makes a capture with a cache of so many rows, a power of two. The anchor and
-** its table are set later. False: no memory; mp_capture_free is to be called
-** nevertheless. */
+** its table are set later, and so is lines. False: no memory; mp_capture_free
+** is to be called nevertheless. */
 bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots);
 void mp_capture_free(mp_capture *c);

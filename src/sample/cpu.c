@@ -113,10 +113,10 @@ static struct sigaction old_prof;  /* What SIGPROF did before. */
 /* Starts it for a VM whose thread may be another one. LuaJIT's stop restores
 ** the earlier action of SIGPROF: that must be to ignore it, lest a signal of
 ** its timer that is still on its way kill the process. */
-static void start_profiler(mp_cpu *c, lua_State *L, const char *lines)
+static void start_profiler(mp_cpu *c, lua_State *L, const char *letter)
 {
   char mode[32];
-  snprintf(mode, sizeof(mode), "%si%d", lines, FAR_AWAY);
+  snprintf(mode, sizeof(mode), "%si%d", letter, FAR_AWAY);
   sigaction(SIGPROF, NULL, &old_prof);
   signal(SIGPROF, SIG_IGN);
   luaJIT_profile_start(L, mode, on_safepoint, (void *)c->vm);
@@ -139,12 +139,15 @@ static bool taken(void)
 	 sa.sa_handler != SIG_IGN;
 }
 
-/* Sets the line mode of a VM that waits. Where the owner's VM is being closed
+static const char *mode(const mp_cpu *c) { return c->lines ? "l" : "f"; }
+
+/* Sets the mode of a VM that waits. Where the owner's VM is being closed
 ** at the moment, this starts the profiler. */
 static void wait_for_profiler(mp_cpu *c, lua_State *L)
 {
   c->waited = true;
-  luaJIT_profile_start(L, "li2000000", on_safepoint, (void *)c->vm);
+  luaJIT_profile_start(L, c->lines ? "li2000000" : "fi2000000", on_safepoint,
+		       (void *)c->vm);
   if (mp_profiler_known() && mp_profiler_runs(on_safepoint, c->vm)) {
     disown();
     own(c);
@@ -164,7 +167,7 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
   if (owner != NULL && !runs(owner)) disown();
   if (owner != NULL) wait_for_profiler(c, L);
   else if (taken()) err = EBUSY;
-  else start_profiler(c, L, "l");
+  else start_profiler(c, L, mode(c));
   mp_unlock();
   return err;
 }
@@ -188,7 +191,7 @@ static void leave_heirs(mp_cpu *c)
     }
 }
 
-/* The heir's line mode is on already; setting it again would flush its
+/* The heir's mode is on already; setting it again would flush its
 ** traces, and its thread may be running them. */
 static void hand_over(void)
 {

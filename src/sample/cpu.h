@@ -6,8 +6,8 @@
 ** There is one such profiler in a process. A second VM that is profiled gets
 ** its heap samples all the same, and the profiler once the first VM leaves it.
 **
-** The line mode ("l") is always on: with it, compiled code has a safepoint at
-** each line.
+** With its mode "l" compiled code has a safepoint at each line, with mode "f"
+** where the function changes, which costs next to nothing.
 */
 #ifndef MP_CPU_H
 #define MP_CPU_H
@@ -31,6 +31,7 @@ typedef struct mp_cpu {
   mp_cpu_callback *at_safepoint;
   void *data;			/* Its argument. */
   int interval;			/* Milliseconds asked of the timer. */
+  bool lines;			/* Mode "l", not "f". */
   const void *vm;		/* Identifies the VM: its registry. */
   _Atomic pid_t tid;		/* Thread where the VM runs. */
   atomic_bool has_timer;	/* The profiler is ours, */
@@ -46,11 +47,11 @@ typedef struct mp_cpu {
   struct mp_cpu *next;		/* The next one that would take over. */
 } mp_cpu;
 
-/* Starts sampling; the caller has set capture, at_safepoint, data, interval.
-** L runs. Returns 0, or EBUSY: another profiler has the timer, and nothing was
-** started. Then and before a start all but mp_cpu_ask may be called all the
-** same. Where another VM that we profile has it, has_timer stays false for now,
-** and waited becomes true for good. */
+/* Starts sampling; the caller has set capture, at_safepoint, data, interval,
+** lines. L runs. Returns 0, or EBUSY: another profiler has the timer, and
+** nothing was started. Then and before a start all but mp_cpu_ask may be
+** called all the same. Where another VM that we profile has it, has_timer
+** stays false for now, and waited becomes true for good. */
 int mp_cpu_start(mp_cpu *c, lua_State *L);
 
 /* Ends sampling, and hands the profiler over to a VM that waits. L runs. */

@@ -56,6 +56,7 @@ void mp_copy_thread(mp_copy *c, lua_State *L, const char *cf, uint64_t pc)
   memcpy(c->cframe, cf, CF_SIZE);
   c->L = (lua_State *)c->thread;
   AT(void *, c->thread, L_CFRAME) = c->cframe;
+  AT(slot *, c->thread, L_BASE) = c->base;
   if (AT(slot *, c->thread, L_MAXSTACK) < c->base)
     AT(slot *, c->thread, L_MAXSTACK) = c->base;
   if (pc != 0) {
@@ -162,6 +163,23 @@ static void find_snapshot(const mp_vm *vm, mp_where *w)
   }
 }
 
+/* LuaJIT's profiler makes a snapshot at a return, but in mode "f" none behind
+** it: all that follows up to the next one is the caller's. Returns the PC. */
+static uint64_t leave_function(mp_copy *c, const mp_vm *vm, const mp_where *w,
+			       uint64_t pc)
+{
+  uint64_t goes_on;
+  const slot *f;
+  if (mp_trace_proto(vm, w->trace, pc) == NULL || !mp_frame_isret(pc))
+    return pc;
+  f = mp_frame_left(c->vtop - 1, c->vbase - 1, &goes_on);
+  if (f == NULL || mp_trace_proto(vm, w->trace, goes_on) == NULL) return pc;
+  f = frame_prev(f);
+  if (f < c->vbase - 1) return pc;
+  c->vtop = (slot *)f + 1;
+  return AT(uint64_t, c->cframe, CF_PC) = goes_on;
+}
+
 bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
 {
   mp_where at = *w;
@@ -179,6 +197,7 @@ bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
   frame = c->vbase - FRAME_SLOTS;
   if (at.snap != NULL) copy_snapshot(&at, frame);
   c->vtop = c->vbase + baseofs;
+  if (at.snap != NULL) pc = leave_function(c, vm, &at, pc);
   ok = at.snap != NULL && c->vbase[-1] == w->base[-1] &&
        copy_functions(c, vm, &at, c->vtop - 1, c->vbase - 1, pc);
   if (!ok) {  /* Only what is on the stack for certain. */

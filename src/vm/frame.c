@@ -46,6 +46,20 @@ uint64_t mp_frame_pc(lua_State *L, const slot *top, const slot *next)
   return mp_frame_cframepc(L, top, next);
 }
 
+bool mp_frame_isret(uint64_t pc)
+{
+  uint8_t op = AT(uint8_t, pc, -BC_SIZE);
+  return op >= BC_RETM && op <= BC_RET1;
+}
+
+const slot *mp_frame_left(const slot *f, const slot *lim, uint64_t *pc)
+{
+  while (f > lim && (LINK_ISVARG(*f) || LINK_ISPCALL(*f))) f = frame_prev(f);
+  if (f <= lim) return NULL;
+  *pc = LINK_ISLUA(*f) ? *f : LINK_ISCONT(*f) ? f[FRAME_CONTPC] : 0;
+  return *pc != 0 ? f : NULL;
+}
+
 bool mp_proto_has(const char *pt, uint64_t pc)
 {
   uint64_t ofs = pc - (uint64_t)(uintptr_t)(pt + PT_BC) - BC_SIZE;

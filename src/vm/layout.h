@@ -106,6 +106,9 @@ enum {				/* Types of objects (gct). */
 #define BC_A		1
 #define BC_TNEW		52	/* Its operand D may change; */
 #define BC_CALLM	65	/* from here on, operations and D may. */
+#define BC_RETM		73	/* Returns: from here on */
+#define BC_RET0		75
+#define BC_RET1		76	/* to here. */
 
 #define TR_NSNAP	10	/* uint16_t */
 #define TR_NINS		12	/* uint32_t */
@@ -189,6 +192,7 @@ enum {				/* Kinds of frame links. */
 #define LINK_ISC(l)	(((l) & 3) == LINK_C)
 #define LINK_ISCONT(l)	(((l) & 7) == LINK_CONT)
 #define LINK_ISVARG(l)	(((l) & 7) == LINK_VARG)
+#define LINK_ISPCALL(l)	(((l) & 6) == 6)
 #define LINK_KIND	7	/* These bits tell the kind. */
 #define LINK_DELTA(l)	((l) & ~(uint64_t)7)
 #define CONT_CALLBACK	1	/* Continuation of an FFI callback. */

@@ -164,7 +164,9 @@ static bool prove_proto(lua_State *L)
     ok = mp_proto_firstline(pt) == 2 && AT(int32_t, pt, PT_NUMLINE) == 2 &&
 	 len == 3 && memcmp(name, "=mp", 3) == 0 &&
 	 AT(uint32_t, pt, PT_SIZE) >=
-	   PT_BC + BC_SIZE * AT(uint32_t, pt, PT_SIZEBC);
+	   PT_BC + BC_SIZE * AT(uint32_t, pt, PT_SIZEBC) &&
+	 AT(uint8_t, pt, PT_BC + BC_SIZE * (AT(uint32_t, pt, PT_SIZEBC) - 1)) ==
+	   BC_RET0;
   }
   lua_pop(L, 1);
   return ok;

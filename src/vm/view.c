@@ -31,7 +31,7 @@ static bool view_make(mp_view *v, mp_vm *vm, mp_where *w)
   pt = error ? NULL : func_proto(PTR(fn));
   if (pt != NULL && !mp_proto_has(pt, w->pc) && !mp_trace_tookover(vm, w->pc))
     mp_copy_thread(&v->copy, w->L, mp_where_cframe(w), 0);
-  else if (w->compiling || above)
+  else if (w->compiling || above || w->returned)
     mp_copy_thread(&v->copy, w->L, mp_where_cframe(w), w->pc);
   return true;
 }

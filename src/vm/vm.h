@@ -34,6 +34,7 @@ typedef struct mp_vm {
   char *g;			/* LuaJIT's global_State; NULL: not found. */
   bool proved;			/* The layout below may be used. */
   const char *why;		/* The reason if it may not. Static string. */
+  bool coarse;			/* LuaJIT's profiler is in mode "f". */
   const char *mainl;		/* The main thread. */
   const void *dead;		/* Running thread that was freed, or NULL. */
   const void *alive;		/* Thread that ran, not freed; or NULL. */

@@ -80,9 +80,29 @@ static inline uint64_t key_of(mp_walk *walk, const mp_where *w)
   return mp_mix(key, (w->pc + w->lost) ^ (uint64_t)(uintptr_t)w->trace << 16);
 }
 
-bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, mp_where *w)
+/* In mode "f" compiled code that is left at a return had gone on behind it, in
+** the caller: there is no snapshot until the next function. */
+static void leave_function(mp_where *w)
+{
+  const slot *bottom = AT(slot *, w->L, L_STACK) + FRAME_SLOTS, *f;
+  slot fn = w->base[-FRAME_SLOTS];
+  uint64_t pc;
+  if (!is_lua(fn) || !mp_frame_isfunc(fn) ||
+      !mp_proto_has(func_proto(PTR(fn)), w->pc) || !mp_frame_isret(w->pc))
+    return;
+  f = mp_frame_left(w->base - 1, bottom, &pc);
+  if (f == NULL) return;
+  w->base = frame_prev(f) + 1;
+  w->pc = pc;
+  w->returned = true;
+}
+
+bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
+			mp_where *w)
 {
   if (!where(vm, L, w)) return false;
+  if (compiled && vm->coarse && w->trace == NULL && !w->lost && !w->compiling)
+    leave_function(w);
   mp_walk_collected(walk);  /* Without a hook nobody says whether they were. */
   w->key = key_of(walk, w);
   return true;
@@ -103,9 +123,10 @@ bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state)
 
 #else
 
-bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, mp_where *w)
+bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
+			mp_where *w)
 {
-  (void)vm; (void)walk; (void)L; (void)w;
+  (void)vm; (void)walk; (void)L; (void)compiled; (void)w;
   return false;
 }
 

@@ -23,11 +23,13 @@ typedef struct mp_where {
   uint64_t key;			/* Of the stack; valid until code is freed. */
   bool lost;			/* On a trace of which nothing is known. */
   bool compiling;		/* In the JIT compiler. */
+  bool returned;		/* Not the top function, but its caller. */
 } mp_where;
 
-/* Finds out where L, which is running and at a safepoint, is. False: there is
-** no Lua stack to look at. */
-bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, mp_where *w);
+/* Finds out where L, which is running and at a safepoint, is; compiled: it came
+** there out of compiled code. False: there is no Lua stack to look at. */
+bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
+			mp_where *w);
 
 /* The same for the running thread, inside the allocator. w->L is NULL where the
 ** thread is not known. *state: the VM state as one of "NICGJ". */

@@ -42,6 +42,7 @@ local list = {
     "allocated it" },
   { "M", "memory of the process: a table that adds up to its RSS" },
   { "T", "live: shows the table in the terminal while the program runs" },
+  { "j", "functions only, no lines: compiled code keeps nearly all its speed" },
   { "N", "no source text in an HTML file" },
   { "P", "one pprof file for CPU and heap instead of two" },
   { "q", "lines and their shares as file:line: text, for editors" },
@@ -206,8 +207,17 @@ end
 -- Letters of which each is a report of its own.
 local reports = { "a", "A", "g", "e", "n", "L", "W", "M", "q", "G" }
 
+-- Letters of which the report shows lines.
+local lined = { "l", "a", "A", "e", "L", "W", "M", "q" }
+
 local function check(o, seen)
   local first
+  for _, c in ipairs(lined) do
+    if seen[c] and seen.j then
+      return ("option 'j' leaves out the lines, which option '%s' shows: "..
+	"give one of them"):format(c)
+    end
+  end
   for _, c in ipairs(reports) do
     if seen[c] and first then
       return ("options '%s' and '%s' are two different reports: give one of "..
@@ -251,6 +261,7 @@ local function set_flags(o, seen)
   o.live = seen.T ~= nil
   o.combined = seen.P ~= nil
   o.nosource = seen.N ~= nil
+  o.lines = seen.j == nil
 end
 
 -- Parses an option string. Returns a table, or nil and a message:
@@ -262,7 +273,8 @@ end
 --   split (nil, "stack", "lines", "state" before or "scope" before),
 --   annotate ("a", "A" or nil), folded, quickfix, callgraph, events, leaks,
 --   walk (share of the heap that has a line of its own, or nil),
---   leak_limit (bytes or nil), limit (bytes), memory, live, combined, nosource
+--   leak_limit (bytes or nil), limit (bytes), memory, live, combined, nosource,
+--   lines (whether the profile has them)
 local function parse(text)
   local o, seen = { text = text, min = 3, limit = 256 * 1048576 }, {}
   local pos = 1

@@ -7,8 +7,12 @@ local formats = require("jit.mp.format.formats")
 local header = require("jit.mp.text.header")
 
 -- The part of a profile that a report needs and this profile lacks, and the
--- option by which the program would have had it recorded; or nil.
+-- option by which the program would have had it recorded, if one had; or nil.
 local function absent(p, o)
+  if p.info.no_lines and (o.scope == "l" or o.split == "lines" or
+      o.annotate or o.quickfix) then
+    return "lines"
+  end
   if o.events and not p.events then return "events", "e" end
   if o.calls and not p:has_calls() then return "calls", "n" end
   if o.leaks and not p.survivors then return "ages of objects", "L" end
@@ -20,7 +24,10 @@ local function without(p, what, letter)
   if p.info.window and letter == "L" then
     return ("no %s in a window: they are of the whole run\n"):format(what)
   end
-  if (p.info.options or ""):find(letter, 1, true) then
+  if not letter then
+    return nil, ("no %s: a profile has them where the program ran without "..
+      "option j"):format(what)
+  elseif (p.info.options or ""):find(letter, 1, true) then
     return ("no %s: they could not be recorded\n"):format(what)
   end
   return nil, ("no %s: a profile has them where the program ran with option %s")
@@ -56,7 +63,7 @@ local function render(p, o, env)
   local view, vo, is_text = formats.view(env.name or "-", o)
   local what, letter = absent(p, o)
   local body, msg, leaked
-  if is_text and what then
+  if what and (is_text or what == "lines") then
     body, msg = without(p, what, letter)
   else
     body, msg, leaked = view(p, vo, env)

@@ -57,12 +57,13 @@ local function encode_absent()
 end
 
 -- The state in which the page opens, by the options.
-local function encode_start(o)
+local function encode_start(p, o)
   local groups = { t = "type", v = "state", z = "zone" }
   return object({ "view", str(o.views and o.views[1] or "cpu"),
     "objects", tostring(o.objects and true or false),
     "kib", tostring(o.kib and true or false),
     "lines", tostring(o.scope == "l" or o.split == "lines"),
+    "functions", tostring(p.info.no_lines == true),
     "group", str(groups[o.states] or "") })
 end
 
@@ -77,7 +78,7 @@ return function(p, o, extra)
   if before then profiles[2] = encode_profile(before, o, add) end
   local sources = files(p, o, strs, extra)
   local native = p.native.enabled or before and before.native.enabled
-  local data = object({ "version", "2", "start", encode_start(o),
+  local data = object({ "version", "2", "start", encode_start(p, o),
     "views", encode_views(native), "absent", encode_absent(),
     "profiles", list(profiles),
     "functions", columns.encode_functions(funcs), "files", sources,

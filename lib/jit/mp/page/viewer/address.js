@@ -42,7 +42,7 @@ const range = { write: (r) => r ? r.join("-") : "", read: (s) => {
 const anItem = number(-1, item.name.length - 1);
 
 const FIELDS = {
-  view: oneOf(...VIEWS), objects: flag, unit: oneOf("func", "lines"),
+  view: oneOf(...VIEWS), objects: flag, unit: oneOf(...UNITS),
   mode: oneOf("top", "bottom", "sandwich", "calls"),
   group: oneOf("", "zone", "state", "type"),
   zone: known((P, r) => zoneName(P, P.raw.rows.zone[r])),

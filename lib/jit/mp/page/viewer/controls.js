@@ -26,7 +26,8 @@ function addModes(box) {
   box.append(
     segment("Graph", "mode", [["top", "Flame graph"], ["bottom", "Inverted"],
       ["sandwich", "Sandwich"], ["calls", "Call tree"]], { zoom: "" }),
-    segment("Unit", "unit", [["func", "Functions"], ["lines", "Lines"]], ANEW),
+    ...(UNITS.length > 1 ? [segment("Unit", "unit",
+      [["func", "Functions"], ["lines", "Lines"]], ANEW)] : []),
     segment("Count", "objects", [[false, "Bytes"], [true, "Objects"]]));
   if (DIFF) {
     box.append(segment("Compare", "share",

@@ -99,7 +99,7 @@ const ACTS = {
   i: () => flip("mode", "top", "bottom", { zoom: "" }),
   a: () => flip("mode", "calls", "top", { zoom: "" }),
   o: () => flip("objects", true, false), l: () =>
-    flip("unit", "func", "lines", ANEW), r: () =>
+    UNITS.length > 1 && flip("unit", "func", "lines", ANEW), r: () =>
     flip("collapse", true, false),
   u: () => state.set({ hidden: [], focus: -1 }),
   f: () => onFrame(focus), h: () => onFrame(hide),

@@ -8,6 +8,8 @@
 */
 const { A, B, DIFF } = mp.profile;
 const START = mp.data.start;
+/* A profile of functions alone has no lines. */
+const UNITS = START.functions ? ["func"] : ["func", "lines"];
 
 /* Runs of different lengths are compared by shares. */
 const uneven = DIFF && Math.abs(A.info.wall - B.info.wall) >
