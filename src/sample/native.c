@@ -460,12 +460,14 @@ bool mp_native_name(const mp_frame *f, char buf[MP_NATIVE_NAME],
 		    const char **library)
 {
   unsigned long addr;
-  char what[32];
+  char name[96], what[32];
   Dl_info info;
   bool found;
-  if (f->kind != MP_C || f->name == NULL ||
-      sscanf(f->name, NATIVE "%31s %lx", what, &addr) != 2)
+  if (f->kind != MP_C || f->name == NULL || f->namelen >= sizeof(name))
     return false;
+  memcpy(name, f->name, f->namelen);  /* It has no end of its own. */
+  name[f->namelen] = '\0';
+  if (sscanf(name, NATIVE "%31s %lx", what, &addr) != 2) return false;
   found = dladdr((const char *)addr - 1, &info) != 0 && info.dli_fname != NULL;
   *library = NULL;
   if (found) {
