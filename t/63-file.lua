@@ -199,6 +199,70 @@ tap.like(refused(changed("\ntable\trow\t%d+", "\ntable\trow\t99999999"),
 tap.like(refused(changed("\nstrings\t%d+", "\nstrings\t9999999"),
   "very many strings"), "cut off", "very many strings: said")
 
+-- -- A heap walk -------------------------------------------------------------
+
+-- The good profile with a heap walk.
+local function walked(change)
+  local p_ = assert(file.read(good))
+  p_.walk = { at = 1, seconds = 0.5, total = 1000, held = 900, adds_up = true,
+    closing = false, references = 5, memory = 100,
+    own = { strings = 50, state = 30, buffer = 10, ctypes = 0, rest = 10 },
+    arena = { system = 4096, free = 100, largest = 60 },
+    types = { { type = "table", count = 4, bytes = 900, garbage_count = 0,
+      garbage_bytes = 0 } },
+    lines = { { parent = 0, count = 1, self = 100, bytes = 900,
+      type = "table", label = "_G", what = "table" },
+      { parent = 1, count = 3, self = 800, bytes = 800, type = "table",
+	label = ".cache" } },
+    joins = { { row = 1, line = 2, objects = 1, bytes = 700, first = 0.1,
+      last = 0.2 }, { row = 2, line = 1, objects = 1, bytes = 50 } } }
+  if change then change(p_.walk) end
+  return p_
+end
+local as_walk = assert(options.parse("Wm0"))
+local function walk_report(p_) return (render.render(p_, as_walk, {})) end
+
+local with_walk = file.write(walked())
+tap.is(walk_report(assert(file.read(with_walk))), walk_report(walked()),
+  "a heap walk is read back as it was")
+tap.is(assert(file.read(with_walk)).walk.joins[2].first, nil,
+  "with what is not known")
+tap.like(walk_report(assert(file.read(with_walk))), "cache", "and has paths")
+tap.like(walk_report(assert(file.read(good))), "no heap walk: ", "or none")
+tap.like(walk_report(assert(file.read(file.write(walked(function(w)
+  for k in pairs(w) do w[k] = nil end
+  w.at, w.seconds, w.why = 0, 0, "not a GC64 build"
+end))))), "no heap walk: not a GC64 build", "a reason is read back, too")
+
+local function wrong_walk(name, want, change)
+  tap.like(refused(file.write(walked(change)), name), want, name..": said")
+end
+wrong_walk("a line below itself", "the parent of walk_line 2 is not valid",
+  function(w) w.lines[2].parent = 2 end)
+wrong_walk("a join without a line", "the line of walk_join 1 is not valid",
+  function(w) w.joins[1].line = 3 end)
+wrong_walk("a walk without types", "a part of the heap walk is missing",
+  function(w) w.types = nil end)
+wrong_walk("a walk without a total", "a part of the heap walk is missing",
+  function(w) w.total = nil end)
+wrong_walk("very deep lines", "the paths of the heap walk are too long",
+  function(w)
+    for i = 3, 100 do
+      w.lines[i] = { parent = i - 1, count = 1, self = 1, bytes = 1,
+	type = "table", label = ".x" }
+    end
+  end)
+wrong_walk("very long paths", "the paths of the heap walk are too long",
+  function(w)
+    for i = 3, 90 do
+      w.lines[i] = { parent = 1, count = 1, self = 1, bytes = 1,
+	type = "table", label = ("x"):rep(2^20) }
+    end
+  end)
+tap.is(merge({ walked(), walked() }).walk, nil,
+  "merged profiles have no heap walk")
+good, packed = assert(gzip.unpack(with_walk, 1e9)), with_walk
+
 -- -- Mutations ---------------------------------------------------------------
 
 math.randomseed(20261121)
@@ -233,7 +297,8 @@ for i = 1, slow and 300 or 4000 do
     silent = silent + 1
   elseif r then
     accepted = accepted + 1
-    local view = ({ "fl", "L", "t", "g", "G", "e", "a" })[i / 2 % 7 + 1] or "s"
+    local list = { "fl", "L", "t", "g", "G", "e", "a", "W" }
+    local view = list[i / 2 % 8 + 1] or "s"
     local shown, err = pcall(render.render, r, assert(options.parse(view)),
       { name = "-" })
     if not shown then

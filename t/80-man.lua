@@ -22,7 +22,7 @@ tap.is(next(described), nil, "luajit-mp(1) describes nothing else")
 local function listed(part)
   local tables, t = {}, nil
   for line in part:gmatch("[^\n]+") do
-    local name = line:match("^%.It Sy (%a+)$")
+    local name = line:match("^%.It Sy ([%a_]+)$")
     local names = line:match("^%.It Va (.+)")
     if name then
       t = {}

@@ -40,6 +40,7 @@ const states = {
     await page.locator("#search").blur();
     await press(page, "g", "ArrowDown", "ArrowDown", "f", "ArrowDown", "h");
   },
+  "the heap": (page) => press(page, "w", "ArrowDown", "ArrowDown", "Enter"),
   keys: (page) => press(page, "?")
 };
 
@@ -50,6 +51,8 @@ export async function access() {
     ["normal", { viewport: { width: 390, height: 844 }, isMobile: true }],
     ["diff", { colorScheme: "light" }],
     ["diff", { colorScheme: "dark" }],
+    ["walked", { colorScheme: "light" }],
+    ["walked", { colorScheme: "dark" }],
     ["hostile", {}],
     ["empty", {}]
   ];

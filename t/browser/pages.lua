@@ -68,9 +68,13 @@ expected("normal.func", normal, "f")
 expected("normal.lines", normal, "l")
 sums("normal.sums.f", normal, "f")
 sums("normal.sums.l", normal, "l")
+page("walked", made.walked(made.run(1, 240, 4.2)), "fW")
 page("diff", made.run(0.35, 240, 3.1), "f",
   { before = made.run(1, 240, 4.2) })
-page("hostile", made.hostile(), "f")
+local hostile = made.walked(made.hostile())
+hostile.walk.lines[1].label = "</script><img src=x onerror=alert(1)>"
+hostile.walk.lines[2].what = "<!--<script>"
+page("hostile", hostile, "f")
 page("empty", made.nothing(), "f")
 page("plain", made.plain(), "lk")
 page("deep", made.deep(5000), "f")

@@ -308,6 +308,41 @@ local function many(n)
     zones = { parent = { 0, 1 }, name = { "batch", "import" } } })
 end
 
+-- -- A heap walk ------------------------------------------------------------
+
+-- The run of a server, with a walk of its heap: rows by the lines that they
+-- allocated.
+local function walked(p)
+  local lines = {
+    { parent = 0, label = "_G", type = "table", count = 1, bytes = 700000 },
+    { parent = 1, label = ".cache", type = "table", count = 1, bytes = 600000 },
+    { parent = 2, label = "[*]", type = "table", count = 900, bytes = 560000 },
+    { parent = 3, label = ".word", type = "string", count = 4000,
+      bytes = 300000 },
+    { parent = 0, label = "registry", type = "table", count = 1,
+      bytes = 90000 },
+    { parent = 5, label = "._LOADED", type = "table", count = 1, bytes = 80000 }
+  }
+  for _, line in ipairs(lines) do line.self, line.what = 40, line.type end
+  local joins = {}
+  for i, row in ipairs(p.rows) do
+    if (row.inuse_bytes or 0) > 0 then
+      joins[#joins+1] = { row = i, line = row.type == "string" and 4 or 3,
+	objects = 1, bytes = row.inuse_bytes }
+    end
+  end
+  p.walk = { at = 4.2, seconds = 0.01, total = 1000000, held = 790000,
+    adds_up = true, closing = false, references = 9000, memory = 50000,
+    own = { strings = 100000, state = 6000, buffer = 100, ctypes = 0,
+      rest = 3900 },
+    types = { { type = "table", count = 903, bytes = 490000,
+      garbage_count = 20, garbage_bytes = 100000 },
+      { type = "string", count = 4000, bytes = 300000, garbage_count = 0,
+	garbage_bytes = 0 } },
+    lines = lines, joins = joins }
+  return p
+end
+
 -- -- Deep recursion ----------------------------------------------------------
 
 local function deep(n)
@@ -320,7 +355,7 @@ local function deep(n)
   return new(b, { script = "deep.lua" })
 end
 
-made.deep = deep
+made.deep, made.walked = deep, walked
 made.source, made.run, made.hostile = source, run, hostile
 made.nothing, made.plain, made.many = nothing, plain, many
 

@@ -7,6 +7,7 @@
 
 import { access } from "./access.mjs";
 import { run } from "./harness.mjs";
+import { heap } from "./heap.mjs";
 import { keys } from "./keys.mjs";
 import { many } from "./many.mjs";
 import { calls, frames, links, plain, saving, search } from "./more.mjs";
@@ -25,6 +26,7 @@ const parts = [
   report,
   brush,
   keys,
+  heap,
   frames,
   search,
   calls,

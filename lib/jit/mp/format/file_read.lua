@@ -14,6 +14,7 @@ local columns = require("jit.mp.format.columns")
 local fields = require("jit.mp.model.fields")
 local gzip = require("jit.mp.format.gzip")
 local profile = require("jit.mp.model.profile")
+local stored = require("jit.mp.heap.stored")
 local tables = require("jit.mp.format.file_tables")
 
 local VERSION = 2
@@ -150,6 +151,9 @@ local function read_parts(text, pos)
 	damaged("the table %s is missing", t.name)
       end
     end
+    local wrong
+    s.walk, wrong = stored.whole(s)
+    if wrong then damaged(wrong) end
   end)
   if ok then return s end
   if type(err) ~= "table" or not err.damage then error(err, 0) end

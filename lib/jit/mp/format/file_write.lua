@@ -6,6 +6,7 @@
 local columns = require("jit.mp.format.columns")
 local fields = require("jit.mp.model.fields")
 local gzip = require("jit.mp.format.gzip")
+local stored = require("jit.mp.heap.stored")
 
 -- -- Single values -----------------------------------------------------------
 
@@ -141,8 +142,9 @@ local function content_of(p, t)
 end
 
 -- The text of a profile file, before it is packed.
-local function encode_profile(p)
+local function encode_profile(profile)
   local out, intern, list = { "luajit-mp profile 2\n" }, interner()
+  local p = setmetatable(stored.flat(profile.walk), { __index = profile })
   for _, group in ipairs(fields.groups) do
     put_group(out, group, group.key == "" and p or p[group.key])
   end

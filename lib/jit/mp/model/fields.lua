@@ -105,6 +105,21 @@ local groups = {
   } },
 }
 
+-- Of the heap walk, which several profiles do not have together.
+local function of_walk(name, max)
+  return { name, "number", optional = true, max = max }
+end
+groups[#groups+1] = { name = "walk", key = "walk_head", fields = {
+  of_walk("at", SECONDS), of_walk("seconds", SECONDS),
+  { "why", "text", optional = true }, of_walk("total"), of_walk("held"),
+  { "adds_up", "flag", optional = true },
+  { "closing", "flag", optional = true },
+  of_walk("references"), of_walk("memory"),
+  of_walk("own_strings"), of_walk("own_state"), of_walk("own_buffer"),
+  of_walk("own_ctypes"), of_walk("own_rest"), of_walk("arena_system"),
+  of_walk("arena_free"), of_walk("arena_largest"),
+} }
+
 -- Tables of many records, each after those that it refers to. key: where the
 -- profile has it. columns: there it is one list for each field, not a list of
 -- records. recorded: it may be missing, which is not the same as empty.
@@ -176,6 +191,22 @@ local tables = {
   { name = "pin", key = "pins", recorded = true, fields = {
     { "row", "ref", of = "row" },
     { "objects", "number" }, { "bytes", "number" },
+  } },
+  { name = "walk_type", key = "walk_types", recorded = true, fields = {
+    { "type", "text" }, { "count", "number" }, { "bytes", "number" },
+    { "garbage_count", "number" }, { "garbage_bytes", "number" },
+  } },
+  { name = "walk_line", key = "walk_lines", recorded = true, fields = {
+    { "parent", "ref", of = "walk_line", none = true },
+    { "count", "number", min = 1 }, { "self", "number" },
+    { "bytes", "number" }, { "type", "text" },
+    { "label", "text", optional = true }, { "what", "text", optional = true },
+  } },
+  { name = "walk_join", key = "walk_joins", recorded = true, fields = {
+    { "row", "ref", of = "row" }, { "line", "ref", of = "walk_line" },
+    { "objects", "number" }, { "bytes", "number" },
+    { "first", "number", optional = true, max = SECONDS },
+    { "last", "number", optional = true, max = SECONDS },
   } },
 }
 

@@ -37,6 +37,14 @@ function shade(k) {
   return c;
 }
 
+/* Of objects, by their type; "" has no hue. */
+const TYPES = { table: 195, string: 145, function: 60, upvalue: 90, thread: 255,
+  userdata: 25, cdata: 290, proto: 225, trace: 345 };
+function typeShade(type) {
+  const hue = TYPES[type] ?? hash(type) % 360;
+  return `oklch(${dark() ? 0.42 : 0.86} ${type ? 0.07 : 0.005} ${hue})`;
+}
+
 /* A comparison: from blue (less) over grey to red (more), by how much of the
 ** larger one has come or gone. */
 function changeShade(after, before) {
@@ -54,4 +62,4 @@ const inks = () => dark() ?
   { ink: "#22242c", faint: "#666a75", quiet: "oklch(0.945 0.004 265)",
     found: "oklch(0.84 0.11 350)" };
 
-mp.colors = { shade, changeShade, inks };
+mp.colors = { shade, typeShade, changeShade, inks };

@@ -4,7 +4,6 @@
 ** their words, for those who do not see the canvas.
 */
 const { el, still } = mp.dom;
-const { item } = mp.items;
 const { path } = mp.tree;
 const { layout, place, boxAt, fit } = mp.layout;
 
@@ -12,7 +11,7 @@ const ROW = 24, LABELS = 400;
 
 class Flame {
   /* on: active(flame), zoom(flame, node), hover(flame, node, x, y); color and
-  ** ink of a node, words(node) and rootName(tree). */
+  ** ink of a node, label(node), place(node), words(node), rootName(tree). */
   constructor(id, label, flip, on) {
     Object.assign(this, { id, flip, on, tree: null, levels: [], win: [0, 1] });
     this.canvas = el("canvas", { "aria-hidden": "true" });
@@ -108,16 +107,14 @@ class Flame {
     c.fillRect(left, y, w > 3 ? w - 1 : w * 0.8, ROW - 1);
     if (w < em * 3 + 10) return;
     const room = Math.floor((w - 12) / em);
-    const text = node.up ? item.label[node.key] : this.on.rootName(this.tree);
+    const text = node.up ? this.on.label(node) : this.on.rootName(this.tree);
     c.fillStyle = this.on.ink(node);
     c.fillText(fit(text, room), left + 6, y + ROW / 2, w - 10);
-    this.drawPlace(c, em, node, text, left + 6, right, y);
+    this.drawPlace(c, em, this.on.place(node), text, left + 6, right, y);
   }
 
   /* The place follows in a fainter ink, where there is room for it. */
-  drawPlace(c, em, { key }, text, x, right, y) {
-    const at = item.name[key] === item.label[key] ? item.at[key] :
-      item.name[key].replace(/:[^:]*$/, "");
+  drawPlace(c, em, at, text, x, right, y) {
     const from = x + (text.length + 2) * em, room = (right - 8 - from) / em;
     if (!at || room < at.length || at === text) return;
     c.globalAlpha = 0.62;

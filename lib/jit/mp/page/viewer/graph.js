@@ -38,12 +38,13 @@ function inkOf(node) {
 const rootName = ({ root }) =>
   `${item.label[root.key]}: ${amount(state.now.view, root.total)}`;
 
-function hover(f, node, x, y) {
+/* A tip at a place: elements about something; null: none. */
+function showTip(kids, of, x, y) {
   const tip = $("tip");
-  if (!node) { tip.hidden = true; return; }
-  if (tip.of !== node || tip.hidden) {
-    tip.of = node;
-    tip.replaceChildren(...details(node));
+  if (!kids) { tip.hidden = true; return; }
+  if (tip.of !== of || tip.hidden) {
+    tip.of = of;
+    tip.replaceChildren(...kids);
     tip.hidden = false;
   }
   const w = tip.offsetWidth, h = tip.offsetHeight;
@@ -52,6 +53,12 @@ function hover(f, node, x, y) {
   tip.style.left = left + "px";
   tip.style.top = top + "px";
 }
+
+const hover = (f, node, x, y) =>
+  showTip(node && details(node), node, x, y);
+/* The place of a node, where its label says another thing. */
+const placeOf = ({ key }) => item.name[key] === item.label[key] ?
+  item.at[key] : item.name[key].replace(/:[^:]*$/, "");
 
 function zoomed(f, node) {
   $("tip").hidden = true;
@@ -66,7 +73,8 @@ function activated(f) {
 }
 
 const ON = { active: activated, zoom: zoomed, hover, color: colorOf,
-  ink: inkOf, words, rootName };
+  ink: inkOf, words, rootName, label: ({ key }) => item.label[key],
+  place: placeOf };
 const getFlame = (id, label, flip) =>
   flames[id] ||= new Flame(id, label, flip, ON);
 const shownFlames = () =>
@@ -146,6 +154,7 @@ function showGraph() {
   else showOne(box);
   showStatus();
   giveFocus();
+  giveZoom();
 }
 
 /* The parts of a tree that showGraph needs, made step by step. */
@@ -231,6 +240,23 @@ ACTIONS.push(["Callers and callees",
   (node) => isItem(node) && state.now.mode !== "sandwich",
   (node) => sandwich(node.key)]);
 
+/* Zooms to a frame with a change of the state; the frame gets the focus once
+** it is there. */
+let zoomWanted = false;
+function giveZoom() {
+  if (!zoomWanted || !flame || flame.id in around ||
+    path(flame.zoom).join(".") !== state.now.zoom) return;
+  zoomWanted = false;
+  flame.box.focus({ preventScroll: true });
+  flame.activate(flame.zoom);
+}
+function zoomTo(change) {
+  zoomWanted = true;
+  state.set(change);
+  mp.dom.scrollTo($("graph"), "start");
+  giveZoom();
+}
+
 /* The zoom of the state, where it is not the graph's own doing. */
 function followZoom() {
   const { zoom } = state.now;
@@ -239,7 +265,9 @@ function followZoom() {
   }
   flame.set(flame.tree, zoomPath());
   showStatus();
+  giveZoom();
 }
 
-mp.graph = { showGraph, growSteps, followZoom, chosenItem, sandwich, reset,
-  show, isItem, shownFlames, ACTIONS, get flame() { return flame; } };
+mp.graph = { showGraph, growSteps, followZoom, zoomTo, chosenItem, sandwich,
+  reset, show, tip: showTip, isItem, shownFlames, ACTIONS,
+  get flame() { return flame; } };

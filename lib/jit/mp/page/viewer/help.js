@@ -41,6 +41,7 @@ function showTheme() {
   $("theme").setAttribute("aria-label",
     dark() ? "Use light colours" : "Use dark colours");
   for (const f of graph.shownFlames()) f.draw();
+  mp.heap.redraw("draw");
 }
 function switchTheme() {
   chosen = dark() ? "light" : "dark";
@@ -65,7 +66,8 @@ const KEYS = [
   ["u", "show all frames again"], ["r", "collapse recursion"],
   ["i", "flame graph or inverted"], ["a", "call tree"],
   ["l", "functions or lines"], ["o", "bytes or objects"],
-  ["g", "go to the graph"], ["t", "light or dark"], ["?", "these keys"]
+  ["g", "go to the graph"], ["w", "go to the heap walk, if there is one"],
+  ["t", "light or dark"], ["?", "these keys"]
 ];
 
 function showHelp() {
@@ -105,7 +107,7 @@ const ACTS = {
   f: () => onFrame(focus), h: () => onFrame(hide),
   c: () => onFrame(graph.sandwich),
   s: () => onFrame((k) => { if (source.has(k)) source.go(k); }),
-  g: () => {
+  w: mp.heap.go, g: () => {
     const e = graph.flame?.box || $("calls").querySelector("[tabindex='0']");
     if (e) { scrollTo(e, "nearest"); e.focus(); }
   }

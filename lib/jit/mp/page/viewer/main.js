@@ -11,12 +11,14 @@ const PARTS = {
   range: mp.range.showRange, controls: mp.controls.show,
   graph: graph.showGraph, calls: mp.calls.showCalls, zoom: graph.followZoom,
   found: mp.search.showFound, table: mp.table.showTable,
-  rows: mp.table.addRows, source: mp.source.showSource
+  rows: mp.table.addRows, source: mp.source.showSource,
+  heap: mp.heap.showHeap
 };
 /* Parts that show a field; any other field is shown by all of them. */
 const SHOWN_BY = {
   zoom: ["zoom"], sort: ["table"], sortView: ["table"], dir: ["table"],
-  shown: ["rows"], file: ["source"], mark: ["source"], whole: ["source"],
+  shown: ["rows"], heap: ["heap"],
+  file: ["source"], mark: ["source"], whole: ["source"],
   search: ["graph", "calls", "found", "table"], sel: ["graph", "table"],
   width: ["controls", "graph"], group: ["controls", "graph", "found"],
   mode: ["controls", "graph", "calls", "found", "table"],
@@ -25,7 +27,8 @@ const SHOWN_BY = {
 
 /* Parts that may come later: while the time is being chosen they wait until
 ** it rests. */
-const LATER = ["table", "rows", "source"], REST = 120;	/* Milliseconds. */
+const LATER = ["table", "rows", "source", "heap"];
+const REST = 120;	/* Milliseconds. */
 const FIRST = Object.keys(PARTS).filter((name) => !LATER.includes(name));
 
 let wanted = new Set(), frame = 0, timer = 0;
@@ -81,7 +84,7 @@ function* drawSteps() {
   draw(["table", "rows"]);
   yield;
   yield* sumSteps("lines", wanted.has("source") ? VIEWS : []);
-  draw(["source"]);
+  draw(["source", "heap"]);
 }
 
 /* A graph that is no longer that of the state cannot be used. */
@@ -123,6 +126,7 @@ function watchWidth() {
     width = document.body.clientWidth;
     mp.range.drawTimeline();
     for (const f of graph.shownFlames()) f.render();
+    mp.heap.redraw("render");
   }).observe(document.body);
 }
 
@@ -133,6 +137,7 @@ mp.save.listen();
 mp.help.listen();
 mp.range.listen();
 mp.search.listen();
+mp.heap.listen();
 mp.table.listen();
 mp.range.drawTimeline();
 wanted = new Set(Object.keys(PARTS));

@@ -29,6 +29,7 @@ const first = Object.freeze({
   zoom: "",		/* Items from the root on, joined by dots. */
   sort: DIFF ? "self change" : "self", sortView: "", dir: -1, shown: 60,
   width: "after", share: uneven,
+  heap: 0,		/* The line of the heap walk that is zoomed to. */
   file: -1, mark: -1, whole: false
 });
 

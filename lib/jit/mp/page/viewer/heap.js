@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/*
+** The heap walk: a flame graph by what is held, from holders to what they
+** hold; the way to the stacks that allocated it, and back.
+*/
+const { $, el, quiet, say, scrollTo } = mp.dom;
+const { A, DIFF } = mp.profile;
+const { item } = mp.items;
+const { bytes, percent, seconds } = mp.numbers;
+const { state, graph } = mp;
+const { typeShade, inks } = mp.colors;
+const { Flame } = mp.flame;
+const { W, tree, byKey, label, path, kind, type, self, sites, joined,
+  holder } = mp.heaptree;
+
+const SITES = 4;	/* Stacks that are offered. */
+let flame = null;
+
+const share = (n) => percent(n.size / (W.total || 1));
+const words = (n) => `${path(n)}, ${share(n)} of the heap, ${bytes(n.size)}` +
+  (kind(n) ? `, ${kind(n)}` : "");
+
+/* -- From a holder to the stacks ------------------------------------------ */
+
+/* Items on the way to a stack, as the flame graph shows it. */
+function itemsTo(s) {
+  const { key, up, at } = mp.sums.shape(0), out = [];
+  for (let t = at[s]; t > 0; t = up[t]) out.unshift(key[t]);
+  return out;
+}
+function toStack(s) {
+  const all = { group: "", range: null, zone: "", state: "", type: "",
+    focus: -1, hidden: [] };
+  state.set(all);
+  graph.zoomTo({ mode: "top", view: "inuse", zoom: itemsTo(s).join(".") });
+}
+function siteButton({ stack, bytes: v }) {
+  const k = A.lines[stack], caller = A.lines[A.parent[stack]];
+  const text = item.label[k] + (A.parent[stack] ?
+    ` ← ${item.label[caller]}` : "");
+  return quiet(`${text}: ${bytes(v)}`, () => toStack(stack),
+    { title: "Show this stack, in use" });
+}
+
+function showStatus(n) {
+  const from = sites(n).slice(0, SITES);
+  $("holder").replaceChildren(el("b", {}, path(n)),
+    el("span", { class: "mute" }, kind(n)),
+    el("span", {}, `holds ${share(n)} of the heap, ${bytes(n.size)}`),
+    el("span", { class: "mute" }, n.up ? `self ${bytes(self(n))}` : ""),
+    el("span", { class: "go" }, from.length ?
+      [el("span", { class: "mute" }, "allocated at"),
+        ...from.map(siteButton)] : []));
+}
+
+/* -- From stacks to their holder ------------------------------------------ */
+
+/* The stacks of a frame and those above it. */
+function stacksOf(node) {
+  const on = new Uint8Array(A.n + 1);
+  for (const [s] of node.parts[0]) on[s] = 1;
+  for (let s = 1; s <= A.n; s++) on[s] ||= on[A.parent[s]];
+  return on;
+}
+const applies = (node) => W && node.up && node.parts[0].length > 0 &&
+  /^(top|callees)$/.test(graph.flame.id) &&
+  stacksOf(node).some((on, s) => on && joined[s]);
+
+function toHolder(node) {
+  const n = holder(stacksOf(node));
+  if (!n) return;
+  show(n);
+  scrollTo($("heap"), "start");
+  flame.box.focus({ preventScroll: true });
+  say("Holder: " + words(n));
+}
+
+/* A node that is wide enough to be read. */
+function show(n) {
+  const wide = n.size / tree.root.size * flame.width > 60;
+  flame.moveTo(wide ? tree.root : n.up);
+  flame.activate(n);
+}
+
+/* ------------------------------------------------------------------------- */
+
+function hover(f, n, x, y) {
+  graph.tip(n && [el("b", {}, path(n)), el("div", { class: "mute" }, kind(n)),
+    el("div", {}, `${share(n)} of the heap, ${bytes(n.size)}; self ` +
+      bytes(self(n)))], n, x, y);
+}
+const ON = { hover, words, label, place: kind, active: (f) =>
+  showStatus(f.active), color: (n) => typeShade(type(n)),
+  ink: () => inks().ink, rootName: () => `all: ${bytes(W.total)}`,
+  zoom(f, n) {
+    $("tip").hidden = true;
+    state.set({ heap: n.key });
+    say((n.up ? "Zoomed: " : "Whole heap: ") + words(n));
+    showStatus(n);
+  } };
+
+function note() {
+  const when = W.closing ? "while the state was closed" :
+    `after ${seconds(W.at)}`;
+  return `${bytes(W.held)} held of ${bytes(W.total)}, ${when}` +
+    (DIFF ? ", in the run after" : "") +
+    ". A frame is as wide as all that would go with it.";
+}
+
+/* Shows the zoom of the state. */
+function showHeap() {
+  $("heap").hidden = !W;
+  if (!W) return;
+  if (!flame) {
+    flame = new Flame("heap", "Heap, by what is held", false, ON);
+    $("holders").append(flame.box);
+    $("heap-note").textContent = note();
+  }
+  if (flame.tree && flame.zoom.key === state.now.heap) return;
+  const keys = [];
+  for (let n = byKey[state.now.heap]; n?.up; n = n.up) keys.unshift(n.key);
+  flame.set(tree, keys);
+  showStatus(flame.active);
+}
+
+function go() {
+  if (!flame) return;
+  scrollTo(flame.box, "nearest");
+  flame.box.focus({ preventScroll: true });
+}
+const redraw = (how) => { if (flame) flame[how](); };
+
+function listen() {
+  graph.ACTIONS.push(["Holder", applies, toHolder,
+    "What holds most of it, in the heap walk"]);
+}
+
+mp.heap = { listen, showHeap, go, redraw };
