@@ -38,7 +38,9 @@ for name, text in pairs(pages) do
       end
     end
   end
-  if text:find(tap.builddir, 1, true) then foreign[#foreign+1] = name end
+  if text:find(tap.builddir, 1, true) or text:find(dir, 1, true) then
+    foreign[#foreign+1] = name
+  end
 end
 tap.ok(links > 20, "there are links", links)
 tap.is(table.concat(dead, "\n"), "", "no link is dead")
