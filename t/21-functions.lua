@@ -177,4 +177,46 @@ for _, jit in ipairs({ "-joff", "-jon" }) do
   tap.like(r.out, " 10%d%d +%d+   f %([^)]*:7%)\n", jit..": and another one")
 end
 
+-- Without a source names are those of calls: leaf has its own, although most
+-- calls of it are tail calls of middle; only has none but its caller's.
+program = tap.program([[
+assert(loadstring([=[
+local keep = {}
+local function leaf(i) keep[i % 9] = { i } return 1 end
+local function middle(i) return leaf(i) end
+local function only(i) keep[i % 9] = { i } return 1 end
+local function outer(i) return only(i) end
+for i = 1, 2000 do local n = middle(i) end
+for i = 1, 3 do local n = leaf(i) end
+for i = 1, 1000 do local n = outer(i) end
+]=], "=generated"))()
+]])
+for _, jit in ipairs({ "-joff", "-jon" }) do
+  local out = tap.luajit(jit.." -jm=fhorm0b1 "..program).out
+  tap.like(out, " 20%d%d +%d+   leaf\n", jit..": a name that no tail call gave")
+  tap.unlike(out, "middle", jit..": in place of its caller's")
+  tap.like(out, " 10%d%d +%d+   outer\n",
+    jit..": the caller's where there is no other one")
+end
+
+-- Interpreted, a builtin in a tail call has replaced the function, and counts
+-- for the line that called it; compiled, it counts for its own.
+program = tap.program([[
+local keep = {}
+local function text(i)
+  return tostring(i + 0.5)
+end
+for i = 1, 2000 do
+  keep[i % 9] = text(i)
+end
+os.exit(0)
+]])
+local interpreted = tap.luajit("-joff -jm=lhorm0b1 "..program).out
+tap.like(interpreted, " 20%d%d +20%d%d   [^\n]*:6\n",
+  "a builtin in a tail call, interpreted")
+local compiled = tap.luajit("-jm=lhorm0b1 "..program).out
+if compiled:find("(JIT compiler)", 1, true) then
+  tap.like(compiled, " 1[89]%d%d +1[89]%d%d   [^\n]*:3\n", "and compiled")
+end
+
 tap.done()

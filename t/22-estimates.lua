@@ -247,4 +247,43 @@ same(functions(100, lua("get", "a.lua", 2, 1), lua("get", "a.lua", 5, 4)),
     lua("get", "a.lua", 9, 8)),
   "get (a.lua:2), get (a.lua:5), get (a.lua:8)", "all of them moved")
 
+-- -- The timeline ------------------------------------------------------------
+
+-- Whatever the number of stacks, the timeline adds up to the header's counts.
+local file = require("jit.mp.format.file")
+local path = tap.tmpname(".mp")
+local many = tap.program([[
+local leaf = function(i) return { i } end
+local f, sum = {}, 0
+for i = 1, 1500 do
+  f[i] = loadstring("local leaf = ... return function(i) return leaf(i) end",
+    "=chunk"..i)(leaf)
+end
+for round = 1, 40 do
+  for i = 1, #f do sum = sum + #f[i](i) end
+end
+os.exit(0)
+]])
+for opts, name in pairs({ ["-jm=b1,"] = "every allocation",
+    ["-jm=b1k,"] = "samples", ["-joff -jm=c,"] = "CPU alone" }) do
+  tap.luajit(opts..tap.quote(path).." "..many)
+  local p = assert(file.read(tap.read(path)))
+  local sum = { cpu = 0, alloc_objects = 0, alloc_bytes = 0 }
+  local want = { cpu = p.cpu.samples, alloc_objects = p.heap.alloc_objects,
+    alloc_bytes = p.heap.alloc_bytes }
+  for _, e in ipairs(p.timeline) do
+    for field, n in pairs(sum) do sum[field] = n + e[field] end
+  end
+  for field, n in pairs(sum) do
+    tap.ok(math.abs(n - (want[field] or 0)) <= 1e-6 * (want[field] or 0),
+      ("%s: %s of the timeline: %.10g"):format(name, field, n),
+      tostring(want[field]))
+  end
+  local last = p.course[#p.course]
+  tap.is(last.allocated, p.heap.alloc_bytes, name..": bytes at its last point")
+  tap.is(last.cycles, p.heap.gc_cycles or 0, name..": collections until then")
+  tap.ok(last.wall <= p.info.wall, name..": the end")
+end
+os.remove(path)
+
 tap.done()

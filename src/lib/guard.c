@@ -12,6 +12,7 @@
 #include "out/write.h"
 #include "profile/heapwalk.h"
 #include "profile/memory.h"
+#include "profile/point.h"
 #include "run/callback.h"
 #include "run/final.h"
 #include "run/inherit.h"
@@ -94,6 +95,7 @@ static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
   /* The report is made after the samplers were stopped. */
   stop_samplers(c, L);
   removed = mp_hook_remove(&c->profile.heap, L);
+  mp_point_take(&c->profile, true);
   err = mp_final_report(c, buf, n);
   let_go(c, L);
   if (removed) {
@@ -119,6 +121,7 @@ mp_ctx *mp_guard_detach(lua_State *L)
   g->run = NULL;
   mp_ctx_await(c);
   stop_samplers(c, L);
+  mp_point_take(&c->profile, true);
   mp_alloc_freeze(&c->profile.heap);
   mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   let_go(c, L);

@@ -17,6 +17,7 @@
 #include "profile/heapwalk.h"
 #include "profile/leaks.h"
 #include "profile/memory.h"
+#include "profile/point.h"
 #include "profile/snapshot.h"
 #include "run/ctx.h"
 #include "run/signal.h"
@@ -54,6 +55,7 @@ static int core_report(lua_State *L)
   int err;
   mp_check_arguments(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
+  mp_point_take(&c->profile, true);
   err = mp_window_write(L, c, NULL, NULL, &help, msg, sizeof(msg));
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, !help);

@@ -9,7 +9,6 @@
 #include "config.h"
 
 #include "profile/leaks.h"
-#include "profile/point.h"
 
 /* The second collection takes the objects that finalizers let go. */
 static int collect_twice(lua_State *L)
@@ -44,5 +43,4 @@ void mp_leaks_collect(mp_profile *p, lua_State *L)
   h->kept.due = 0;  /* A record at once: all memory in use is held. */
   mp_alloc_flip(h);
   mp_held_end(&h->kept);
-  mp_point_take(p, true);
 }

@@ -30,14 +30,14 @@ static size_t resident(void)
 
 void mp_point_take(mp_profile *p, bool must)
 {
-  double wall = mp_clock_wall() - p->span.wall0;
+  double wall = mp_span_wall(&p->span);
   mp_point pt;
   int saved;
   p->heap.now_ms = (uint64_t)(wall * 1000);
   if (!must && (p->heap.frozen || !mp_course_due(&p->course, wall))) return;
   saved = errno;
   pt.wall = wall;
-  pt.cpu = mp_cpu_time(&p->cpu);
+  pt.cpu = p->span.ended ? p->span.cpu1 : mp_cpu_time(&p->cpu);
   pt.allocated = mp_alloc_bytes(&p->heap);
   pt.inuse = mp_alloc_inuse(&p->heap);
   pt.cycles = p->heap.cycles;

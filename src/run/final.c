@@ -12,6 +12,7 @@
 #include "profile/heapwalk.h"
 #include "profile/leaks.h"
 #include "profile/memory.h"
+#include "profile/point.h"
 #include "run/exit.h"
 #include "run/final.h"
 #include "run/inherit.h"
@@ -83,6 +84,7 @@ static void prepare(mp_ctx *c)
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R, true);
   mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 		      MP_AT_END);
+  mp_point_take(&c->profile, true);
 }
 
 void mp_final_report_all(bool safepoint)

@@ -27,6 +27,7 @@ static void rewrite(mp_ctx *c)
 {
   char msg[512];
   mp_signal_hold(false);
+  mp_point_take(&c->profile, true);
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R, true);
   mp_report_rewrite(&c->report, &c->plan, msg, sizeof(msg));
   c->due = mp_span_wall(&c->profile.span) + c->plan.every;
