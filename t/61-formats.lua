@@ -4,6 +4,7 @@
 
 local tap = require("tap")
 local dhat = require("jit.mp.format.dhat")
+local firefox = require("jit.mp.format.firefox")
 local export = require("jit.mp.format.export")
 local json = require("jit.mp.format.json")
 local metrics = require("jit.mp.format.metrics")
@@ -191,6 +192,7 @@ function json_value(s, pos)
   for word, value in pairs({ ["true"] = true, ["false"] = false }) do
     if s:sub(pos, pos + #word - 1) == word then return value, pos + #word end
   end
+  if s:sub(pos, pos + 3) == "null" then return false, pos + 4 end
   local n, e = s:match("^(%-?%d+%.?%d*[eE]?[+-]?%d*)()", pos)
   return assert(tonumber(n), "no number"), e
 end
@@ -682,6 +684,62 @@ local function test_dhat()
     "DHAT: nothing allocated: says so")
 end
 
+-- -- Firefox ----------------------------------------------------------------
+
+-- The profile by hand with a timeline of two points.
+local function with_points()
+  local p = profiles.by_hand(DIR)
+  p.course = {
+    { wall = 0.5, cpu = 0.4, allocated = 9, inuse = 5000, cycles = 0,
+      rss = 70000 },
+    { wall = 2, cpu = 1.9, allocated = 90, inuse = 3000, cycles = 3,
+      rss = 80000 } }
+  p.timeline = {
+    { point = 1, row = 2, cpu = 20, alloc_objects = 0, alloc_bytes = 0 },
+    { point = 2, row = 6, cpu = 4, alloc_objects = 0, alloc_bytes = -5 },
+    { point = 2, row = 2, cpu = 1, alloc_objects = 0, alloc_bytes = 0 } }
+  return p
+end
+
+local function sum(t)
+  local n = 0
+  for _, v in ipairs(t) do n = n + v end
+  return n
+end
+
+local function test_firefox_sums(p, name)
+  local file = read_json(firefox(p, {}))
+  local thread = file.threads[1]
+  tap.is(sum(thread.samples.weight), total(p, "cpu"), name..": CPU")
+  tap.is(sum(thread.nativeAllocations.weight), round(total(p, "alloc_bytes")),
+    name..": bytes")
+  return file, thread
+end
+
+local function test_firefox()
+  local p = with_points()
+  local file, thread = test_firefox_sums(p, "Firefox")
+  local names = {}
+  for i, name in ipairs(thread.markers.name) do
+    names[i] = thread.stringArray[name+1].." "..thread.markers.startTime[i].."-"
+      ..thread.markers.endTime[i]
+  end
+  names = table.concat(names, ",")
+  tap.like(names, "collections 500%-2000", "Firefox: a marker of collections")
+  tap.like(names, "zone boot[^,]* %d+%-%d+", "Firefox: zones")
+  tap.is(#file.counters, 2, "Firefox: two tracks")
+  tap.is(table.concat(file.counters[1].samples.count, " "), "5000 -2000",
+    "Firefox: memory over time")
+  tap.is(thread.samples.time[1], 500, "Firefox: the time of a point")
+  p.course, p.timeline = {}, {}
+  file = test_firefox_sums(p, "Firefox, without a timeline")
+  tap.is(#file.counters, 0, "Firefox: no timeline, no track")
+  test_firefox_sums(profiles.by_lot(3, 500, 100), "Firefox, by lot")
+  local text, msg = firefox(profiles.by_lot(1, 0, 1), {})
+  tap.ok(text == nil and msg:find("^no CPU samples"),
+    "Firefox: nothing sampled: says so")
+end
+
 -- -- Metrics ----------------------------------------------------------------
 
 local function test_metrics()
@@ -926,6 +984,7 @@ test_speedscope()
 test_speedscope_order()
 test_speedscope_views()
 test_dhat()
+test_firefox()
 test_metrics()
 test_quickfix()
 test_cpuprofile()

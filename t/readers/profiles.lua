@@ -281,7 +281,7 @@ local function write_all(dir, name, p, views)
   end
   for format, suffix in pairs({ speedscope = ".speedscope.json",
       cpuprofile = ".cpuprofile", heapprofile = ".heapprofile",
-      dhat = ".dhat.json" }) do
+      dhat = ".dhat.json", firefox = ".firefox.json" }) do
     write(base..suffix,
       assert(require("jit.mp.format."..format)(p, { views = views })))
   end

@@ -17,6 +17,7 @@ local list = {
   { ".speedscope.json", view = "format.speedscope" },
   { ".cpuprofile", view = "format.cpuprofile" },
   { ".heapprofile", view = "format.heapprofile" },
+  { ".firefox.json", view = "format.firefox" },
   { ".dhat.json", view = "format.dhat" },
   { ".prom", view = "format.metrics" },
   { ".folded", view = "format.folded", set = { folded = true } },
