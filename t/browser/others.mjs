@@ -192,8 +192,30 @@ async function nothing() {
   await close(page, "empty");
 }
 
+// A profile of functions alone has no lines to show.
+async function functions() {
+  const page = await open("functions", {}, "#unit=lines");
+  is(await text(page, "#functions-title"), "Functions", "functions alone");
+  is(await page.locator("[data-v=lines]").count(), 0, "no choice of lines");
+  await press(page, "l");
+  is(await text(page, "#functions-title"), "Functions", "nor by a key");
+  await close(page, "functions");
+}
+
+// CPU time that was measured a moment later than the time is no more than all.
+async function short() {
+  const page = await open("short");
+  const most = await page
+    .locator("#chart text", { hasText: "of a core" })
+    .textContent();
+  ok(parseInt(most.replace("up to ", ""), 10) <= 120, "a short interval", most);
+  await close(page, "short");
+}
+
 export async function less() {
   await nothing();
+  await functions();
+  await short();
   const page = await open("plain");
   is(await text(page, "#functions-title"), "Lines", "opens as the options say");
   await view(page, "peak").click();

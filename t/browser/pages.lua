@@ -79,3 +79,11 @@ page("plain", made.plain(), "lk")
 page("deep", made.deep(5000), "f")
 page("many", made.many(tonumber(arg[2]) or 200000), "f")
 page("walked", made.walked(made.run(1, 240, 4.2)), "fW")
+local functions = made.plain()
+functions.info.no_lines = true
+page("functions", functions, "f")
+local short = made.run(1, 240, 4.2)
+table.insert(short.course, 1, { wall = 0.00001, cpu = 0.00006, allocated = 9,
+  inuse = 1000, cycles = 0, phase = "pause", rss = 5000000 })
+for _, change in ipairs(short.timeline) do change.point = change.point + 1 end
+page("short", short, "f")

@@ -8,7 +8,7 @@
 const { item } = mp.items;
 const { VIEWS, NP, TIMES, DIFF, PROFILES, zoneName, stateName, typeName } =
   mp.profile;
-const { state } = mp;
+const { state } = mp, { UNITS } = state;
 
 const DELAY = 250;	/* Browsers limit how often an address changes. */
 

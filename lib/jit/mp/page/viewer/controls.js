@@ -7,7 +7,7 @@ const { item } = mp.items;
 const { PROFILES, DIFF, VIEWS, TITLE, A, zoneName, stateName, typeName } =
   mp.profile;
 const { seconds } = mp.numbers;
-const { state } = mp;
+const { state } = mp, { UNITS } = state;
 const { timed } = mp.counts;
 const { whole } = mp.sums;
 const { segment, choice, toggle, check, checkGroup } = mp.widgets;

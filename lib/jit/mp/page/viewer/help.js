@@ -4,7 +4,7 @@
 */
 const { $, el, dark, scrollTo, quiet } = mp.dom;
 const { A, B, DIFF, VIEWS } = mp.profile;
-const { state } = mp;
+const { state } = mp, { UNITS } = state;
 const { ANEW } = mp.controls;
 const graph = mp.graph, source = mp.source;
 

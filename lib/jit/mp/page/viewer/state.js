@@ -66,7 +66,7 @@ function kept(cache, name, make) {
   return map.get(name);
 }
 
-mp.state = { get now() { return now; }, first, set, kept,
+mp.state = { UNITS, get now() { return now; }, first, set, kept,
   listen: (f) => listeners.push(f),
   filtered: () => Boolean(now.range || now.zone || now.state || now.type ||
     now.focus >= 0) };

@@ -11,17 +11,29 @@ const { fixed, bytes, seconds } = mp.numbers;
 
 const T = A.raw.timeline, MANY_CYCLES = 60;
 
+/* The points around interval i between which its rate is looked at: an interval
+** much shorter than others, such as that before the first point, has one with
+** its neighbours only. */
+function around(i) {
+  const least = A.time[NP] / NP / 10;
+  let from = i, to = i + 1;
+  while (to < NP && A.time[to] - A.time[from] < least) to++;
+  while (from > 0 && A.time[to] - A.time[from] < least) from--;
+  return [from, to];
+}
+
 /* Counts of each interval: per second, but cycles as they are. */
 function perInterval() {
   const cpu = [], alloc = [], cycles = [], length = [];
-  const since = (column, i) =>
-    Math.max(0, column[i] - (i ? column[i - 1] : 0));
+  const since = (column, from, to) =>
+    Math.max(0, column[to - 1] - (from ? column[from - 1] : 0));
   for (let i = 0; i < NP; i++) {
-    const dt = Math.max(1e-9, A.time[i + 1] - A.time[i]);
-    length.push(dt);
-    cpu.push(since(T.cpu, i) / dt);
-    alloc.push(since(T.allocated, i) / dt);
-    cycles.push(since(T.cycles, i));
+    const [from, to] = around(i);
+    const dt = Math.max(1e-9, A.time[to] - A.time[from]);
+    length.push(Math.max(1e-9, A.time[i + 1] - A.time[i]));
+    cpu.push(since(T.cpu, from, to) / dt);
+    alloc.push(since(T.allocated, from, to) / dt);
+    cycles.push(since(T.cycles, i, i + 1));
   }
   return { cpu, alloc, cycles, length };
 }
