@@ -21,7 +21,7 @@ local list, num, str = tables.list, json.number, json.string
 
 -- -- Over time ---------------------------------------------------------------
 
--- The changes of each point, and its interval in milliseconds: { from, to, ... }.
+-- The changes of each point, and its interval in milliseconds.
 local function intervals(p)
   local out, from = {}, 0
   for k, c in ipairs(p.course) do
