@@ -50,7 +50,9 @@ tap.like(all, "%-%- alloc.lua:%d", "key l: lines")
 tap.like(screens[#screens], "PAUSED", "key p: paused")
 tap.unlike(screens[#screens], "allocated", "key c: CPU alone")
 
-screens = top("sleep 20", "-t 1.5 -O h")
+screens = top("sleep 2; printf s; sleep 18", "-t 5 -O h")
+tap.like(table.concat(screens), "by allocated", "key s: a view that is there")
+tap.unlike(table.concat(screens), "by CPU", "key s: none that is not")
 tap.like(screens[1], "allocated .*\r\n", "-O: the view, -t: an end")
 tap.unlike(screens[1], "in use  cum", "-O: that view alone")
 

@@ -43,15 +43,22 @@ end
 -- The parsed options that the settings stand for.
 local function parsed(s)
   local o = options.parse(option_text(s))
-  local order = orders[s.order]
   -- A table without that view keeps its own order.
-  if order ~= "" then sorting.set(o, order) end
+  if s.order > 1 and not sorting.set(o, orders[s.order]) then s.order = 1 end
   return o
+end
+
+-- Goes to the next order that the table can have.
+local function next_order(s)
+  local o = options.parse(option_text(s))
+  repeat
+    s.order = s.order % #orders + 1
+  until s.order == 1 or sorting.set(o, orders[s.order])
 end
 
 -- Each key changes the settings, after which the screen is drawn anew.
 local keys = {
-  s = function(s) s.order = s.order % #orders + 1 end,
+  s = next_order,
   v = function(s) s.view = s.view % #views + 1 end,
   c = function(s) s.view = 2 end,
   h = function(s) s.view = 3 end,
@@ -77,8 +84,8 @@ end
 
 -- The lines of the screen.
 local function compose(pid, s, p, screen)
-  local width = screen:width()
-  local text, msg = render.render(p, parsed(s), { name = "-", width = width,
+  local width, o = screen:width(), parsed(s)
+  local text, msg = render.render(p, o, { name = "-", width = width,
     live = true, bold = not screen.plain and style.allowed() })
   return title(pid, s, width).."\n"..(text or names.printable(msg))
 end
