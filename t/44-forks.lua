@@ -121,6 +121,7 @@ tap.is(distinct(r.out), 6, "starts within a second draw different samples")
 
 -- -- Ages in a child ---------------------------------------------------------
 
+local known = tap.knows_layout()
 r = run("ages", "-jm=L,/dev/shm/mp-fork-test-%p", [[
   local core = require("jit.mp.core")
   local function hold() for i = 1, 50000 do keep[i] = { i } end end
@@ -134,9 +135,9 @@ r = run("ages", "-jm=L,/dev/shm/mp-fork-test-%p", [[
     for _, s in ipairs(core.snapshot().survivors) do
       objects, births = objects + s.objects, births + s.births
     end
-    print(objects > 40000, births / objects < 0.1)
+    print(objects > 40000, objects == 0 or births / objects < 0.1)
   end))]])
-tap.is(r.out, "true\ttrue\n",
+tap.is(r.out, known and "true\ttrue\n" or "false\ttrue\n",
   "what is older than the fork was born at the fork")
 tap.sh("rm -f /dev/shm/mp-fork-test-*")
 

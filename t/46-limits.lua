@@ -75,8 +75,12 @@ r = tap.luajit(("-jm=fC1m,%s %s"):format(out, tap.program([[
   keep = {}
   for i = 1, 600000 do keep[i] = { i } end]])))
 tap.is(r.status, 0, "a large heap: exit status")
-tap.like(r.err, "it takes more memory than the 16 MiB it may", "it is said")
-tap.like(r.err, "option C", "so is what would help")
+if tap.knows_layout() then
+  tap.like(r.err, "it takes more memory than the 16 MiB it may", "it is said")
+  tap.like(r.err, "option C", "so is what would help")
+else
+  tap.like(r.err, "there is no heap walk: .*known", "there is none")
+end
 
 for _, wrong in ipairs { "C", "C0", "C1", "C1000k", "C9999999m" } do
   r = tap.luajit("-jm="..wrong.." -e 'os.exit(0)'")

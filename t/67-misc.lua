@@ -41,11 +41,13 @@ for i, want in ipairs({ "^true\tnil$", "^nil\t.*running\t%d+$", "^true\tnil$",
     "^false\t.*must be a string, not a nil$" }) do
   tap.like(lines[i], want, "call "..i)
 end
+-- A safepoint may come after the line.
+local line = tap.knows_layout() and "@test.lua:12" or "@test.lua:%d+"
 r = tap.sh(tap.mp.." report memprof_new.bin e", { dir = dir })
-tap.like(r.out, "ALLOCATIONS\n@test.lua:12: %d+ events", "the report")
+tap.like(r.out, "ALLOCATIONS\n"..line..": %d+ events", "the report")
 tap.like(r.out, "\nREALLOCATIONS\n", "reallocations")
 r = tap.sh(tap.mp.." report --leak-only memprof_new.bin", { dir = dir })
-tap.like(r.out, "^HEAP SUMMARY:\n@test.lua:12 holds %d+ bytes: %d+ allocs, "..
+tap.like(r.out, "^HEAP SUMMARY:\n"..line.." holds %d+ bytes: %d+ allocs, "..
   "%d+ frees\n", "what is held")
 os.execute("rm -r "..dir)
 tap.done()

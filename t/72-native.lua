@@ -233,13 +233,15 @@ r = run(("-o %s -o %s -O fb16k"):format(mp, html), program)
 tap.is(r.status, 0, "into files")
 r = tap.sh(tap.mp.." report "..mp.." lm0")
 tap.like(r.out, "C allocated", "a profile has the views, unless some are named")
-local line = program:match("[^/]+$"):gsub("%p", "%%%0")..":14\n"
+local line = exactly and program:match("[^/]+$"):gsub("%p", "%%%0")..":14\n" or
+  "%(not known%)\n"
 tap.like(r.out, "MB +%d+%%   "..line, "and the rows")
 r = tap.sh(tap.mp.." report "..mp.." lU")
 tap.like(r.out, "100%% +[34][%d.]+ MB +100%%   "..line, "each by itself")
 tap.like(tap.read(html), '%["C memory","', "the page's header has the sums")
 r = tap.sh(("%s report %s GU"):format(tap.mp, mp))
-tap.like(r.out, "keep;malloc %d+\n", "folded stacks")
+tap.like(r.out, exactly and "keep;malloc %d+\n" or "%(not known%) %d+\n",
+  "folded stacks")
 r = tap.sh(("%s merge -o %s %s %s"):format(tap.mp, mp, mp, mp))
 r = tap.sh(tap.mp.." report "..mp.." lU")
 tap.like(r.out, "100%% +[78][%d.]+ MB +100%%   "..line, "profiles add up")

@@ -190,4 +190,10 @@ function tap.luajit(args, opts)
   return capture("exec "..tap.command.." "..args, opts)
 end
 
+-- Whether the VM's layout is known, as a report says.
+function tap.knows_layout()
+  local r = tap.luajit("-jm=f -e 'local t = {}'")
+  return r.out:find("\ncapture exact", 1, true) ~= nil
+end
+
 return tap

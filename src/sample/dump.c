@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A stack by LuaJIT's dump. See sample/dump.h.
+** See sample/dump.h.
 */
 #include "config.h"
 
@@ -13,29 +13,19 @@
 
 #include "luajit.h"
 
-/* For each frame: module:name SEP module:line END, where the first falls back
-** to module:firstline, and where a C function has [builtin#n] or @address. */
-#define DUMP_FORMAT	"pF\1l\2"
-#define SEP		'\1'
+#define DUMP_FORMAT	"l\2"	/* A C function has [builtin#n] or @address. */
 #define END		'\2'
 
-typedef struct text {
-  const char *p, *end;
-} text;
-
-static bool all_digits(const char *p, const char *end)
-{
-  if (p == end) return false;
-  for (; p < end; p++)
-    if (*p < '0' || *p > '9') return false;
-  return true;
-}
-
-/* The second part of a frame that is no Lua function of a chunk. */
-static bool parse_cpart(mp_frame *f, const char *p, const char *end,
-			char *buf)
+/* By the dump, because lua_getinfo does not tell builtins apart. The level has
+** a function that is none of a chunk's. */
+static void name_other(mp_frame *f, lua_State *L, int level,
+		       char buf[MP_NAME_MAX])
 {
   unsigned long long addr;
+  size_t len;
+  const char *p = luaJIT_profile_dumpstack(L, DUMP_FORMAT, ~level, &len);
+  const char *end = memchr(p, END, len);
+  if (end == NULL) return;
   if (sscanf(p, "[builtin#%u]", &f->builtin) == 1) {
     f->kind = MP_BUILTIN;
     f->name = NULL;
@@ -45,68 +35,33 @@ static bool parse_cpart(mp_frame *f, const char *p, const char *end,
     mp_name_set(f, p + 9, (size_t)(end - p - 10), buf);
   } else if (sscanf(p, "@%llx", &addr) == 1) {
     mp_name_cfunction(f, (void *)(uintptr_t)addr, buf);
-  } else {
-    return false;
-  }
-  return true;
-}
-
-/* Takes the module off a name that is no place, "module:name", where the module
-** is the frame's own. */
-static void strip_module(mp_frame *f, const char *first, char *buf)
-{
-  if (f->namelen <= f->sourcelen || first[f->sourcelen] != ':' ||
-      memcmp(first, f->source, f->sourcelen) != 0)
-    return;
-  f->name += f->sourcelen + 1;
-  f->namelen -= f->sourcelen + 1;
-  if (all_digits(f->name, f->name + f->namelen)) {  /* No name: a line. */
-    f->linedefined = (int32_t)strtol(f->name, NULL, 10);
-    f->name = NULL;
-    f->namelen = 0;
-  } else {
-    mp_name_set(f, f->name, f->namelen, buf);
   }
 }
 
-/* Takes one frame off the dump. False: there is none. */
-static bool parse_frame(text *t, mp_frame *f, char *buf)
+static void name_frame(mp_frame *f, lua_State *L, int level, lua_Debug *ar,
+		       char buf[MP_NAME_MAX + MP_CHUNK_MAX])
 {
-  const char *first = t->p, *second, *end, *colon;
-  second = memchr(first, SEP, (size_t)(t->end - first));
-  if (second++ == NULL) return false;
-  end = memchr(second, END, (size_t)(t->end - second));
-  if (end == NULL) return false;
-  t->p = end + 1;
   *f = mp_name_none();
-  if (*second == '[' || *second == '@') {
-    if (*first != '[' && *first != '@')
-      mp_name_set(f, first, (size_t)(second - 1 - first), buf);
-    if (parse_cpart(f, second, end, buf)) return true;
+  lua_getinfo(L, "nSl", ar);
+  if (ar->name != NULL) mp_name_set(f, ar->name, strlen(ar->name), buf);
+  if (*ar->what == 'C' || ar->linedefined < 0) {
+    name_other(f, L, level, buf);
+    return;
   }
-  for (colon = end; colon > second && *colon != ':'; colon--) ;
-  f->name = first;
-  f->namelen = (uint32_t)(second - 1 - first);
-  f->source = second;
-  f->sourcelen = (uint32_t)(colon - second);
-  f->line = (int32_t)strtol(colon + 1, NULL, 10);
-  strip_module(f, first, buf);
-  return true;
+  f->linedefined = ar->linedefined;
+  f->line = ar->currentline >= 0 ? ar->currentline : ar->linedefined;
+  mp_name_chunk(f, ar->source, strlen(ar->source), buf + MP_NAME_MAX);
 }
 
 int mp_dump_frames(mp_stacks *s, lua_State *L, uint32_t *ids)
 {
-  size_t len;
-  text t;
-  int n = 0;
-  t.p = luaJIT_profile_dumpstack(L, DUMP_FORMAT, MP_DUMP_DEPTH, &len);
-  t.end = t.p + len;
-  while (n < MP_DUMP_DEPTH && t.p < t.end) {
-    char buf[MP_NAME_MAX];
+  lua_Debug ar;
+  int n;
+  for (n = 0; n < MP_DUMP_DEPTH && lua_getstack(L, n, &ar); n++) {
+    char buf[MP_NAME_MAX + MP_CHUNK_MAX];
     mp_frame f;
-    if (!parse_frame(&t, &f, buf)) break;
+    name_frame(&f, L, n, &ar, buf);
     if ((ids[n] = mp_stacks_frame(s, &f)) == MP_NONE) return -1;
-    n++;
   }
   return n;
 }
@@ -114,7 +69,7 @@ int mp_dump_frames(mp_stacks *s, lua_State *L, uint32_t *ids)
 /* Characters that mean nothing are copied into the buffer. */
 int mp_dump_prepare(lua_State *L)
 {
-  char format[4096];
+  char format[1024];
   size_t len;
   memset(format, '.', sizeof(format) - 1);
   format[sizeof(format) - 1] = '\0';

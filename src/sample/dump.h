@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A stack by LuaJIT's own dump of it, where the VM's layout is not known.
+** A stack by LuaJIT's API, where the VM's layout is not known: by lua_getinfo,
+** and for C functions by LuaJIT's own dump of it.
 **
 ** luaJIT_profile_dumpstack takes memory of the VM, may raise an error, and has
 ** one buffer for the process, which belongs to the VM that has the profiler

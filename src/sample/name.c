@@ -83,6 +83,18 @@ static void name_string(mp_frame *f, const char *s, size_t len,
   if (!whole && *s != BYTECODE) f->chunk = mp_code_text(s, len);
 }
 
+void mp_name_chunk(mp_frame *f, const char *s, size_t len,
+		   char buf[MP_CHUNK_MAX])
+{
+  if (len > 0 && (*s == '@' || *s == '=')) {
+    f->source = s + 1;
+    f->sourcelen = (uint32_t)(len - 1);
+  } else {
+    name_string(f, s, len, buf);
+  }
+  if (f->sourcelen > MP_SOURCE_MAX) f->sourcelen = MP_SOURCE_MAX;
+}
+
 /* A function of a chunk. line: where it is, or less than 0. */
 static void name_lua(mp_frame *f, const mp_vmframe *vf, int line,
 		     char buf[MP_CHUNK_MAX])
@@ -91,13 +103,7 @@ static void name_lua(mp_frame *f, const mp_vmframe *vf, int line,
   const char *s = mp_proto_chunkname(vf->proto, &len);
   f->linedefined = mp_proto_firstline(vf->proto);
   if (vf->pc != 0) f->line = line >= 0 ? line : f->linedefined;
-  if (len > 0 && (*s == '@' || *s == '=')) {
-    f->source = s + 1;
-    f->sourcelen = (uint32_t)(len - 1);
-  } else {
-    name_string(f, s, len, buf);
-  }
-  if (f->sourcelen > MP_SOURCE_MAX) f->sourcelen = MP_SOURCE_MAX;
+  mp_name_chunk(f, s, len, buf);
 }
 
 void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,

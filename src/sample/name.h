@@ -26,6 +26,11 @@ void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
 void mp_name_set(mp_frame *f, const char *name, size_t len,
 		 char buf[MP_NAME_MAX]);
 
+/* Sets a function's source by its chunk's name, as Lua has it: with @ or =
+** before it, or a text. */
+void mp_name_chunk(mp_frame *f, const char *s, size_t len,
+		   char buf[MP_CHUNK_MAX]);
+
 /* Names a C function: by its symbol if it has one, else by the name that its
 ** caller has for it (in *f already), else by its place in the library. */
 void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX]);

@@ -159,6 +159,10 @@ return function(p, o, env)
     return "no leak data: profile with option L, which records what "..
       "collections leave\n"
   end
+  if not p.heap.gc_cycles then
+    return "no leak data: what collections leave is not known on this "..
+      "LuaJIT (see capture)\n"
+  end
   local depth = o.depth_given and math.abs(o.depth) or DEPTH
   local by_stack, by_line = row_namer(p, o, depth), row_namer(p, o, 1)
   local stacks = leaks.groups(p, by_stack)
