@@ -92,7 +92,7 @@ end
 text = diff(60, "h3")
 tap.ok(widest(text) <= 60, "diff: no line is wider", text)
 tap.like(diff(60, "h"), "a_function_of_some_name", "diff: the name")
-tap.like(diff(80, "u"), "\n   before +after +change   in use\n",
+tap.like(diff(80, "u"), "\n +before +after +change   in use\n",
   "diff: all columns where there is room")
 
 tap.done()

@@ -331,7 +331,7 @@ for field, sum in pairs(tm) do
     "merged: "..field)
 end
 for _, field in ipairs(fields.merged("heap", "sum")) do
-  tap.is(m.heap[field], 2 * (a.heap[field] or 0) + (b.heap[field] or 0),
+  tap.is(m.heap[field] or 0, 2 * (a.heap[field] or 0) + (b.heap[field] or 0),
     "merged: heap "..field)
 end
 tap.is(m.info.runs, 3, "merged: three runs")
@@ -342,7 +342,7 @@ tap.is(m.info.started, math.min(a.info.started, b.info.started),
   "merged: the earliest start")
 tap.is(m.heap.period, math.max(a.heap.period, b.heap.period),
   "merged: the coarsest period")
-b.info.capture = "safepoint"
+a.info.capture, b.info.capture = "exact", "safepoint"
 tap.is(merge({ a, b }).info.capture, "mixed", "merged: captures differ")
 local most = profiled("f")
 most.heap.inuse_start, most.info.wall = 2^53, 1e9

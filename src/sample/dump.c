@@ -69,7 +69,7 @@ int mp_dump_frames(mp_stacks *s, lua_State *L, uint32_t *ids)
 /* Characters that mean nothing are copied into the buffer. */
 int mp_dump_prepare(lua_State *L)
 {
-  char format[1024];
+  char format[512];
   size_t len;
   memset(format, '.', sizeof(format) - 1);
   format[sizeof(format) - 1] = '\0';

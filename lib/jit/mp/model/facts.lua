@@ -132,8 +132,9 @@ end
 -- Samples that are missing, as a line of its own; or nil.
 function facts.lost(p)
   if p.heap.dropped == 0 then return nil end
-  return ("%s lost: no memory for them"):format(
-    numbers.samples(p.heap.dropped))
+  local why = p.info.capture == "exact" and "no memory for them" or
+    "the run ended before a safepoint, or no memory for them"
+  return ("%s lost: %s"):format(numbers.samples(p.heap.dropped), why)
 end
 
 -- Samples whose stacks had more frames than are kept, in the same way.

@@ -160,8 +160,8 @@ return function(p, o, env)
       "collections leave\n"
   end
   if not p.heap.gc_cycles then
-    return "no leak data: what collections leave is not known on this "..
-      "LuaJIT (see capture)\n"
+    return cells.wrap("no leak data: what collections leave is not known on "..
+      "this LuaJIT (see capture)\n", env.width)
   end
   local depth = o.depth_given and math.abs(o.depth) or DEPTH
   local by_stack, by_line = row_namer(p, o, depth), row_namer(p, o, 1)
