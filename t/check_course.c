@@ -150,6 +150,33 @@ START_TEST(many_rows_leave_the_points)
 }
 END_TEST
 
+/* With very many rows few points have lists, but these have all counts. */
+START_TEST(many_rows_are_looked_at_now_and_then)
+{
+  enum { ROWS = 20000, POINTS = 50 };  /* 100 ms and 10 ms. */
+  mp_course c;
+  mp_counts n;
+  uint32_t i, k, lists = 0;
+  mp_course_init(&c);
+  mp_counts_init(&n);
+  for (i = 1; i <= ROWS; i++) mp_counts_row(&n, i, 0, 'N', 0);
+  for (k = 1; k <= POINTS; k++) {
+    mp_point p = point_at(k * 0.01);
+    uint32_t before = c.nchanges;
+    n.rows[k].cpu += 1;
+    mp_course_add(&c, &p, &n);
+    lists += c.nchanges > before;
+    ck_assert_uint_eq(c.npoints, k);
+  }
+  ck_assert_uint_ge(lists, 4);
+  ck_assert_uint_le(lists, 6);
+  for (k = 1; k <= c.changes[c.nchanges - 1].point; k++)
+    ck_assert(sum_cpu(&c, k) == 1);
+  mp_counts_free(&n);
+  mp_course_free(&c);
+}
+END_TEST
+
 /* The next point has the amounts of a point for which there was no memory. */
 START_TEST(no_memory_loses_no_count)
 {
@@ -178,4 +205,5 @@ END_TEST
 
 CHECK_MAIN("course", a_point_tells_what_changed, thinning_loses_no_count,
 	   changes_are_bounded, many_rows_leave_the_points,
+	   many_rows_are_looked_at_now_and_then,
 	   no_memory_loses_no_count)

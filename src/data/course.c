@@ -133,21 +133,31 @@ static void add_changes(mp_course *c, const mp_counts *counts)
   }
 }
 
+/* Adds a list of changes to the point that comes next. False: no memory. */
+static bool add_list(mp_course *c, const mp_counts *counts)
+{
+  uint32_t n = count_changed(c, counts), most;
+  if (n == UINT32_MAX) return false;
+  most = n > MP_COURSE_CHANGES / MP_COURSE_MIN ? n * MP_COURSE_MIN :
+	 MP_COURSE_CHANGES;
+  thin_changes(c, n, most);
+  if (!mp_mem_room((void **)&c->changes, c->nchanges + n, &c->capchanges,
+		   sizeof(*c->changes)))
+    return false;
+  add_changes(c, counts);
+  return true;
+}
+
 void mp_course_add(mp_course *c, const mp_point *p, const mp_counts *counts)
 {
-  uint32_t n, most;
   c->due = p->wall + c->spacing;
   if (c->points == NULL &&
       (c->points = mp_malloc(MP_COURSE_MAX * sizeof(*p))) == NULL)
     return;
-  if ((n = count_changed(c, counts)) == UINT32_MAX) return;
-  most = n > MP_COURSE_CHANGES / MP_COURSE_MIN ? n * MP_COURSE_MIN :
-	 MP_COURSE_CHANGES;
   if (c->npoints == MP_COURSE_MAX) thin_points(c);
-  thin_changes(c, n, most);
-  if (!mp_mem_room((void **)&c->changes, c->nchanges + n, &c->capchanges,
-		   sizeof(*c->changes)))
-    return;
-  add_changes(c, counts);
+  if (p->wall >= c->listdue) {
+    if (!add_list(c, counts)) return;
+    c->listdue = p->wall + counts->nrows * MP_COURSE_ROW;
+  }
   c->points[c->npoints++] = *p;
 }

@@ -8,7 +8,9 @@
 ** has between half that number and all of it. Each point has a list of changes,
 ** the amounts that rows counted since the point before. Where so many rows
 ** change that the list would be too long, several points have one together, the
-** last of them: `grain` points, counted from the first.
+** last of them: `grain` points, counted from the first. A list costs a look at
+** each row; so that this takes little of the time, a point soon after the last
+** list has none if there are many rows: from 2,000 on.
 */
 #ifndef MP_COURSE_H
 #define MP_COURSE_H
@@ -23,6 +25,7 @@
 #define MP_COURSE_CHANGES	32768u	/* Changes, at most, */
 #define MP_COURSE_MIN		16	/* unless so few lists need more. */
 #define MP_COURSE_SPACING	0.01	/* Seconds between points, at first. */
+#define MP_COURSE_ROW	5e-6	/* Seconds between lists, for each row. */
 
 typedef struct mp_point {
   double wall, cpu;		/* Seconds since the start. */
@@ -49,7 +52,8 @@ typedef struct mp_before {
 typedef struct mp_course {
   mp_point *points;		/* MP_COURSE_MAX of them, or NULL. */
   uint32_t npoints;
-  double spacing, due;		/* Seconds; the time of the next point. */
+  double spacing, due;		/* Seconds; the time of the next point, */
+  double listdue;		/* and of the next list of changes. */
   uint32_t grain;		/* Points that have their changes together. */
   mp_change *changes;		/* By point. */
   uint32_t nchanges, capchanges;
@@ -66,8 +70,8 @@ static inline bool mp_course_due(const mp_course *c, double wall)
   return wall >= c->due;
 }
 
-/* Adds a point, and the amounts that rows counted since the last one. Without
-** memory nothing happens, and the next point includes these amounts. */
+/* Adds a point, and the amounts that rows counted since the last list, if the
+** next one is due. Without memory nothing happens, and the next point includes these amounts. */
 void mp_course_add(mp_course *c, const mp_point *p, const mp_counts *counts);
 
 /* Gives all memory back; the course is empty and usable again. */
