@@ -196,18 +196,23 @@ static bool is_host(const mp_frame *f)
 }
 
 /* The stack of n verified frames above the stack `below`. The level of each in
-** the walk, if it has one, gets the stack below it. */
+** the walk, if it has one, gets the stack below it: MP_NONE above one that there
+** is no room for, so that these frames are not looked at again. */
 static uint32_t push_frames(mp_capture *c, int n, uint32_t below)
 {
   uint32_t stack = below, host = 0;
   int i;
-  for (i = n - 1; i >= 0 && stack != MP_NONE; i--) {
+  for (i = n - 1; i >= 0 && (stack != MP_NONE || c->stacks.closed); i--) {
     mp_vmframe *vf = &c->view->frames[i];
     mp_kind kind;
-    vf->id = frame_id(c, vf);
-    if (vf->id == MP_NONE) return MP_NONE;
-    if (i + 1 < n) learn_site(c, vf, vf + 1);
     if (vf->level >= 0) c->walk->levels[vf->level].stack = stack;
+    if (stack == MP_NONE) continue;
+    vf->id = frame_id(c, vf);
+    if (vf->id == MP_NONE) {
+      stack = MP_NONE;
+      continue;
+    }
+    if (i + 1 < n) learn_site(c, vf, vf + 1);
     kind = c->stacks.frames[vf->id].kind;
     if (kind == MP_OWN) continue;
     if (below == 0 && i == n - 1 && is_host(&c->stacks.frames[vf->id]))
