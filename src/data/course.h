@@ -71,7 +71,8 @@ static inline bool mp_course_due(const mp_course *c, double wall)
 }
 
 /* Adds a point, and the amounts that rows counted since the last list, if the
-** next one is due. Without memory nothing happens, and the next point includes these amounts. */
+** next one is due. Without memory nothing happens, and the next point includes
+** these amounts. */
 void mp_course_add(mp_course *c, const mp_point *p, const mp_counts *counts);
 
 /* Gives all memory back; the course is empty and usable again. */

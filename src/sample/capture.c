@@ -196,8 +196,8 @@ static bool is_host(const mp_frame *f)
 }
 
 /* The stack of n verified frames above the stack `below`. The level of each in
-** the walk, if it has one, gets the stack below it: MP_NONE above one that there
-** is no room for, so that these frames are not looked at again. */
+** the walk, if it has one, gets the stack below it: MP_NONE above one that
+** there is no room for, so that these frames are not looked at again. */
 static uint32_t push_frames(mp_capture *c, int n, uint32_t below)
 {
   uint32_t stack = below, host = 0;
