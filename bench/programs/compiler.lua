@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A compiler from Lua to Lua that compiles its own text: a scanner, a parser
--- by recursive descent, constant folding, and a printer. Many functions call one
+-- A compiler from Lua to Lua that compiles its own text: a scanner, a parser by
+-- recursive descent, constant folding, and a printer. Many functions call one
 -- another at many depths: many distinct stacks.
 local scale = tonumber((...)) or 1
 
