@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/lock.h"
 #include "data/process.h"
 #include "out/output.h"
 #include "out/write.h"
@@ -88,16 +89,26 @@ static void let_go(mp_kept *k)
 
 /* -- Names --------------------------------------------------------------- */
 
+/* A moment's local time. The C library has a lock for time zones, which a fork
+** does not renew: none happens meanwhile. */
+static void write_time(double moment, char *buf, size_t n)
+{
+  time_t t = (time_t)moment;
+  struct tm tm;
+  mp_lock();
+  localtime_r(&t, &tm);
+  strftime(buf, n, "%Y%m%d-%H%M%S", &tm);
+  mp_unlock();
+}
+
 /* The path with %p and %t replaced. NULL: no memory. */
 static char *expand(const mp_output *o)
 {
-  char pid[24], started[24], *out, *q;
-  time_t t = (time_t)o->started;
-  struct tm tm;
+  char pid[24], started[24] = "", *out, *q;
   const char *p;
   snprintf(pid, sizeof(pid), "%ld", (long)mp_process());
-  localtime_r(&t, &tm);
-  strftime(started, sizeof(started), "%Y%m%d-%H%M%S", &tm);
+  if (strstr(o->path, "%t") != NULL)
+    write_time(o->started, started, sizeof(started));
   out = malloc(strlen(o->path) * 12 + 1);  /* Two characters: 23 at most. */
   if (out == NULL) return NULL;
   for (p = o->path, q = out; *p; ) {
