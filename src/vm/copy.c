@@ -170,7 +170,7 @@ static uint64_t leave_function(mp_copy *c, const mp_vm *vm, const mp_where *w,
 {
   uint64_t goes_on;
   const slot *f;
-  if (mp_trace_proto(vm, w->trace, pc) == NULL || !mp_frame_isret(pc))
+  if (mp_trace_proto(vm, w->trace, pc) == NULL || !mp_trace_isret(vm, pc))
     return pc;
   f = mp_frame_left(c->vtop - 1, c->vbase - 1, &goes_on);
   if (f == NULL || mp_trace_proto(vm, w->trace, goes_on) == NULL) return pc;

@@ -46,12 +46,6 @@ uint64_t mp_frame_pc(lua_State *L, const slot *top, const slot *next)
   return mp_frame_cframepc(L, top, next);
 }
 
-bool mp_frame_isret(uint64_t pc)
-{
-  uint8_t op = AT(uint8_t, pc, -BC_SIZE);
-  return op >= BC_RETM && op <= BC_RET1;
-}
-
 const slot *mp_frame_left(const slot *f, const slot *lim, uint64_t *pc)
 {
   while (f > lim && (LINK_ISVARG(*f) || LINK_ISPCALL(*f))) f = frame_prev(f);

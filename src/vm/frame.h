@@ -42,9 +42,6 @@ uint64_t mp_frame_pc(lua_State *L, const uint64_t *top, const uint64_t *next);
 /* Whether the PC lies in the code of the prototype. */
 bool mp_proto_has(const char *proto, uint64_t pc);
 
-/* Whether the PC, which lies in a prototype's code, is that of a return. */
-bool mp_frame_isret(uint64_t pc);
-
 /* A function whose link is at f returns: the link of the frame that it leaves
 ** last, and the PC where the caller goes on in *pc. NULL: no Lua function above
 ** `lim` called it. */

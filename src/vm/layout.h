@@ -106,6 +106,9 @@ enum {				/* Types of objects (gct). */
 #define BC_A		1
 #define BC_TNEW		52	/* Its operand D may change; */
 #define BC_CALLM	65	/* from here on, operations and D may. */
+#define BC_D		2	/* uint16_t */
+#define BC_JLOOP	87	/* A compiled loop, or return: operand D is */
+				/* the number of its trace. */
 #define BC_RETM		73	/* Returns: from here on */
 #define BC_RET0		75
 #define BC_RET1		76	/* to here. */

@@ -235,6 +235,17 @@ const char *mp_trace_proto(const mp_vm *vm, const char *T, uint64_t pc)
   return pt;
 }
 
+bool mp_trace_isret(const mp_vm *vm, uint64_t pc)
+{
+  const char *ins = (const char *)(uintptr_t)pc - BC_SIZE;
+  uint8_t op = AT(uint8_t, ins, 0);
+  if (op == BC_JLOOP) {
+    const char *T = mp_trace_get(vm, AT(uint16_t, ins, BC_D));
+    op = T != NULL ? AT(uint8_t, T, TR_STARTINS) : 0;
+  }
+  return op >= BC_RETM && op <= BC_RET1;
+}
+
 bool mp_trace_tookover(mp_vm *vm, uint64_t pc)
 {
   uint32_t i, size;

@@ -61,6 +61,9 @@ int mp_trace_const(const char *trace, uint32_t ref, uint64_t *v);
 ** other does; or NULL. */
 const char *mp_trace_proto(const mp_vm *vm, const char *trace, uint64_t pc);
 
+/* Whether the PC, which lies in a prototype's code, is that of a return. */
+bool mp_trace_isret(const mp_vm *vm, uint64_t pc);
+
 /* Whether the PC is an instruction that a trace took the place of: the VM runs
 ** a copy of it, in the trace. */
 bool mp_trace_tookover(mp_vm *vm, uint64_t pc);

@@ -82,13 +82,13 @@ static inline uint64_t key_of(mp_walk *walk, const mp_where *w)
 
 /* In mode "f" compiled code that is left at a return had gone on behind it, in
 ** the caller: there is no snapshot until the next function. */
-static void leave_function(mp_where *w)
+static void leave_function(const mp_vm *vm, mp_where *w)
 {
   const slot *bottom = AT(slot *, w->L, L_STACK) + FRAME_SLOTS, *f;
   slot fn = w->base[-FRAME_SLOTS];
   uint64_t pc;
   if (!is_lua(fn) || !mp_frame_isfunc(fn) ||
-      !mp_proto_has(func_proto(PTR(fn)), w->pc) || !mp_frame_isret(w->pc))
+      !mp_proto_has(func_proto(PTR(fn)), w->pc) || !mp_trace_isret(vm, w->pc))
     return;
   f = mp_frame_left(w->base - 1, bottom, &pc);
   if (f == NULL) return;
@@ -102,7 +102,7 @@ bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
 {
   if (!where(vm, L, w)) return false;
   if (compiled && vm->coarse && w->trace == NULL && !w->lost && !w->compiling)
-    leave_function(w);
+    leave_function(vm, w);
   mp_walk_collected(walk);  /* Without a hook nobody says whether they were. */
   w->key = key_of(walk, w);
   return true;

@@ -5,8 +5,7 @@
 --
 -- As usual the compiler removes allocations: a stack may have less, but none
 -- has more. Where objects are not sunk no stack has less, either, but for
--- programs of which other optimizations remove something. A function that calls
--- itself may be on the stack once less: recursion may move some bytes.
+-- programs of which other optimizations remove something.
 
 local tap = require("tap")
 package.path = tap.srcdir.."/t/truth/?.lua;"..package.path
@@ -14,8 +13,6 @@ local bytes = require("bytes")
 local namer = require("stacks")
 
 local LIMIT = 0.005
-
-local RECURSION = 0.05
 
 local modes = {
   { "", "as usual" },
@@ -27,19 +24,18 @@ local modes = {
 local folds = { cdata = true, ["bench/json"] = true }
 
 local function compare(name, program)
-  local limit = name == "recursion" and RECURSION or LIMIT
   local off, total = bytes.by_place(program, "-joff", "jb1", namer)
   if not tap.ok(off, name.." runs interpreted", total) then return end
   for _, mode in ipairs(modes) do
     local on, msg = bytes.by_place(program, mode[1], "jb1", namer)
     if tap.ok(on, name.." runs "..mode[2], msg) then
-      local more, less, bad = bytes.moved(on, off, total * limit)
+      local more, less, bad = bytes.moved(on, off, total * LIMIT)
       tap.diag(("%s, %s: %.2f%% more, %.2f%% less of %.1f MB"):format(name,
 	mode[2], more / total * 100, less / total * 100, total / 1e6))
-      tap.ok(more <= total * limit, ("%s, %s: no stack has more"):format(name,
+      tap.ok(more <= total * LIMIT, ("%s, %s: no stack has more"):format(name,
 	mode[2]), bad)
       if mode.all and not folds[name] then
-	tap.ok(less <= total * limit, ("%s, %s: no stack has less"):format(name,
+	tap.ok(less <= total * LIMIT, ("%s, %s: no stack has less"):format(name,
 	  mode[2]), bad)
       end
     end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Stacks as the Lua functions in them: builtins have frames in the interpreter
--- alone.
+-- alone. Of a function that calls itself there is one frame: a profile without
+-- lines may miss one where compiled code does that.
 
 -- A function from a row of a profile to its stack, or nil: it has none.
 return function(p)
@@ -10,7 +11,8 @@ return function(p)
       local f = p.frames[p.frame[s]]
       if f.kind == "pseudo" then return nil end
       if f.kind == "Lua" then
-	t[#t+1] = f.source:match("[^/]*$")..":"..f.linedefined
+	local name = f.source:match("[^/]*$")..":"..f.linedefined
+	if t[#t] ~= name then t[#t+1] = name end
       end
       s = p.parent[s]
     end
