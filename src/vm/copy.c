@@ -197,7 +197,8 @@ bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
   frame = c->vbase - FRAME_SLOTS;
   if (at.snap != NULL) copy_snapshot(&at, frame);
   c->vtop = c->vbase + baseofs;
-  if (at.snap != NULL) pc = leave_function(c, vm, &at, pc);
+  if (at.snap != NULL && vm->coarse)
+    pc = leave_function(c, vm, &at, pc);
   ok = at.snap != NULL && c->vbase[-1] == w->base[-1] &&
        copy_functions(c, vm, &at, c->vtop - 1, c->vbase - 1, pc);
   if (!ok) {  /* Only what is on the stack for certain. */
