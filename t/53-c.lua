@@ -31,6 +31,8 @@ local prefix = tap.read(pc):match("\nprefix=([^\n]+)")
 local root = dir.."/root"..prefix
 tap.unlike(tap.read(pc), dir, "it says nothing of the place of the install")
 
+if tap.is_foreign() then return finish() end
+
 -- A variable given to pkg-config would be LuaJIT's, too.
 assert(os.execute("mkdir "..dir.."/pc") == 0)
 tap.write(dir.."/pc/luajit-mp.pc", (tap.read(pc):gsub("prefix=[^\n]+",

@@ -190,6 +190,17 @@ function tap.luajit(args, opts)
   return capture("exec "..tap.command.." "..args, opts)
 end
 
+-- Whether the build is for another processor than this system's programs, as
+-- one with 32 bits is: they cannot load its libraries.
+function tap.is_foreign()
+  local function machine(file)
+    local head = tap.read(file) or ""
+    return head:sub(5, 6)..head:sub(19, 20)  -- Bits, byte order, processor.
+  end
+  return machine("/bin/sh") ~=
+    machine(tap.builddir.."/.uninstalled/jit/mp/core.so")
+end
+
 -- Whether the VM's layout is known, as a report says.
 function tap.knows_layout()
   local r = tap.luajit("-jm=f -e 'local t = {}'")
