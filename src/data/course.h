@@ -70,6 +70,9 @@ static inline bool mp_course_due(const mp_course *c, double wall)
   return wall >= c->due;
 }
 
+/* The next point has a list of changes, whatever that costs. */
+static inline void mp_course_demand(mp_course *c) { c->listdue = 0; }
+
 /* Adds a point, and the amounts that rows counted since the last list, if the
 ** next one is due. Without memory nothing happens, and the next point includes
 ** these amounts. */

@@ -43,6 +43,7 @@ void mp_point_take(mp_profile *p, bool must)
   pt.cycles = p->heap.cycles;
   pt.phase = p->heap.vm.proved ? mp_vm_phase(&p->heap.vm) : '?';
   pt.rss = resident();
+  if (must) mp_course_demand(&p->course);
   mp_course_add(&p->course, &pt, &p->counts);
   errno = saved;
 }
