@@ -9,9 +9,9 @@
 -- of a block plays no part: a table that grows is a new block each time.
 --
 -- A group grows if it holds more at the end of the series than in the middle
--- of the run, by more than twice the standard error of the difference and by
--- more than RISE of what it holds, and if more of the later records rise than
--- fall. Growth at the start is no evidence: programs warm up and caches fill.
+-- of the run, by more than DOUBT standard errors of the difference and by more
+-- than RISE of what it holds, and if more of the later records rise than fall.
+-- Growth at the start is no evidence: programs warm up and caches fill.
 -- A program that makes no garbage is collected only each time its heap has
 -- doubled; then every one of the last records has to be higher than the one
 -- before. One step is no growth: the program may have made at that moment what
@@ -28,6 +28,7 @@ local EARLY = 0.35 -- Before this part of the series it is too early to judge.
 local MIDDLE = 0.6 -- The middle of the run ends there,
 local LATE = 0.8 -- and its end begins there.
 local RECENT = 0.5 -- Of the run: the last collection must be after it.
+local DOUBT = 2.5 -- Standard errors that chance seldom makes.
 local RISE = 0.15 -- Smallest growth, as a part of what is held.
 local LEAK = 0.35 -- A steady leak grows by more from the middle to the end.
 local TREND = 0.3 -- Smallest part of pairs that rise, less those that fall.
@@ -76,7 +77,8 @@ end
 
 -- Whether there is more at the end of a series than before; nil: there may be.
 local function rises(low, low_variance, high, high_variance)
-  local rise, doubt = high - low, 2 * math.sqrt(low_variance + high_variance)
+  local rise = high - low
+  local doubt = DOUBT * math.sqrt(low_variance + high_variance)
   if rise > RISE * high and rise > doubt then return true end
   if rise + doubt < LEAK * high then return false end
 end
