@@ -69,12 +69,13 @@ local function while_attached(pid, command)
 end
 
 -- The system's view of a process. Signals from 32 on are the C library's:
--- those of the first thread that is made stay.
+-- those of the first thread that is made stay. The programs look for the file
+-- that keeps them running now and then.
 local function facts(pid)
   return tap.sh(([[
     grep -E 'Sig(Blk|Ign|Cgt)|Threads' /proc/%s/status |
       sed 's/\t.*\(.\{8\}\)$/ \1/'
-    ls -l /proc/%s/fd | sed 's/.*fd*[0-9:]* //' | sort
+    ls -l /proc/%s/fd | sed 's/.*fd*[0-9:]* //' | grep -v 'running$' | sort
     cat /proc/%s/timers]]):format(pid, pid, pid)).out
 end
 
