@@ -8,7 +8,7 @@
 -- Each program runs at two lengths: the difference of the two, profiled less
 -- plain, over the allocations that one has more, is the price; an allocation's
 -- free is in it. For a sample of the default mode compare fb512 with fb100m.
--- bench/instructions.txt has the results of before and after a change.
+-- bench/instructions.txt has results.
 
 local luajit = arg[-1] or "luajit"
 local here = arg[0]:match("^(.*)instructions%.lua$")
