@@ -180,7 +180,8 @@ for _, v in ipairs({ -1, 1e308, huge, -huge }) do
 end
 wrong_value("rows", 1, "alloc_bytes", 0/0, "the alloc_bytes of row 1 is not")
 local rows = #assert(file.read(good)).rows
-for _, bad in ipairs({ { "stack", 1e6 }, { "stack", 0.5 }, { "state", "X" } }) do
+for _, bad in ipairs({ { "stack", 1e6 }, { "stack", 0.5 },
+    { "state", "X" } }) do
   wrong_value("rows", rows, bad[1], bad[2],
     ("the %s of row %d is not valid"):format(bad[1], rows))
 end
