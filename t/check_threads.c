@@ -266,10 +266,14 @@ static int profile_in_child(void)
   return 0;
 }
 
+/* AddressSanitizer's malloc has locks that a fork does not renew. */
 START_TEST(forks_while_others_start_and_stop)
 {
   pthread_t t[2];
   int i, status;
+#ifdef __SANITIZE_ADDRESS__
+  return;
+#endif
   enough = false;
   for (i = 0; i < 2; i++)
     ck_assert_int_eq(pthread_create(&t[i], NULL, endless_starts, NULL), 0);
