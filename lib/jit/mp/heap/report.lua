@@ -139,7 +139,8 @@ local function notes(w)
   if not w.adds_up then
     t[#t+1] = "The sizes do not add up to what the collector counts."
   end
-  t[#t+1] = "What several hold counts for the nearest that holds them all."
+  t[#t+1] = "An object with several holders counts for the nearest "..
+    "that holds them all."
   return table.concat(t, "\n").."\n"
 end
 
