@@ -192,14 +192,38 @@ if has_go then
 end
 
 -- One that is not there, and one that never answers.
-r = tap.luajit(("-jm=fw1,http://127.0.0.1:1 %s 1.5"):format(program))
-tap.is(r.out, "done\n", "a program does not care")
-tap.is(r.status, 0, "nor does its status")
-tap.like(r.err, "cannot send to 'http://127.0.0.1:1': .*[Cc]onnect",
-  "but the report says it")
+local said = tap.tmpname()
+
+-- Runs a program whose standard error is a file. Waits until that has a line,
+-- since curl may still be at work when the program has ended.
+local function deserted(opts, seconds)
+  tap.write(said, "")
+  local r = tap.sh(("%s '-jm=%s' %s %s 2>%s"):format(tap.command, opts, program,
+    seconds, said))
+  tap.is(r.out, "done\n", opts..": a program does not care")
+  tap.is(r.status, 0, opts..": nor does its status")
+  return wait(function() return tap.read(said):match("^.-\n") end) or ""
+end
+
+tap.like(deserted("fw1,http://127.0.0.1:1", 1.5),
+  "^luajit%-mp: cannot send to 'http://127.0.0.1:1'.*: .*[Cc]onnect",
+  "but it is said")
 answer("hang")
 r = tap.luajit(("-jm=fw1,%s %s 1.5"):format(server, program))
 tap.is(r.out..r.err, "done\n", "a server that never answers")
+answer("200")
+
+-- Transfers that fail after the end of the program are spoken of, too, unless
+-- somebody waits for the end of a pipe.
+answer("404")
+for _, path in ipairs({ "", "/profiles/writeraw" }) do
+  tap.is(deserted("h,"..server..path, 0.1), "luajit-mp: cannot send to '"..
+    server..path.."', and the profile is lost: the server answers 404\n",
+    "a server that refuses the last window")
+end
+r = tap.sh(("%s '-jm=h,%s' %s 0.1 2>&1 | cat"):format(tap.command, server,
+  program))
+tap.is(r.out, "done\n", "a pipe is not held open")
 answer("200")
 
 -- -- The program's own children and descriptors -------------------------------

@@ -346,12 +346,22 @@ static int hand_over(const mp_output *o, const char *text, size_t len)
 int mp_output_write(mp_output *o, const char *text, size_t len)
 {
   if (o->writer.write != NULL) return hand_over(o, text, len);
-  if (o->push != NULL) return mp_push_start(o->push, text, len);
+  if (o->push != NULL) {
+    mp_output_leave(o);
+    return mp_push_start(o->push, text, len);
+  }
   if (o->path == NULL) {
     mp_write_stdout_first();
     return mp_write(STDOUT_FILENO, text, len);
   }
   return o->special ? write_special(o, text, len) : write_file(o, text, len);
+}
+
+void mp_output_leave(mp_output *o)
+{
+  char shown[MP_NAME_SIZE];
+  if (o->push != NULL)
+    mp_push_leave(o->push, mp_output_name(shown, o->given));
 }
 
 int mp_output_put(const char *name, const char *text, size_t len)

@@ -66,6 +66,9 @@ int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w);
 ** background. A SIGPIPE or SIGXFSZ that this causes is not delivered. */
 int mp_output_write(mp_output *o, const char *text, size_t len);
 
+/* A transfer to a server is left to itself, as in out/push.h. */
+void mp_output_leave(mp_output *o);
+
 void mp_output_close(mp_output *o);
 
 /* Opens, writes and closes at once; the name is taken as it is. */

@@ -6,25 +6,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "data/process.h"
+#include "out/launch.h"
 #include "out/push.h"
 #include "out/write.h"
 
-#define STACK		(64 << 10)	/* Of the process in between. */
-#define HIGH		64	/* Descriptors from here on are not replaced. */
-
-extern char **environ;
+#define HIGH		MP_LAUNCH_HIGH
 
 bool mp_push_is_address(const char *name)
 {
@@ -82,72 +76,6 @@ void mp_push_free(mp_push *p)
 
 /* -- Starting curl ------------------------------------------------------- */
 
-/* For the process in between. */
-typedef struct launch {
-  const char *curl;
-  int fds[MP_PUSH_PARTS + 2];	/* For 0, 1, 2, ... */
-  int nfds;
-  pid_t pid;			/* What it started, or 0. */
-  int err;
-} launch;
-
-/* Closes all but the first descriptors, in a table that is this process's own.
-** A server must not find its sockets kept by us. */
-static void close_from(int fd)
-{
-  long max;
-#ifdef SYS_close_range
-  if (syscall(SYS_close_range, (unsigned)fd, ~0u, 0) == 0) return;
-#endif
-  for (max = sysconf(_SC_OPEN_MAX); fd < max && fd < 65536; fd++) close(fd);
-}
-
-/* Starts curl and ends, so that curl is an orphan. Runs in the memory of the
-** program, whose thread waits, but with tables of its own of descriptors and
-** signals. */
-static int launch_orphan(void *data)
-{
-  char *const argv[] = { (char *)"curl", (char *)"-q", (char *)"-K",
-    (char *)"-", NULL };
-  launch *l = data;
-  posix_spawnattr_t attr;
-  sigset_t set;
-  int i;
-  for (i = 0; i < l->nfds; i++)
-    if (dup2(l->fds[i], i) < 0) _exit(1);
-  close_from(l->nfds);
-  (void)!chdir("/");
-  sigemptyset(&set);
-  posix_spawnattr_init(&attr);
-  posix_spawnattr_setsigmask(&attr, &set);
-  sigfillset(&set);
-  posix_spawnattr_setsigdefault(&attr, &set);
-  posix_spawnattr_setpgroup(&attr, 0);  /* Ctrl-C is not for it. */
-  posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
-			   POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  l->err = posix_spawn(&l->pid, l->curl, NULL, &attr, argv, environ);
-  _exit(0);
-}
-
-/* Runs it with all signals blocked. Its end raises no signal, and a wait of the
-** program's does not see it. */
-static int run_launch(launch *l)
-{
-  char *stack = malloc(STACK);
-  sigset_t all, old;
-  int status, err = 0;
-  pid_t child;
-  if (stack == NULL) return ENOMEM;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  child = clone(launch_orphan, stack + STACK, CLONE_VM | CLONE_VFORK, l);
-  if (child < 0) err = errno;
-  while (child > 0 && waitpid(child, &status, __WALL) < 0 && errno == EINTR);
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  free(stack);
-  return err != 0 ? err : l->err;
-}
-
 /* A file in memory with that text, at its beginning; or -1 and errno. */
 static int memory_file(const char *text, size_t len)
 {
@@ -186,7 +114,7 @@ static int high_pipe(int fds[2])
 
 /* Opens the parts of the text for a launch: 0 is the first, then come 3, 4 and
 ** so on. Returns 0 or an errno value. */
-static int open_parts(launch *l, const char *text, size_t len)
+static int open_parts(mp_launch *l, const char *text, size_t len)
 {
   const char *line = text, *part = memchr(text, '\n', len);
   size_t rest;
@@ -212,16 +140,17 @@ static int open_parts(launch *l, const char *text, size_t len)
 
 int mp_push_start(mp_push *p, const char *text, size_t len)
 {
-  launch l = { p->curl, { -1, -1, -1 }, 3, 0, 0 };
+  char *const argv[] = { (char *)"curl", (char *)"-q", (char *)"-K",
+    (char *)"-", NULL };
+  mp_launch l = { p->curl, argv, { -1, -1, -1 }, 3, 0 };
   struct stat st;
   int i, err, ends[2] = { -1, -1 };
-  mp_push_forget(p);
   if (len == 0) return 0;
   if ((err = high_pipe(ends)) != 0) return err;
   l.fds[1] = ends[1];
   err = open_null(&l.fds[2]);
   if (err == 0) err = open_parts(&l, text, len);
-  if (err == 0) err = run_launch(&l);
+  if (err == 0) err = mp_launch_orphan(&l);
   for (i = 0; i < l.nfds; i++)
     if (l.fds[i] >= 0) close(l.fds[i]);
   if (err == 0 && fstat(ends[0], &st) != 0) err = errno;
@@ -293,4 +222,60 @@ mp_pushed mp_push_look(mp_push *p)
   mp_push_forget(p);
   reap(p);
   return understand(p);
+}
+
+/* -- An answer after the end ---------------------------------------------- */
+
+#define LOST "cannot send to '%s', and the profile is lost: %s"
+
+/* Reads curl's answer, and says what is wrong with it. */
+static const char listener[] =
+  "answered= why=\n"
+  "while read -r status words; do\n"
+  "  answered=1\n"
+  "  case $status in\n"
+  "    2*) ;;\n"
+  "    000) why=${words:-the server cannot be reached} ;;\n"
+  "    *) why=\"the server answers $status\" ;;\n"
+  "  esac\n"
+  "done\n"
+  "[ \"$answered\" ] || why='curl did not run'\n"
+  "[ ! \"$why\" ] ||\n"
+  "  printf \"luajit-mp: " LOST "\\n\" \"$1\" \"$why\" >&2\n";
+
+/* Whoever reads a pipe or a socket to its end would wait for the answer. */
+static bool may_speak(void)
+{
+  struct stat st;
+  return fstat(STDERR_FILENO, &st) == 0 && !S_ISFIFO(st.st_mode) &&
+	 !S_ISSOCK(st.st_mode);
+}
+
+/* The program may end before the answer comes. */
+static void listen_in_background(mp_push *p, const char *name)
+{
+  char *const argv[] = { (char *)"sh", (char *)"-c", (char *)listener,
+    (char *)"luajit-mp", (char *)name, NULL };
+  mp_launch l = { "/bin/sh", argv, { p->fd, -1, -1 }, 3, 0 };
+  int high = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, HIGH);
+  l.fds[1] = l.fds[2] = high;
+  if (high < 0) return;
+  if (fcntl(p->fd, F_SETFL, 0) == 0) mp_launch_orphan(&l);
+  close(high);
+}
+
+void mp_push_leave(mp_push *p, const char *name)
+{
+  char text[sizeof(p->why) + 400];
+  switch (mp_push_look(p)) {
+  case MP_PUSH_ON_ITS_WAY:
+    if (may_speak()) listen_in_background(p, name);
+    mp_push_forget(p);
+    break;
+  case MP_PUSH_FAILED:
+    snprintf(text, sizeof(text), LOST, name, p->why);
+    mp_say(text);
+    break;
+  case MP_PUSH_NONE: case MP_PUSH_DONE: break;
+  }
 }

@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define MP_PUSH_PARTS	6	/* At most. */
+#define MP_PUSH_PARTS	6	/* At most; see MP_LAUNCH_FDS. */
 
 typedef enum mp_pushed {
   MP_PUSH_NONE,			/* Nothing was sent. */
@@ -48,15 +48,20 @@ bool mp_push_is_address(const char *name);
 /* Makes one. NULL, with an errno value: ENOENT if there is no curl command. */
 mp_push *mp_push_new(int *err);
 
-/* Sends a text; what may still be on its way is left to itself. Returns 0 or
-** an errno value. An empty text needs no sending. */
+/* Sends a text; nothing is on its way. Returns 0 or an errno value. An empty
+** text needs no sending. */
 int mp_push_start(mp_push *p, const char *text, size_t len);
 
 /* Tells how it went: that it is done, or failed, is told once. */
 mp_pushed mp_push_look(mp_push *p);
 
-/* Leaves to itself what is on its way; in the child of a fork, it is the
-** parent's. */
+/* Leaves to itself what is on its way. Should it not arrive a line on standard
+** error says so, whenever that is, with this name for the server. Where
+** standard error is a pipe or a socket nothing is said: its reader would wait
+** for that. */
+void mp_push_leave(mp_push *p, const char *name);
+
+/* In the child of a fork: what is on its way is the parent's. */
 void mp_push_forget(mp_push *p);
 
 void mp_push_free(mp_push *p);

@@ -230,6 +230,7 @@ int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
     request rq = new_request(r, plan, out, msg, sizeof(msg), leaked);
     e = out->push != NULL && !plan->help ?
 	send_rest(&rq, &plan->sendings[i]) : make(&rq, write_report);
+    mp_output_leave(out);
     if (e == 0) continue;
     if (err != 0) mp_say(msg);
     else snprintf(buf, n, "%s", msg);
