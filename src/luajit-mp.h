@@ -19,12 +19,12 @@ extern "C" {
 
 struct lua_State;
 
-/* Takes reports in place of files. It is copied; ctx stays the program's, and
-** must be there until on_stop is called. Neither function may use the Lua
-** state. */
+/* Takes reports in place of files. The writer is copied; ctx belongs to the
+** program, and must remain valid until on_stop is called. Neither function may
+** use the Lua state. */
 typedef struct luajit_mp_writer {
-  /* Takes the report that would be the contents of the file of that name. It
-  ** returns 0, or an errno value where it fails. */
+  /* Takes the report that would be the contents of the file of that name.
+  ** Returns 0, or an errno value if it fails. */
   int (*write)(void *ctx, const char *name, const void *data, size_t size);
   /* Called once, after the last report of a profile that was started; err is 0
   ** or what the function that ends it returns. May be NULL. */
@@ -34,20 +34,20 @@ typedef struct luajit_mp_writer {
 
 /* Starts a profile of the state. what: options and outputs, as the luajit
 ** command takes them after -jm=, such as "fl,report.txt,page.html". w: takes
-** what would be written to these files; NULL: files are written. */
+** the reports; NULL: the files are written. */
 int luajit_mp_start(struct lua_State *L, const char *what,
 		    const luajit_mp_writer *w);
 
-/* Writes a report of the profile so far; the profile goes on. */
+/* Writes a report of the profile so far; the profile continues. */
 int luajit_mp_write(struct lua_State *L, const char *what,
 		    const luajit_mp_writer *w);
 
-/* The same for what happened since the last window, by the options of the
+/* Writes a report of the time since the last window, by the options of the
 ** start. outputs: names with commas between them. */
 int luajit_mp_window(struct lua_State *L, const char *outputs,
 		     const luajit_mp_writer *w);
 
-/* Ends the profile and writes what the start asked for. */
+/* Ends the profile and writes the reports that the start asked for. */
 int luajit_mp_stop(struct lua_State *L);
 
 /* The message of the call that failed last in this thread. */

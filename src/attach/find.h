@@ -2,9 +2,9 @@
 /*
 ** The Lua states of another process, found in its memory by their shape.
 **
-** Nothing in a process says where its states are. A main thread and the global
-** state behind it, which refer to each other and to the allocator, are made in
-** one block, and nothing else looks like that.
+** Nothing in a process tells where its states are. But a main thread and the
+** global state behind it lie in one block and refer to each other and to the
+** allocator, and nothing else has that shape.
 */
 #ifndef MP_FIND_H
 #define MP_FIND_H
@@ -26,12 +26,13 @@ typedef struct mp_found {
 ** are not in the list. */
 int mp_find_states(const mp_maps *m, mp_found *list);
 
-/* The Lua thread of a state that may be worked with, while the thread of the
-** process whose stack is at sp stands still; 0: there is none.
+/* The Lua thread of a state that can be used while the thread of the process
+** whose stack is at sp stands still; 0: there is none.
 **
-** It runs a C function, from whose frame on sp's stack has no frame of the
-** object `vm`. alone: no other thread of the process could be in the VM: then
-** the main thread is meant where no Lua function runs at all. */
+** That Lua thread runs a C function, and the stack at sp has no frame of the
+** object `vm` from the frame of that function on. alone: no other thread of the
+** process can be in the VM; then the main thread is the result if no Lua
+** function runs at all. */
 uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
 			 const mp_mapping *vm, uint64_t sp, bool alone);
 

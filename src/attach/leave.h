@@ -8,9 +8,9 @@
 #include "attach/find.h"
 #include "attach/safe.h"
 
-/* If the thread is in compiled code, takes it on, instruction by instruction,
-** to a place where the code may be left for the interpreter, and has it leave
-** there. False: it is elsewhere, or no such place came. */
+/* If the thread is in compiled code, steps it, instruction by instruction, to a
+** place where the code can be left for the interpreter, and makes it leave
+** there. False: the thread is elsewhere, or no such place was reached. */
 bool mp_leave(const mp_code *c, const mp_found *state, mp_tracee *t);
 
 #endif

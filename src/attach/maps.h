@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The memory of another process: what is mapped where, and its contents.
+** The memory of another process: its mappings and their contents.
 **
-** The process runs on meanwhile: a list is of the moment when it was read, and
-** what is read may just be changing. Addresses are those of that process.
+** The process keeps running: a list describes the moment when it was read, and
+** contents may change while they are read. Addresses are those of that process.
 */
 #ifndef MP_MAPS_H
 #define MP_MAPS_H
@@ -26,7 +26,8 @@ typedef struct mp_maps {
   int n;
 } mp_maps;
 
-/* Reads the list. 0, or an errno value. To be freed in any case. */
+/* Reads the list. Returns 0 or an errno value. The list must be freed even
+** after a failure. */
 int mp_maps_read(mp_maps *m, pid_t pid);
 void mp_maps_free(mp_maps *m);
 
@@ -36,7 +37,7 @@ const mp_mapping *mp_maps_find(const mp_maps *m, uint64_t address);
 /* Whether two mappings are of one file. */
 bool mp_maps_same(const mp_mapping *a, const mp_mapping *b);
 
-/* Whether an address is in code that no file has: a compiler's. */
+/* Whether the mapping is code that belongs to no file: a compiler's. */
 bool mp_maps_compiled(const mp_mapping *a);
 
 /* Reads or writes n bytes. False: not all of them are there. */

@@ -18,13 +18,13 @@ typedef struct mp_code {
   uint64_t restorer;		/* Where signal handlers return to, or 0. */
 } mp_code;
 
-/* Whether no lock of the C library can be held by the thread, nor any of its
-** data half written: it stands in other code, or in a system call that is not
-** made for memory, for a lock or by the dynamic linker, and so does whatever a
-** signal handler that runs has interrupted. */
+/* Whether the thread holds no lock of the C library and has left none of the
+** library's data half written. So it is if the thread is in other code, or in a
+** system call that is not made for memory, for a lock or by the dynamic linker;
+** if a signal handler runs, the same must hold for the code it interrupted. */
 bool mp_safe_now(const mp_code *c, const mp_tracee *t);
 
-/* Whether it is in a system call, that is, sleeps. */
+/* Whether the thread is in a system call, that is, sleeps. */
 bool mp_safe_asleep(const mp_tracee *t);
 
 #endif

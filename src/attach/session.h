@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A profile of another process that knows nothing of it: luajit-mp attach.
+** A profile of a process that was not prepared for it: luajit-mp attach.
 **
-** A thread of the process is stopped for moments only (attach/tracee.h), first
-** to have it load the profiler's module, then to tell that what is wanted
+** A thread of the process is stopped only for moments (attach/tracee.h), first
+** to make it load the profiler's module, then to pass wishes to the module
 ** (lib/attach.h). In between the process is not touched.
 **
 ** Functions return true, or false with a message in `msg`.
@@ -36,7 +36,8 @@ typedef struct mp_session {
   char msg[1024];
 } mp_session;
 
-/* Looks at the process and finds its states. To be closed in any case. */
+/* Finds the states of the process. The session must be closed even after a
+** failure. */
 bool mp_session_open(mp_session *s, pid_t pid, const char *library);
 void mp_session_close(mp_session *s);
 
@@ -50,12 +51,12 @@ bool mp_session_start(mp_session *s, int state, const char *options,
 		      const char *path, double seconds,
 		      const volatile int *end, bool *late);
 
-/* Waits for so many seconds, or until *end is set. Whether the process is
-** still there. */
+/* Waits for so many seconds, or until *end is set. Returns whether the process
+** still exists. */
 bool mp_session_wait(mp_session *s, double seconds, const volatile int *end);
 
-/* Ends the profile, which can be read from s->fd then. Where the process has
-** ended, it may be there all the same. */
+/* Ends the profile, which can then be read from s->fd. It may be there even if
+** the process has ended. */
 bool mp_session_stop(mp_session *s, double seconds, const volatile int *end);
 
 /* Has the profile so far written, to be read from s->fd. *end as above. */

@@ -2,8 +2,8 @@
 /*
 ** Functions that the objects of another process export.
 **
-** They are looked for in the memory of the process: the file of an object may
-** have been replaced, or lie where only that process sees it.
+** The search is made in the memory of the process: the file of an object may
+** have been replaced, or be visible to that process alone.
 */
 #ifndef MP_SYMBOL_H
 #define MP_SYMBOL_H

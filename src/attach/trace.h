@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A trace of another process: a copy of what the compiler keeps of it.
+** A trace of another process: a copy of the compiler's data.
 */
 #ifndef MP_ATTACH_TRACE_H
 #define MP_ATTACH_TRACE_H
@@ -31,13 +31,14 @@ typedef struct mp_far_value {
 } mp_far_value;
 #define MP_FAR_VALUES 32
 
-/* Reads the trace that runs in a state, whose machine code has ip; 0: wherever
-** it is. False: it cannot be read, or no trace has. To be freed in any case. */
+/* Reads the trace that runs in a state and whose machine code contains ip, if
+** ip is not 0. False: there is none, or it cannot be read. The trace must be
+** freed even after a failure. */
 bool mp_far_trace_read(mp_far_trace *t, const mp_maps *m,
 		       const mp_found *state, uint64_t ip);
 void mp_far_trace_free(mp_far_trace *t);
 
-/* Whether all is on the Lua stack that is needed to leave the trace by its
+/* Whether the Lua stack has everything that is needed to leave the trace by its
 ** first exit, before its code has done anything. */
 bool mp_far_trace_begins(const mp_far_trace *t);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A thread of another process that is stopped for a moment, by ptrace, to look
-** at it or to have it call a function.
+** A thread of another process that is stopped for a moment, by ptrace, to
+** inspect it or to make it call a function.
 **
-** A call is made on a stack of its own and with signals held back; the thread
-** goes on afterwards as if nothing had been, a system call that was
-** interrupted included. All functions are for one thread of this process.
+** A call is made on a stack of its own and with signals held back; afterwards
+** the thread continues as if nothing had happened, even in a system call that
+** was interrupted. All functions are for one thread of this process.
 */
 #ifndef MP_TRACEE_H
 #define MP_TRACEE_H
@@ -28,7 +28,7 @@ typedef struct mp_tracee mp_tracee;
 ** EBUSY: the thread is stopped by a signal, or cannot be stopped now. */
 mp_tracee *mp_tracee_stop(pid_t tid, int *err);
 
-/* Lets it go on, and frees t. */
+/* Lets the thread continue, and frees t. */
 void mp_tracee_release(mp_tracee *t);
 
 mp_registers mp_tracee_registers(const mp_tracee *t);
@@ -37,15 +37,15 @@ mp_registers mp_tracee_registers(const mp_tracee *t);
 ** thread is to be released. */
 bool mp_tracee_step(mp_tracee *t);
 
-/* Lets it run on to an instruction. False: it did not come there within so many
-** seconds. */
+/* Lets the thread run to an instruction. False: it did not reach that within so
+** many seconds. */
 bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds);
 
 /* The lower 64 bits of a register: general ones from 0 on as the processor
 ** numbers them, and from 16 on those for floating point. */
 uint64_t mp_tracee_value(const mp_tracee *t, int reg);
 
-/* From now on it goes on there. */
+/* Makes the thread continue at that instruction. */
 void mp_tracee_jump(mp_tracee *t, uint64_t ip);
 
 /* Where calls are made from: instructions somewhere in its memory. */

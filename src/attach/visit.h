@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** One visit to a process: its thread is stopped, does what is due, goes on.
+** One visit to a process: its thread is stopped, does what is due, and
+** continues.
 */
 #ifndef MP_VISIT_H
 #define MP_VISIT_H

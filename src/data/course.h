@@ -54,7 +54,7 @@ typedef struct mp_course {
   uint32_t npoints;
   double spacing, due;		/* Seconds; the time of the next point, */
   double listdue;		/* and of the next list of changes. */
-  uint32_t grain;		/* Points that have their changes together. */
+  uint32_t grain;		/* Points that share a list of changes. */
   mp_change *changes;		/* By point. */
   uint32_t nchanges, capchanges;
   mp_before *before;		/* By row id. */

@@ -2,10 +2,10 @@
 /*
 ** Reads files that strangers may have named: the sources of a profile.
 **
-** Only regular files are read, and no more of one than its size says: a
+** Only regular files are read, and no more of a file than its size says: a
 ** directory, a device, a FIFO or a file of /proc gives an error or nothing, and
-** never blocks. Both functions return 0, an errno, or MP_FILE_*. They take no
-** memory that they keep and are called while a report is made, in any thread.
+** never blocks. Both functions return 0, an errno value, or MP_FILE_*. They
+** keep no memory and are called while a report is made, in any thread.
 */
 #ifndef MP_FILE_H
 #define MP_FILE_H
@@ -19,7 +19,7 @@
 ** followed; or NULL. */
 int mp_file_size(const char *path, const char *below, size_t *size);
 
-/* Reads at most size bytes, and stores in n how many there were. */
+/* Reads at most size bytes, and stores their number in n. */
 int mp_file_read(const char *path, char *buf, size_t size, size_t *n);
 
 /* The message of an error. */

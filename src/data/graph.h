@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Who holds what in a graph of objects: dominators, retained sizes, shortest
-** paths.
+** Holders in a graph of objects: dominators, retained sizes, shortest paths.
 **
 ** Nodes are numbered from 0, which is the root. A node dominates another one
 ** if every path from the root to that one leads through it: if it goes, the

@@ -10,10 +10,10 @@
 ** one, was alive and stays in the record.
 **
 ** There are at most MP_HELD_RECORDS records. When the room is used up, every
-** second record is dropped, and collections closer than those that are left get
-** none, so that the records are spread over all that the program allocates. Its
-** clock is the number of these bytes: where the machine is busy with other work
-** the same collections are recorded.
+** second record is dropped, and collections closer than the remaining ones get
+** no record, so that records are spread over all that the program allocates.
+** The clock is the number of allocated bytes, so that the same collections are
+** recorded on a machine that is busy with other work.
 **
 ** All memory comes from malloc. Without memory a record is left out.
 */

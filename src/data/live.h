@@ -84,8 +84,8 @@ static inline uint32_t mp_live_take(mp_live *l, const void *addr)
 /* The id of the object at addr, which stays; 0: it was not sampled. */
 uint32_t mp_live_get(const mp_live *l, const void *addr);
 
-/* Tells of all objects, in no order: the address, less its lowest four bits,
-** and the id. */
+/* Calls f for all objects, in no order, with the address, less its lowest four
+** bits, and the id. */
 typedef void mp_live_see(void *data, const void *addr, uint32_t id);
 void mp_live_each(const mp_live *l, mp_live_see *see, void *data);
 

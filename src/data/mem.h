@@ -11,10 +11,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Bytes of all blocks that there are. */
+/* Bytes of all blocks in use. */
 extern atomic_size_t mp_mem_bytes;
 
-/* Counts a block of malloc's, which mp_free is to give back. */
+/* Counts a block from malloc, which mp_free will free. */
 static inline void *mp_mem_count(void *p)
 {
   if (p != NULL) mp_mem_bytes += malloc_usable_size(p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** When the next allocation sample is due, and what it stands for.
+** The distance to the next allocation sample, and the weight of a sample.
 **
 ** Samples are points of a Poisson process over the bytes that the program
 ** allocates: the distance from one to the next is exponential with mean N.
@@ -18,11 +18,11 @@
 **
 ** With N = 1 there is no sampling: every allocation counts, with weight 1.
 **
-** The adaptive period goes by what samples cost and by how large the heap is.
-** It is as short as leaves about MP_PERIOD_LIVE samples of what is in use,
-** but no shorter than lets sampling take MP_PERIOD_BUDGET of the CPU time: the
-** caller times some of the samples and tells every MP_PERIOD_STEP samples how
-** far the program has come. None of this looks at the draws to come.
+** The adaptive period depends on the cost of samples and the size of the heap.
+** It is short enough for about MP_PERIOD_LIVE samples of the memory in use, but
+** so long that sampling takes no more than MP_PERIOD_BUDGET of the CPU time:
+** the caller times some of the samples and reports the progress of the program
+** every MP_PERIOD_STEP samples. None of this depends on the draws to come.
 */
 #ifndef MP_PERIOD_H
 #define MP_PERIOD_H
@@ -57,7 +57,7 @@ static inline bool mp_period_timed(const mp_period *p)
   return p->adaptive && p->draws % MP_PERIOD_TIMED == 0;
 }
 
-/* That capture took so many seconds. */
+/* Tells that the capture of the sample under way took so many seconds. */
 void mp_period_took(mp_period *p, double seconds);
 
 /* Whether mp_period_adapt is to be called before the next draw. */

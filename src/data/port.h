@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Between the library that stands before malloc (src/preload) and the sampler
-** of C memory (sample/native.h).
+** The interface between the library that intercepts malloc (src/preload) and
+** the sampler of C memory (sample/native.h).
 **
 ** The library is preloaded and knows nothing of LuaJIT: it counts down the
-** bytes that each thread allocates, and calls the sampler where a sample is
-** due, or where a block that may have been sampled is freed. Without a sampler
-** it passes on what it is asked for.
+** bytes that each thread allocates, and calls the sampler when a sample is due,
+** or when a block that may have been sampled is freed. Without a sampler it
+** only passes calls on.
 */
 #ifndef MP_PORT_H
 #define MP_PORT_H

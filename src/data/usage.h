@@ -3,8 +3,9 @@
 ** Memory whose amount is counted while an algorithm runs: arrays, and lists of
 ** numbers that grow.
 **
-** Memory comes from malloc. Where there is none, `failed` says so from then on:
-** a user with many arrays looks once, behind all of them. One thread at a time.
+** Memory comes from malloc. `failed` stays set after an allocation that failed,
+** so that a user with many arrays checks once, after the last one. One thread
+** at a time.
 */
 #ifndef MP_USAGE_H
 #define MP_USAGE_H

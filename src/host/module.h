@@ -7,8 +7,8 @@
 
 #include "lua.h"
 
-/* Pushes the module that require finds: by the paths of the program, or else
-** where this library's installation has put it. Raises Lua errors. */
+/* Pushes the module that require finds by the paths of the program, or else in
+** the installation of this library. Raises Lua errors. */
 void mp_module_push(lua_State *L, const char *name);
 
 #endif

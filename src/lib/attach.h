@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The end of luajit-mp attach that works inside the process it attaches to.
+** The side of luajit-mp attach that works inside the attached process.
 **
-** The command (attach/session.h) has a stopped thread of the process load this
-** module and call mp_attach_enter, wherever the thread stands: so that function
-** does no more than a signal handler may. It sets a hook, and the VM calls that
-** where it may be worked with. Only where the caller has found the VM at rest
-** the wish is done at once.
+** The command (attach/session.h) makes a stopped thread of the process load
+** this module and call mp_attach_enter, wherever the thread is, so that
+** function does no more than a signal handler may. It sets a hook, which the VM
+** calls where the VM can be used. Only if the caller has found the VM at rest,
+** the wish is carried out at once.
 **
 ** The structures are those of one build: a command of another version is
 ** refused by their version.
@@ -57,8 +57,8 @@ typedef struct mp_attach_block {
   char msg[512];
 } mp_attach_block;
 
-/* Has the wish done as soon as the VM comes to a safe place, and before this
-** returns where that is so now. Returns where the answer is to be read. */
+/* Has the wish carried out when the VM reaches a safe place, or before this
+** function returns if it is at one. Returns the address of the answer. */
 mp_attach_block *mp_attach_enter(const mp_attach_call *call);
 
 #endif

@@ -21,8 +21,8 @@ typedef struct mp_guard {
   unsigned number;		/* Of the VM, in this process: from 1. */
 } mp_guard;
 
-/* The run of the VM, which may have ended or be another process's; NULL: there
-** is none. */
+/* The run of the VM, which may have ended or belong to another process; NULL:
+** there is none. */
 mp_ctx *mp_guard_get(lua_State *L);
 
 /* The run that is under way in this process; NULL: there is none. */
@@ -32,14 +32,14 @@ mp_ctx *mp_guard_running(lua_State *L);
 ** memory. The pointer is valid until the VM is closed. */
 mp_guard *mp_guard_make(lua_State *L);
 
-/* Where the VM's layout is proved: has the guard's finalizer called without the
-** program's wrapper of C functions. Raises Lua errors: out of memory. */
+/* If the VM's layout is proved, lets the guard's finalizer be called without
+** the program's wrapper of C functions. Raises Lua errors: out of memory. */
 void mp_guard_unwrap(lua_State *L);
 
 /* A context for a new run, which is not in the guard yet. NULL: no memory. */
 mp_ctx *mp_guard_new(mp_guard *g);
 
-/* The context is not needed for a run after all. */
+/* Returns a context that no run has used. */
 void mp_guard_drop(mp_guard *g, mp_ctx *c);
 
 /* Makes the anchor of the run, with jit.zone's table. Raises Lua errors. */
@@ -49,10 +49,10 @@ void mp_guard_anchor(lua_State *L, mp_ctx *c);
 ** with a message in buf. */
 int mp_guard_end(lua_State *L, char *buf, size_t n);
 
-/* Ends the run without a report, which the caller makes of what is returned
-** (run/final.h), in any thread: that is the caller's, and has nothing to do
-** with the VM any more. NULL: it has not ended, for an allocator of somebody
-** else's stands above ours. */
+/* Ends the run without a report. The caller owns the returned context, which
+** has no connection to the VM any more, and makes the report from it
+** (run/final.h), in any thread. NULL: the run has not ended, because another
+** allocator was put over ours. */
 mp_ctx *mp_guard_detach(lua_State *L);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** on_signal(signal, function): the function is called, in the state, whenever
-** the signal has come: at the next instruction that the interpreter executes.
-** Until then nothing is done, and nothing costs. The signal must be one that
-** the program leaves alone. States are called in the threads that asked for it.
+** on_signal(signal, function): after each arrival of the signal the function is
+** called, in the state, at the next instruction that the interpreter executes.
+** Waiting costs nothing. The signal must be one that the program does not use.
+** A state is called in the thread that called on_signal.
 **
-** In the child of a fork the state goes on to be called.
+** The function is called in the child of a fork, too.
 */
 #ifndef MP_ONSIGNAL_H
 #define MP_ONSIGNAL_H

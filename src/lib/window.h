@@ -14,9 +14,9 @@
 #include "lua.h"
 
 /* Writes a report of a running profile, or of a window (profile/snapshot.h),
-** by what L has on its stack: options and outputs, and nothing else. Returns
-** what mp_report_write does, with a message in buf. *help: the report was the
-** list of the options. */
+** by the options and outputs that are on L's stack, which has nothing else.
+** Returns what mp_report_write does, with a message in buf. *help: the report
+** was the list of the options. */
 int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
 		    const mp_mark *to, bool *help, char *buf, size_t n);
 

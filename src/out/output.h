@@ -3,19 +3,19 @@
 ** The destination of a report: standard output, a file, or the program that
 ** hosts Lua.
 **
-** The start of a profile finds out whether the file can be written, so that a
-** wrong name is known before the program has run. A file is complete or absent:
-** it is written beside its place, at the end, and then renamed. Anything but a
-** regular file (a terminal, a pipe, /dev/stdout) is opened at the start and
-** written at the end, but for a FIFO, which is opened at the end: its reader
-** may come late.
+** The start of a profile checks that the file can be written, so that a wrong
+** name is known before the program has run. A file is complete or absent: it is
+** written at the end, under another name in the same directory, and then
+** renamed. Anything but a regular file (a terminal, a pipe, /dev/stdout) is
+** opened at the start and written at the end, except a FIFO, which is opened at
+** the end: its reader may come late.
 **
 ** Directories and descriptors are kept from the start on: the program may
 ** change its directory or root. It may also close them and open others, so
 ** each is used only while it is still the file that was opened.
 **
-** A host program may take the text itself, with a writer (luajit-mp.h). The
-** child that stands in for a program which is stuck cannot give it any.
+** A host program may take the text itself, by a writer (luajit-mp.h). The child
+** that stands in for a stuck program cannot call the writer.
 **
 ** Functions return 0, an errno value, MP_FOREIGN or MP_ELSEWHERE.
 */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The windows of a profile that are sent to a server: one is on its way at
-** most, and the next one begins where the server has everything. So nothing
-** queues up while the server is away: the window grows, and is sent when the
-** server is back. Between tries that fail the time doubles, up to five minutes.
+** The windows of a profile that are sent to a server: at most one is on its
+** way, and the next one begins where the last window that the server accepted
+** ends. So nothing queues up while the server is away: the window grows, and is
+** sent when the server is back. The time between tries that fail doubles, up to
+** five minutes.
 */
 #ifndef MP_SENDING_H
 #define MP_SENDING_H
@@ -20,18 +21,19 @@ typedef struct mp_sending {
   int failures;			/* Tries since the last that succeeded. */
 } mp_sending;
 
-/* Sees what became of the last window. last: there is no time left to see: what
-** is on its way will arrive. Returns whether the next one may be sent. */
+/* Checks whether the last window has arrived. last: there is no time left to
+** wait, and a window on its way counts as arrived. Returns whether the next one
+** may be sent. */
 bool mp_sending_look(mp_sending *s, mp_push *p, double now, int every,
 		     bool last);
 
 /* The window ends here. False: no memory. */
 bool mp_sending_end(mp_sending *s, mp_profile *p);
 
-/* It could not be sent. */
+/* The window could not be sent. */
 void mp_sending_fail(mp_sending *s, double now, int every);
 
-/* Gives the memory back: it is as new. */
+/* Frees the memory; the structure is empty and usable again. */
 void mp_sending_free(mp_sending *s);
 
 #endif

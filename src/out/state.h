@@ -2,14 +2,14 @@
 /*
 ** A private Lua state, in which option strings are read and reports are made.
 **
-** It is opened when the profile starts and has loaded all the views by then,
-** so nothing that the program does can stop the report: another directory or
+** The state is opened when the profile starts, and loads all views then, so
+** nothing that the program does can prevent the report: another directory or
 ** root, changed libraries, a full heap, a trace or a C call that is still
 ** running when the process is told to end. And the profiled heap, whose size
-** and collections are measured, holds next to nothing of the profiler's.
+** and collections are measured, holds next to nothing of the profiler.
 **
 ** The state is only used inside protected calls. The functions for these are
-** made when it is opened: a call itself needs no memory.
+** created when it is opened, so that a call itself needs no memory.
 */
 #ifndef MP_STATE_H
 #define MP_STATE_H
@@ -39,11 +39,12 @@ int mp_state_open(mp_state *s, const char *path,
 		  const lua_CFunction *functions, char *buf, size_t n);
 void mp_state_close(mp_state *s);
 
-/* Takes the state for some calls. A finalizer may want it, too: false, with a
-** message. Another thread waits for it, ten seconds at most. */
+/* Takes the state for some calls. Waits for another thread that has the state,
+** ten seconds at most. False, with a message: that was not enough, or this
+** thread, in a finalizer, has the state already. */
 bool mp_state_take(mp_state *s, char *buf, size_t n);
 
-/* Gives the state back, and frees memory that is not needed any more. */
+/* Releases the state, and frees memory that is not needed any more. */
 void mp_state_give_back(mp_state *s);
 
 /* From now on the state may take so many bytes more; 0: any number. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Where a path leads: an open directory, and a name in it that is no link but
-** for those of /proc/self/fd.
+** The target of a path: an open directory, and a name in it that is no link
+** except in /proc/self/fd.
 **
-** The path is walked component by component, so that a link of a stranger's
-** is never followed where anybody may put one: in a sticky directory that all
-** may write to, an entry is taken only if it belongs to this user or to the
-** directory's owner. (Linux does the same for links where the sysctl
-** fs.protected_symlinks is set.) A link that dangles leads to the file that
-** it would make.
+** The path is walked component by component, so that no stranger's link is
+** followed where anybody may put one: in a sticky directory that all may write
+** to, an entry is taken only if it belongs to this user or to the directory's
+** owner. (Linux does the same for links if the sysctl fs.protected_symlinks is
+** set.) A dangling link leads to the file that opening it would create.
 **
 ** Functions return 0, or an errno value, or MP_FOREIGN. No memory is taken.
 */

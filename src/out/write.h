@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Writes that never kill the program: SIGPIPE and SIGXFSZ that come of them
-** are not delivered. They return 0 or an errno value.
+** Writes that never kill the program: a SIGPIPE or SIGXFSZ that they cause is
+** not delivered. They return 0 or an errno value.
 */
 #ifndef MP_WRITE_H
 #define MP_WRITE_H
@@ -12,7 +12,7 @@
 /* Writes all of the text, however long that takes. */
 int mp_write(int fd, const char *text, size_t len);
 
-/* Writes a line on standard error, after our name. Async-signal-safe. */
+/* Writes a line with our name on standard error. Async-signal-safe. */
 void mp_say(const char *text);
 
 /* From now on the flag is raised while a write waits for its reader. */
@@ -23,7 +23,7 @@ void mp_write_waits(bool waits);
 ** thread may be stuck with the lock: then nothing is done. */
 void mp_write_stdout_first(void);
 
-/* Delivers the signal that came of that: without us the program would have
+/* Delivers the signal that this write caused: without us the program would have
 ** got it later. To be called when all reports are written. */
 void mp_write_settle(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The contents of a snapshot: everything that there is when it begins, or the
-** parts that a window needs. In the profiled VM finalizers may make more while
-** the snapshot goes on: that is not in it.
+** The contents of a snapshot: everything that exists when it begins, or the
+** parts that a window needs. Finalizers in the profiled VM may add more while
+** the snapshot is made; these additions are not part of it.
 */
 #ifndef MP_EXTENT_H
 #define MP_EXTENT_H

@@ -2,8 +2,8 @@
 /*
 ** A heap as Chrome's DevTools read it: the text of a .heapsnapshot file.
 **
-** All objects that something holds are in it, with all references. Besides, the
-** objects that nothing holds have a node, and so has each part of the VM's own
+** The file has all objects that have a holder, with all references. The objects
+** without a holder have one node together, and so has each part of the VM's own
 ** memory: the total is the number that the collector counts.
 */
 #ifndef MP_HEAPFILE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The heap at one moment: its objects, who holds them, and who allocated them.
+** The heap at one moment: its objects, their holders, and their allocations.
 **
 ** The program stands still during a walk. The VM must be at rest then: in a C
 ** function, or at a safepoint; never in the allocator or in a signal handler,

@@ -13,8 +13,8 @@
 
 /* An object that refers to the one asked about. */
 typedef struct mp_reference {
-  char *path;			/* From a root of the VM to the object; */
-				/* NULL: only through the object itself. */
+  char *path;			/* From a root of the VM; NULL: every path */
+				/* leads through the object itself. */
   char *from;			/* Name of the referring object; NULL: the */
 				/* VM. */
   uint32_t distance;		/* References that the path consists of. */

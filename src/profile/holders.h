@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Who holds the heap, as lines that a person can read.
+** The holders of the heap, as lines for a reader.
 **
-** The objects of a heap form a tree by who holds whom (data/graph.h). These
-** lines are a picture of the tree: a line stands for an object, or for objects
-** of one type that are held in one way by the objects of one line ("[*]",
-** 100,000 tables). Every object that holds at least so many bytes has a line of
-** its own; smaller siblings of one type share one.
+** The objects of a heap form a tree in which the parent of an object is its
+** holder (data/graph.h). The lines show the tree: a line stands for an object,
+** or for objects of one type that are held in one way by the objects of one
+** line ("[*]", 100,000 tables). Every object that holds at least so many bytes
+** has a line of its own; smaller siblings of one type share one.
 **
 ** Memory comes from malloc. The lines are made while the program stands still;
-** they are texts and numbers, and need the heap no longer.
+** they are texts and numbers, which no longer refer to the heap.
 */
 #ifndef MP_HOLDERS_H
 #define MP_HOLDERS_H

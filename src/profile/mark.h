@@ -43,22 +43,22 @@ typedef struct mp_mark {
 /* The sums so far. */
 mp_sums mp_sums_now(mp_profile *p);
 
-/* Makes a mark of zeros one of this moment. False: no memory, and it has none
-** to give back. */
+/* Turns a mark of zeros into a mark of this moment. False: no memory; the mark
+** then has nothing to free. */
 bool mp_mark_take(mp_mark *m, mp_profile *p);
 
 /* Gives the memory back: the mark is the start of the profile again. */
 void mp_mark_free(mp_mark *m);
 
-/* The mark, or NULL where it is of another profile or of the parent's, before a
-** fork. NULL stands for the start. */
+/* The mark, or NULL, which stands for the start, if the mark belongs to another
+** profile or, after a fork, to the parent's. */
 const mp_mark *mp_mark_of(const mp_mark *m, const mp_profile *p);
 
 /* The sums between two marks. */
 mp_sums mp_mark_sums(const mp_mark *from, const mp_mark *to);
 
-/* Leaves in the row, or the event, with that number what it counted between two
-** marks; what it has in use stays. */
+/* Reduces the row, or the event, with that number to the amounts counted
+** between two marks; its amounts in use stay. */
 void mp_mark_row(const mp_mark *from, const mp_mark *to, uint32_t i, mp_row *r);
 void mp_mark_event(const mp_mark *from, const mp_mark *to, uint32_t i,
 		   mp_event *e);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Where the memory of the process is: a table that adds up to its RSS.
+** The memory of the process by part: a table that adds up to its RSS.
 **
-** Taken on the thread that runs the VM, at rest: in a C function or at a
-** safepoint. Elsewhere the VM's allocator is not looked at. All amounts are
+** The table is taken on the thread that runs the VM, at rest: in a C function
+** or at a safepoint. Elsewhere the VM's allocator is not read. All amounts are
 ** bytes.
 */
 #ifndef MP_MEMORY_H
@@ -23,7 +23,7 @@ typedef struct mp_pin {
 typedef struct mp_memory {
   bool known;			/* The kernel told. */
   bool arena;			/* LuaJIT's allocator was looked at. */
-  bool malloc;			/* malloc is the one that has told. */
+  bool malloc;			/* malloc is the C library's, which tells. */
   double rss;			/* The sum of the following: */
   double lua;			/* what the collector counts; */
   double lua_free, lua_heads;	/* free, and heads and padding of chunks, in */

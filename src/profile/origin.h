@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Where a profile comes from: the command, the directory, the VM.
+** The origin of a profile: the command, the directory, the VM.
 **
 ** All strings are owned; any of them may be NULL.
 */

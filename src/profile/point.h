@@ -9,9 +9,9 @@
 
 #include "profile/profile.h"
 
-/* Takes a point, if one is due or if it must be: at the end, so that the
-** timeline adds up to all that was counted. May be called inside the allocator;
-** keeps errno. */
+/* Takes a point if one is due, or if `must` is set: at the end, so that the
+** timeline adds up to the counts. May be called inside the allocator; keeps
+** errno. */
 void mp_point_take(mp_profile *p, bool must);
 
 #endif

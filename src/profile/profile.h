@@ -28,7 +28,7 @@ typedef struct mp_profile {
   mp_alloc heap;			/* First: it is aligned for the hook. */
   mp_cpu cpu;
   mp_capture capture;
-  mp_calls calls;		/* Counted where they are wanted. */
+  mp_calls calls;		/* Counted with option n. */
   mp_counts counts;		/* Rows of both samplers. */
   mp_course course;		/* The timeline. */
   mp_span span;
@@ -46,8 +46,8 @@ typedef struct mp_profile {
 ** set in its fields from then on. */
 void mp_profile_init(mp_profile *p);
 
-/* Takes the memory that both samplers need before they start; the VM has been
-** proved. False: there is none. */
+/* Allocates the memory that both samplers need before they start; the VM has
+** been proved. False: no memory. */
 bool mp_profile_open(mp_profile *p);
 
 /* Gives all memory back. Both samplers have stopped, but the heap's hook may

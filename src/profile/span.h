@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The span of time and the process that a profile is about.
+** The span of time and the process that a profile describes.
 **
 ** All times are in seconds.
 */
@@ -22,8 +22,8 @@ typedef struct mp_span {
 /* The run begins here and now, in this process. */
 void mp_span_begin(mp_span *s);
 
-/* The run ends here, if it has not yet, after that CPU time: the cost of
-** reports is no part of it. */
+/* The run ends here, if it has not ended yet, after that CPU time: the cost of
+** reports is not part of it. */
 void mp_span_end(mp_span *s, double cpu);
 
 /* The length of the run, so far or until its end, in seconds. */

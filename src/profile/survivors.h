@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The part of a snapshot that leak reports are made of: the memory that
-** collections left alive.
+** The part of a snapshot for leak reports: the memory that collections left
+** alive.
 */
 #ifndef MP_SURVIVORS_H
 #define MP_SURVIVORS_H

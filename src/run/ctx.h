@@ -2,9 +2,9 @@
 /*
 ** A run of the profiler: one for each Lua VM that is profiled.
 **
-** It is made by start, found again through the registry of its VM, and listed
-** for the process, so that its report is written whichever way the program
-** ends. The list is walked and changed under the lock (data/lock.h).
+** A run is made by start, found again through the registry of its VM, and
+** listed for the process, so that its report is written whichever way the
+** program ends. The list is walked and changed under the lock (data/lock.h).
 */
 #ifndef MP_CTX_H
 #define MP_CTX_H
@@ -44,25 +44,27 @@ typedef struct mp_ctx {
 ** ended, to be used again, or NULL. */
 mp_ctx *mp_ctx_new(mp_ctx *old);
 
-/* Gives back all memory that the context holds. Both samplers have stopped, and
-** it is in no list. The context itself lives as long as its VM: a C library may
-** have asked for the VM's allocator while that was the hook, and use it on. */
+/* Frees all memory that the context holds. Both samplers have stopped, and the
+** context is in no list. The context itself lives as long as its VM: a C
+** library may have asked for the VM's allocator while that was the hook, and
+** still use it. */
 void mp_ctx_end(mp_ctx *c);
 
-/* Waits until no other thread makes a report of it. To be called before it
-** ends. */
+/* Waits until no other thread makes a report of the context. To be called
+** before the context ends. */
 void mp_ctx_await(const mp_ctx *c);
 
-/* The VM of the context is being closed: frees it, but not before some others,
-** since finalizers of the VM may still come. NULL: nothing happens. */
+/* The VM of the context is being closed: frees the context, but only after some
+** others, since finalizers of the VM may still use it. NULL: nothing
+** happens. */
 void mp_ctx_bury(mp_ctx *c);
 
 /* From now on no context is ended: the process ends, and this thread walks the
 ** list while others may still close their VMs. */
 void mp_ctx_keep_all(void);
 
-/* Makes what it shares with children that are forked from now on, if there is
-** memory. */
+/* Makes the data that the context shares with children forked from now on, if
+** there is memory. */
 void mp_ctx_share(mp_ctx *c);
 
 void mp_ctx_enlist(mp_ctx *c);

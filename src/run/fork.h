@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Forks: a child goes on with a profile of its own, from the fork on, if the
-** names of all its outputs have %p; else it has none, unless it inherits its
-** parent's (run/inherit.h).
+** Forks: a child continues with a profile of its own, from the fork on, if the
+** names of all its outputs have %p; else it has no profile, unless it inherits
+** its parent's (run/inherit.h).
 */
 #ifndef MP_FORK_H
 #define MP_FORK_H

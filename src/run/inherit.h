@@ -4,9 +4,9 @@
 **
 ** A forked child has no profile of its own unless its outputs have names of
 ** their own (run/fork.h). But its parent may end without a report: daemon(3)
-** forks, and the parent leaves by _exit. So the child goes on counting, silent.
-** When it finds its parent ended without a report it takes the parent's place:
-** the first one of several children does.
+** forks, and the parent leaves by _exit. So the child continues to count. When
+** it finds that its parent has ended without a report, it takes the parent's
+** place; of several children the first one does.
 */
 #ifndef MP_INHERIT_H
 #define MP_INHERIT_H
@@ -19,8 +19,8 @@
 ** process has taken a run over, and takes the signals that end it. */
 void mp_inherit_install(void (*taken)(void));
 
-/* In the child of a fork by that process: it may inherit the run, which goes on
-** here though it is done. */
+/* In the child of a fork by that process, which may inherit the run: the run
+** continues here although it is marked as done. */
 void mp_inherit_wait(mp_ctx *c, pid_t parent);
 
 /* The final reports of the run are made here and now: nobody inherits it. */

@@ -2,18 +2,18 @@
 /*
 ** Signals that end the process: the report is written first.
 **
-** The signals taken are those that have their default action. A signal asks
-** the VM for a safepoint, where the report is written; then the signal does
-** what it would have done. Where no safepoint comes within a second, because
-** the program is blocked in C code, a child writes the report (run/standin.h).
-** A child does so at once for signals that the program itself causes (SIGPIPE,
-** SIGXFSZ): the program must not go on. The handler calls only functions that
-** are async-signal-safe.
+** The signals taken are those that have their default action. A signal asks the
+** VM for a safepoint, where the report is written; then the signal takes its
+** default action. If no safepoint is reached within a second, because the
+** program is blocked in C code, a child writes the report (run/standin.h). A
+** child does so at once for signals that the program itself causes (SIGPIPE,
+** SIGXFSZ), since the program must not continue. The handler calls only
+** functions that are async-signal-safe.
 **
 ** A report that has begun is finished: further signals wait for it, however
-** long it takes. The third one, or SIGQUIT, gives it up, and says so. A
-** program that has come to its end by itself does not die of a signal that
-** comes while its reports are written: its exit status stays.
+** long it takes. The third one, or SIGQUIT, abandons the report, and says so. A
+** program that has ended by itself does not die of a signal that arrives while
+** its reports are written, and keeps its exit status.
 */
 #ifndef MP_SIGNAL_H
 #define MP_SIGNAL_H
@@ -28,14 +28,14 @@ void mp_signal_forked(void);
 ** is not ended by them: none is taken there. */
 void mp_signal_take(void);
 
-/* The luajit command gives SIGINT another action, and the default one when the
-** signal has come: to be called now and then. */
+/* The luajit command gives SIGINT another action, and after the signal the
+** default one, so this function must be called now and then. */
 void mp_signal_take_again(void);
 
-/* Gives the signals back. One that waits is delivered. */
+/* Restores the actions of the signals. A signal that waits is delivered. */
 void mp_signal_leave(void);
 
-/* At a safepoint: if a signal has come, reports, and dies of it. */
+/* At a safepoint: if a signal has arrived, reports, and dies of the signal. */
 void mp_signal_look(void);
 
 /* Around the writing of reports. ending: the program, or its Lua state, has

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A child that writes the reports of a process which cannot: it has been
-** interrupted anywhere, in the middle of malloc perhaps, and will end.
+** A child that writes the reports of a process that cannot write them: that
+** process was interrupted anywhere, perhaps in the middle of malloc, and will
+** end.
 **
-** The child has a copy of all memory. Where the copy holds a lock that nobody
-** will give back, or is in disorder, the child gets stuck or crashes, and the
-** reports are lost; the parent notices that within a second, and goes on. A
-** child that writes may take as long as its readers do.
+** The child has a copy of all memory. If the copy holds a lock that nobody will
+** release, or is inconsistent, the child gets stuck or crashes, and the reports
+** are lost; the parent notices within a second, and continues. A child that
+** writes may take as long as its readers do.
 **
-** A signal handler may call these functions but mp_standin_install.
+** A signal handler may call all functions except mp_standin_install.
 */
 #ifndef MP_STANDIN_H
 #define MP_STANDIN_H

@@ -8,10 +8,10 @@
 ** "not sampled" at once. Nothing here raises an error, calls into the VM or
 ** takes memory from it.
 **
-** The stack is captured before the allocation is made: making it may move
-** the very stack that is looked at. Where the VM's layout is not known the
-** stack cannot be captured here; the sample waits for the next safepoint,
-** which the CPU sampler is asked for.
+** The stack is captured before the allocation is made, because the allocation
+** may move that very stack. If the VM's layout is not known, the stack cannot
+** be captured here: the sample waits for the next safepoint, which the CPU
+** sampler is asked for.
 **
 ** A heap belongs to one VM. Everything here is for the thread that runs that
 ** VM; the totals may be read by the thread that ends the process.
@@ -72,7 +72,7 @@ typedef struct mp_alloc {
   mp_vm vm;			/* The VM's layout; vm.g first. */
   mp_live live;			/* Sampled objects still alive. */
 
-  bool retired;			/* The hook only passes on. */
+  bool retired;			/* The hook only passes calls on. */
 
   /* -- The next sample -- */
   mp_period period;		/* Draws the distances between samples. */
@@ -98,7 +98,7 @@ typedef struct mp_alloc {
   mp_events events;		/* Reallocations and frees, where wanted. */
   mp_held kept;			/* Survivors of collections, for leaks. */
 
-  /* -- Whom it works with; set by the owner before the start -- */
+  /* -- Set by the owner before the start -- */
   mp_capture *capture;
   mp_cpu *cpu;
   void (*tick)(void *data);	/* Called now and then, inside the allocator: */
@@ -106,11 +106,11 @@ typedef struct mp_alloc {
   uint64_t now_ms;		/* Milliseconds since the start, by tick. */
 } mp_alloc;
 
-/* Gives memory back. From now on the hook only passes calls on to allocf:
-** others may have kept the hook, or put an allocator over it. */
+/* Frees memory. From now on the hook only passes calls on to allocf: others may
+** have kept the hook, or put an allocator over it. */
 void mp_alloc_close(mp_alloc *h);
 
-/* Makes a sampler that has counted nothing, of zeros. Its hook passes calls on
+/* Makes a sampler of zeros, which has counted nothing. Its hook passes calls on
 ** to that allocator, if it is not NULL. */
 void mp_alloc_init(mp_alloc *h, lua_Alloc f, void *ud);
 
@@ -133,7 +133,7 @@ size_t mp_alloc_inuse(mp_alloc *h);  /* In the heap now; updates the peak. */
 ** the objects that it leaves alive (data/held.h). */
 void mp_alloc_flip(mp_alloc *h);
 
-/* Whether a collection has come to the object, and left it. */
+/* Whether a collection has left the object alive. */
 bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);
 
 /* -- For the hook (sample/hook.c) -- */
@@ -142,7 +142,7 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);
 void mp_alloc_draw_distance(mp_alloc *h);
 
 /* If the type of a block is not known yet, makes the next call take the slow
-** path: all of the distance is put aside. */
+** path by putting all of the distance aside. */
 static inline void mp_alloc_hold(mp_alloc *h)
 {
   if (h->types.unknown.block == NULL || h->now.countdown <= 0) return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Counts every call, by the VM's call hook. The JIT compiler is off meanwhile:
-** compiled code calls no hook.
+** Counts every call, by the VM's call hook. The JIT compiler is off while calls
+** are counted, because compiled code calls no hook.
 */
 #ifndef MP_CALLS_H
 #define MP_CALLS_H
@@ -22,12 +22,12 @@ typedef struct mp_calls {
   bool was_compiling;		/* The compiler was on before. */
 } mp_calls;
 
-/* Begins. The owner has set capture and cpu. False: the program has a hook, or
-** a finalizer calls. */
+/* Begins to count. The owner has set capture and cpu. False: the program has a
+** hook, or the caller is a finalizer. */
 bool mp_calls_start(mp_calls *c, lua_State *L);
 
-/* Ends. False: the program has set a hook meanwhile, and calls after that were
-** not counted. */
+/* Ends counting. False: the program has set a hook in the meantime, and later
+** calls were not counted. */
 bool mp_calls_stop(mp_calls *c, lua_State *L);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** One capture for both samplers: what a thread is doing, as a row of counts.
+** The capture for both samplers: turns the work of a thread into a row of
+** counts.
 **
 ** A mp_capture is embedded in a profile and belongs to the thread of its VM:
 ** captures are made there, inside the allocator or at a safepoint. Another
 ** thread reads stacks and zones when the process ends, under the lock
-** (data/lock.h). Memory comes from malloc; where there is none a capture has
-** row 0 and nothing else changes.
+** (data/lock.h). Memory comes from malloc; without memory a capture has row 0,
+** and nothing else changes.
 */
 #ifndef MP_CAPTURE_H
 #define MP_CAPTURE_H
@@ -40,7 +41,7 @@ typedef struct mp_capture {
   mp_stacks stacks;		/* Stacks of both samplers. */
   mp_stacks zones;		/* Stacks of zones. */
   mp_map frames;		/* Hash of a verified frame -> frame id. */
-  mp_codes codes;		/* What code they have. */
+  mp_codes codes;		/* Identities of their code. */
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
   uint64_t generation;		/* Changes when code was freed: old keys die. */
@@ -73,14 +74,14 @@ void mp_capture_anchor(mp_capture *c, lua_State *anchor);
 ** no memory. */
 uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state);
 
-/* The row of what has no stack, but this name: a static string. */
+/* The row of a pseudo frame without a stack. The name is a static string. */
 uint32_t mp_capture_named(mp_capture *c, const char *name, int state);
 
 /* The row of the running thread, which need not be known, inside the allocator,
 ** for an object of that type. */
 uint32_t mp_capture_running(mp_capture *c, uint8_t type);
 
-/* The row that is freeing memory. 0: not known. */
+/* The row of the code that is freeing memory. 0: not known. */
 uint32_t mp_capture_freeing(mp_capture *c);
 
 /* Functions were collected: others may lie where they were. */
@@ -89,8 +90,8 @@ static inline void mp_capture_collected(mp_capture *c)
   mp_walk_collected(c->walk);
 }
 
-/* The block is a prototype or a trace, and is being freed: forget what was
-** keyed by it. */
+/* Forgets all keys that depend on the block, a prototype or a trace that is
+** being freed. */
 void mp_capture_forget(mp_capture *c, const void *block);
 
 #endif

@@ -24,8 +24,8 @@
 /* Called where L may be used: after `samples` ticks, in that VM state. */
 typedef void mp_cpu_callback(void *data, lua_State *L, int samples, int state);
 
-/* The thread that hands the profiler over writes to a cpu, too: what the two
-** threads share is atomic, or written and read under the lock. */
+/* The thread that hands the profiler over also writes to a cpu: fields that the
+** two threads share are atomic, or written and read under the lock. */
 typedef struct mp_cpu {
   mp_capture *capture;		/* The profile's. */
   mp_cpu_callback *at_safepoint;
@@ -60,11 +60,11 @@ void mp_cpu_stop(mp_cpu *c, lua_State *L);
 /* Counts samples for the row of L, which is at a safepoint. */
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state);
 
-/* Counts the ticks since the last samples for a row of that name, which is a
-** static string: in LuaJIT's callback, for what the profiler had done there. */
+/* Counts the ticks since the last samples for a row of that name, a static
+** string: in LuaJIT's callback, for the profiler's own work there. */
 void mp_cpu_count_own(mp_cpu *c, const char *name);
 
-/* The VM runs in this thread, which may be another one than before. */
+/* Tells that the VM runs in this thread, which may differ from the last one. */
 void mp_cpu_here(mp_cpu *c);
 
 /* Whether LuaJIT's profiler is known to be ours at the moment, and with it the
@@ -82,11 +82,11 @@ void mp_cpu_trigger(mp_cpu *c);
 /* In the child of a fork: the timer was the parent's. */
 void mp_cpu_forked(void);
 
-/* After mp_cpu_forked, in the thread of the VM: begins anew, with the profiler
-** if the parent had it. */
+/* After mp_cpu_forked, in the thread of the VM: begins again from zero, with
+** the profiler if the parent had it. */
 void mp_cpu_restart(mp_cpu *c);
 
-/* The same, but goes on with what the parent had counted. */
+/* The same, but continues with the parent's counts. */
 void mp_cpu_continue(mp_cpu *c);
 
 /* Seconds of CPU time since the start: that of the threads the VM ran in. */

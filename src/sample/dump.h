@@ -4,9 +4,10 @@
 ** and for C functions by LuaJIT's own dump of it.
 **
 ** luaJIT_profile_dumpstack takes memory of the VM, may raise an error, and has
-** one buffer for the process, which belongs to the VM that has the profiler
-** and is gone with it: no other VM may call anything here. It is used where the
-** VM expects all that, at safepoints and in hooks, never inside the allocator.
+** one buffer for the process, which belongs to the VM that has the profiler and
+** is freed with that VM: no other VM may call anything here. The dump is used
+** where the VM expects all that, at safepoints and in hooks, never inside the
+** allocator.
 */
 #ifndef MP_DUMP_H
 #define MP_DUMP_H

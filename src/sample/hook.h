@@ -11,8 +11,8 @@
 ** and the other samplers that it works with. */
 void mp_hook_install(mp_alloc *h, lua_State *L);
 
-/* Takes the hook away. False: somebody put an allocator over it, so it stays,
-** and the heap has to stay where it is for as long as the VM. */
+/* Removes the hook. False: another allocator was put over the hook, so the hook
+** stays, and the heap must stay where it is for as long as the VM lives. */
 bool mp_hook_remove(mp_alloc *h, lua_State *L);
 
 #endif

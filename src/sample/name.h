@@ -22,7 +22,7 @@
 void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
 		   char buf[MP_NAME_MAX + MP_CHUNK_MAX]);
 
-/* Sets a function's name. If it is too long only its beginning is kept. */
+/* Sets a function's name. Of a name that is too long the beginning is kept. */
 void mp_name_set(mp_frame *f, const char *name, size_t len,
 		 char buf[MP_NAME_MAX]);
 

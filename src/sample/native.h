@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The sampler of C memory: what the whole process takes from malloc and mmap,
-** by the Lua line that called.
+** The sampler of C memory: the allocations of the whole process by malloc and
+** mmap, by the Lua line that led to them.
 **
-** It works where libluajit-mp-native.so was preloaded (data/port.h). One
+** The sampler works if libluajit-mp-native.so was preloaded (data/port.h). One
 ** profile of the process has it. An allocation on the thread that runs the
 ** profile's VM counts for the VM's stack, with the code that asked for the
-** memory on top of it; one on any other thread for "(other threads)". Not
-** counted: what LuaJIT's allocator and the profiler itself ask for.
+** memory on top; one on any other thread counts for "(other threads)". The
+** memory of LuaJIT's allocator and of the profiler itself is not counted.
 **
 ** Blocks are sampled as objects are (data/period.h), with a countdown for each
-** thread. All is under a lock of its own, which is waited for not longer than
-** a moment: then the sample is lost, and counted as such. Stacks are captured
-** outside of it.
+** thread. The sampler has a lock of its own. A thread waits for the lock only a
+** moment; then the sample is lost, and counted as such. Stacks are captured
+** outside of the lock.
 */
 #ifndef MP_NATIVE_H
 #define MP_NATIVE_H
@@ -27,33 +27,33 @@
 
 #define MP_NATIVE_NAME	256	/* Bytes of a name, with its 0. */
 
-/* Starts it for a profile, if it can be had: period as mp_period_init's.
-** thread: where the VM runs; it may change. On that thread, while the heap
-** sampler works. False: there is no library, or another profile has it, or no
-** memory. */
+/* Starts the sampler for a profile. period: as mp_period_init's. thread: the
+** thread of the VM, which may change. To be called on that thread, while the
+** heap sampler works. False: there is no library, another profile has the
+** sampler, or no memory. */
 bool mp_native_start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
 		     uint64_t period, uint64_t seed);
 
-/* Stops it, if this profile has it; what it counted stays until the next
+/* Stops the sampler, if this profile has it; its counts stay until the next
 ** start. On the VM's thread. */
 void mp_native_stop(const mp_capture *c);
 
-/* Gives back the counts of a profile, after its stop. */
+/* Frees the counts of a profile, after its stop. */
 void mp_native_forget(const mp_capture *c);
 
-/* Whether this profile has it. */
+/* Whether this profile has the sampler. */
 bool mp_native_has(const mp_capture *c);
 
-/* The calling thread's allocations between these are the profiler's own. They
-** nest. */
+/* The calling thread's allocations between these calls, which nest, are the
+** profiler's own. */
 void mp_native_pause(void);
 void mp_native_resume(void);
 
-/* How it fares in the child of a fork. */
+/* The state of the sampler in the child of a fork. */
 typedef enum mp_native_forked {
-  MP_NATIVE_END,		/* It is over there. */
-  MP_NATIVE_ON,			/* It goes on with what was counted. */
-  MP_NATIVE_ANEW		/* It begins: what is in use was just made. */
+  MP_NATIVE_END,		/* It ends. */
+  MP_NATIVE_ON,			/* It continues with its counts. */
+  MP_NATIVE_ANEW		/* It begins: memory in use is new. */
 } mp_native_forked;
 
 /* Around fork, in this order: before it, and in the parent or in the child. */
@@ -70,7 +70,7 @@ typedef struct mp_native_sums {
   bool adaptive;
 } mp_native_sums;
 
-/* False: the profile has none of it, or there is no memory. */
+/* False: the profile has no C memory, or there is no memory for the copy. */
 bool mp_native_sum(const mp_capture *c, mp_native_sums *s);
 
 /* The name of a frame that stands for code at an address, in buf; its library

@@ -28,8 +28,8 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size);
 ** row that allocated it, or 0. */
 uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize);
 
-/* Looks at the block whose type is open, if there is one. gone: for the last
-** time, because it is about to be freed. */
+/* Looks at the block whose type is not known yet, if there is one. gone: for
+** the last time, because the block is about to be freed. */
 void mp_objects_look_at(mp_alloc *h, bool gone);
 static inline void mp_objects_look(mp_alloc *h, bool gone)
 {

@@ -2,11 +2,11 @@
 /*
 ** A hook that is set while a safepoint is under way.
 **
-** LuaJIT's profiler takes the hooks' mask away before it calls back, and puts
-** it back afterwards. A signal handler that sets a hook in between, as the
-** luajit command does for SIGINT, would set it in vain: the program would not
-** be interrupted, and run on. Such a hook is noted at the end of the safepoint
-** and set again by the next signal of the timer.
+** LuaJIT's profiler clears the mask of the hooks before it calls back, and
+** restores it afterwards. A hook that a signal handler sets in between, as the
+** luajit command does for SIGINT, would be lost: the program would not be
+** interrupted. Such a hook is noted at the end of the safepoint and set again
+** by the next signal of the timer.
 */
 #ifndef MP_REHOOK_H
 #define MP_REHOOK_H
@@ -21,7 +21,7 @@ void mp_rehook_note(lua_State *vm);
 ** thread of the VM, not within the callback. Async-signal-safe. */
 void mp_rehook_set(void);
 
-/* Forgets it: the VM has no profile any more. */
+/* Forgets the hook: the VM has no profile any more. */
 void mp_rehook_forget(void);
 
 #endif

@@ -7,10 +7,9 @@
 ** changes the VM, whichever thread it runs in. So the interval timer is
 ** stopped, and the handler is called by ours, on a signal that is sent to the
 ** thread of the VM alone, after CPU time of that thread (data/timer.h): what
-** other threads use does not count. The signal is SIGURG, which nothing
-** happens of where nobody handles it any more, after an exec too. Where all
-** that cannot be had LuaJIT's timer stays, and our handler of its signal calls
-** LuaJIT's.
+** other threads use does not count. The signal is SIGURG, which does nothing if
+** nobody handles it any more, as after an exec. If none of that is available,
+** LuaJIT's timer stays, and our handler of its signal calls LuaJIT's.
 **
 ** There is one timer in a process, for the VM that has LuaJIT's profiler. It is
 ** started and stopped under the lock (data/lock.h).
@@ -23,8 +22,8 @@
 
 #include "luajit.h"
 
-/* Who is to get the ticks: LuaJIT's profiler was started with these, and runs
-** in that thread. */
+/* The receiver of the ticks: LuaJIT's profiler was started with these values,
+** and runs in that thread. */
 typedef struct mp_ticker {
   luaJIT_profile_callback cb;
   const void *data;
@@ -35,18 +34,18 @@ typedef struct mp_ticker {
 /* LuaJIT's profiler was just started: learns its handler. */
 void mp_ticks_learn(void);
 
-/* Starts the timer. own: set to whether it is a timer of ours. Returns what
-** ticks, for the reader of a report. */
+/* Starts the timer. *own: whether it is a timer of ours. Returns the name of
+** the clock, for the reader of a report. */
 const char *mp_ticks_start(const mp_ticker *t, bool *own);
 
-/* Ends it, if it is one of ours. LuaJIT's ends with its profiler. */
+/* Ends the timer, if it is ours. LuaJIT's ends with its profiler. */
 void mp_ticks_stop(void);
 
-/* Where nobody has LuaJIT's profiler: stops its timer and gives up its handler,
-** if they were left. */
+/* If nobody has LuaJIT's profiler, stops its timer and removes its handler, in
+** case they were left. */
 void mp_ticks_clear(void);
 
-/* The VM runs in another thread. */
+/* Tells that the VM runs in another thread. */
 void mp_ticks_move(pid_t tid);
 
 /* In the child of a fork: the timer was the parent's. */
@@ -56,15 +55,15 @@ void mp_ticks_forget(void);
 ** one of ours. Async-signal-safe. */
 void mp_ticks_ask(pid_t tid, bool own);
 
-/* The same without a signal, which would interrupt a system call: in the thread
-** of the VM alone. */
+/* The same without a signal, which would interrupt a system call. Only in the
+** thread of the VM. */
 void mp_ticks_trigger(void);
 
 /* In LuaJIT's callback, which was given that number of samples: ticks that have
 ** not been counted yet. */
 int mp_ticks_take(int samples);
 
-/* Around what the callback does; vm: a thread of that VM which lives on, or
+/* Around the work of the callback. vm: a thread of that VM that stays alive, or
 ** NULL: the VM has no profile any more. */
 void mp_ticks_enter(void);
 void mp_ticks_leave(lua_State *vm);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The zones in which the program says it is (jit.zone), as a stack of names.
+** The zones that the program has entered (jit.zone), as a stack of names.
 **
 ** On the thread that runs the VM, inside the allocator too: the VM's stack is
 ** not touched, no memory of the VM is taken, no error is raised.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** LuaJIT's own allocator, read from outside: what it has from the system, and
-** how much of that is free. It gives memory back only when whole segments are
-** free: a process can be much larger than its Lua heap.
+** LuaJIT's own allocator, read from outside: the memory that it has from the
+** system, and the free part of that. The allocator returns memory only when a
+** whole segment is free, so a process can be much larger than its Lua heap.
 **
 ** On the thread that runs the VM, outside the allocator. Blocks of 128 KB and
 ** more come from the system one by one, and are no part of these numbers.
@@ -32,7 +32,7 @@ typedef struct mp_segment {
   uint64_t free, used;		/* Bytes of chunks, with their heads. */
 } mp_segment;
 
-/* False: that is not LuaJIT's allocator, or it is not the known one. */
+/* False: the allocator is not LuaJIT's, or not a known version of it. */
 bool mp_arena_look(lua_Alloc f, void *ud, mp_arena *a);
 
 /* The same, and tells of each segment. */

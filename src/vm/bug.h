@@ -11,11 +11,11 @@
 
 #include <stdbool.h>
 
-/* Tries whether this LuaJIT has it, once in a process: takes a private state,
-** and less than a millisecond. */
+/* Tests whether this LuaJIT has the bug, once in a process. The test needs a
+** private state and less than a millisecond. */
 void mp_bug_try(void);
 
-/* Whether it was found. */
+/* Whether the test has found the bug. */
 bool mp_bug_found(void);
 
 #endif

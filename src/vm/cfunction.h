@@ -10,10 +10,10 @@
 
 #include "lua.h"
 
-/* From now on the VM calls a function of ours as one of its own. The objects of
-** both (lua_topointer): ours, which is f, and one of LuaJIT's. Writes to our
-** object, where all that it must be is what is found there; else returns false.
-** The layout is proved (vm/prove.h). */
+/* Makes the VM call a function of ours like one of its own. Both arguments are
+** objects (lua_topointer): that of our function f, and one of LuaJIT's. Writes
+** to our object if its contents are as expected; else returns false. The layout
+** is proved (vm/prove.h). */
 bool mp_cfunction_unwrap(void *ours, lua_CFunction f, const void *theirs);
 
 #endif

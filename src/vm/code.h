@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Which code a prototype has, and which chunk it belongs to.
+** The identity of a prototype's code, and of the chunk that it belongs to.
 **
-** Chunks with one name may have different code: what load() was given, or a
-** file that changed and was loaded again. An identity is a number that is
-** equal for equal code, in other runs too: it is made of instructions, lines,
-** names and constants, but for what the compiler changes in them.
+** Chunks with one name may have different code: texts given to load(), or a
+** file that changed and was loaded again. An identity is a number that is equal
+** for equal code, even in other runs: it is computed from instructions, lines,
+** names and constants, without the parts that the JIT compiler changes.
 **
-** A prototype knows those of the functions within it, but not the one that it
-** is within. So a chunk is the outermost prototype that was met: once that of
-** the main chunk was met, all of its functions belong to it.
+** A prototype refers to those of the functions within it, but not to the one
+** around it. So a chunk is the outermost prototype seen so far: once that of
+** the main chunk has been seen, all of its functions belong to it.
 **
 ** On the thread that runs the VM, inside the allocator too: nothing of the
 ** VM's is written to. Memory comes from malloc.
@@ -26,7 +26,7 @@
 typedef struct mp_code {
   uint64_t code;		/* Of the function; 0: not known. */
   uint64_t chunk;		/* Of the outermost function around it. */
-  bool met;			/* Those within it know about it. */
+  bool met;			/* Those within it were given its chunk. */
 } mp_code;
 
 typedef struct mp_codes {

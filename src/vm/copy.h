@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A copy of a stack, to be looked at where the stack itself does not tell: a
-** thread and a C frame made up for the purpose, and, inside compiled code, the
-** frames around the base of the trace, under those that its snapshot lists.
-** Everything is written into the copy, nothing into the VM's memory.
+** A copy of a stack, used where the stack itself is incomplete: a thread and a
+** C frame made up for the purpose, and, inside compiled code, the frames around
+** the base of the trace, below those that its snapshot lists. Everything is
+** written into the copy, nothing into the VM's memory.
 */
 #ifndef MP_COPY_H
 #define MP_COPY_H

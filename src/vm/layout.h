@@ -6,10 +6,10 @@
 ** bits with the type in the upper 17, and a frame takes two slots below its
 ** base: the function, and a link to the frame below it.
 **
-** Every offset, size and bit of the VM's has its name here and nowhere else.
-** vm/prove.c proves what is used of it on the running VM; vm/type.c believes
-** nothing that it did not meet in an object. Offsets and sizes are in bytes
-** unless the comment says otherwise.
+** Every offset, size and bit of the VM has its name here and nowhere else.
+** vm/prove.c proves the parts that are used on the running VM; vm/type.c checks
+** them on each object. Offsets and sizes are in bytes unless the comment says
+** otherwise.
 */
 #ifndef MP_LAYOUT_H
 #define MP_LAYOUT_H
@@ -42,7 +42,7 @@ enum {				/* Types of objects (gct). */
 
 #define STR_LEN		20	/* uint32_t */
 #define STR_DATA	24
-#define STR_LENS	4	/* The length was before the hash, once. */
+#define STR_LENS	4	/* Older builds have it so much earlier. */
 #define STR_SLACK	4	/* Bytes behind the text, at most. */
 
 #define STRTAB_MASK	8	/* From the string table: uint32_t. */
@@ -58,13 +58,13 @@ enum {				/* Types of objects (gct). */
 #define L_STACK		56	/* slot *: the lowest slot. */
 #define L_CFRAME	80	/* Innermost C frame that runs this thread. */
 #define L_SIZE		96
-#define L_EXTRA		64	/* Bytes that other versions have more. */
+#define L_EXTRA		64	/* Bytes that other versions add. */
 
 #define G_ALLOCF	0	/* The allocator, */
 #define G_ALLOCD	8	/* and its data. */
 #define G_TOTAL		16	/* size_t: bytes that the collector counts. */
 #define G_WHITE		32	/* uint8_t: the current white. */
-#define G_PHASE		33	/* uint8_t: what the collector is doing. */
+#define G_PHASE		33	/* uint8_t: the collector's phase. */
 #define G_PHASES	6	/* Number of its phases. */
 #define G_ROOT		40	/* The list of all objects but strings. */
 #define EMPTY_HOOKMASK	1	/* From the empty string's text: uint8_t. */
@@ -104,8 +104,8 @@ enum {				/* Types of objects (gct). */
 #define PT_BC		104	/* The instructions follow the prototype. */
 #define BC_SIZE		4	/* An instruction; its operand A is byte 1. */
 #define BC_A		1
-#define BC_TNEW		52	/* Its operand D may change; */
-#define BC_CALLM	65	/* from here on, operations and D may. */
+#define BC_TNEW		52	/* The compiler may change its operand D; */
+#define BC_CALLM	65	/* from here on, the operation and D. */
 #define BC_D		2	/* uint16_t */
 #define BC_JLOOP	87	/* A compiled loop, or return: operand D is */
 				/* the number of its trace. */
@@ -214,10 +214,10 @@ enum {				/* Kinds of frame links. */
 /* -- The whole heap (vm/heap.c) ------------------------------------------ */
 
 #define OBJ_FIXED	0x20	/* Never collected. */
-#define OBJ_CDATAVAR	0x80	/* Cdata: there is something before it. */
+#define OBJ_CDATAVAR	0x80	/* Cdata: a header lies before it. */
 #define OBJ_ALIGN	8	/* Addresses are multiples of this. */
 
-#define G_MMUDATA	80	/* Ring of what waits for its finalizer. */
+#define G_MMUDATA	80	/* Ring of objects with a finalizer due. */
 #define VMSTATE_STRTAB	(-32)	/* From vmstate: the string table. */
 #define VMSTATE_TMPBUF	16	/* From vmstate: the buffer for strings. */
 #define STRTAB_CHAIN	UINT64_C(1)  /* A bit of a chain's head. */
@@ -232,10 +232,10 @@ enum {				/* Kinds of frame links. */
 
 #define UPVAL_CLOSED	10	/* uint8_t */
 
-#define TAB_NOMM	10	/* uint8_t: events that it has not. */
+#define TAB_NOMM	10	/* uint8_t: metamethods known to be absent. */
 #define TAB_COLO	11	/* int8_t: slots behind it; 0x80: not in use. */
 #define TAB_META	32
-#define TAB_HMASK	52	/* uint32_t: nodes - 1; 0: none of its own. */
+#define TAB_HMASK	52	/* uint32_t: nodes - 1; 0: no nodes. */
 #define TAB_SIZE	64
 #define TAB_COLOSIZE	0x7f
 #define NODE_VAL	0	/* slot */
@@ -274,7 +274,7 @@ enum {				/* Kinds of frame links. */
 #define CT_KIND(info)	((info) >> 28)
 #define CT_CHILD(info)	((info) & 0xffff)
 #define CT_HASSIZE	5	/* Kinds up to this one have a size. */
-#define CT_ATTRIB	8	/* Kind: something said of the child. */
+#define CT_ATTRIB	8	/* Kind: an attribute of the child. */
 
 #define FUNC_NUPVALUES	11	/* uint8_t */
 #define FUNC_ENV	16

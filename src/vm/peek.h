@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Reading memory that may not be there: the kernel looks for us.
+** Reading memory that may not be mapped, with the kernel's help.
 **
-** Any thread, any moment, a signal handler included: no memory is taken, no
-** lock, and errno stays what it was. A look costs a system call.
+** These functions may be called in any thread at any moment, even in a signal
+** handler: they take no memory and no lock, and keep errno. Each call costs a
+** system call.
 */
 #ifndef MP_PEEK_H
 #define MP_PEEK_H

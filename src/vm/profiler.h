@@ -2,11 +2,11 @@
 /*
 ** The owner of LuaJIT's profiler: a process has one, for one VM at a time.
 **
-** LuaJIT's API does not tell who that is. So after the first start we look for
-** the place where LuaJIT notes the callback and its data: among the variables
-** of the library, or of the program, that LuaJIT is part of. Just before them
-** stands the VM that has the profiler; NULL while nobody has it. The thread
-** that starts or stops the profiler writes it (lua_close stops it, too).
+** LuaJIT's API does not tell the owner. So after the first start we look for
+** the place where LuaJIT stores the callback and its data, among the variables
+** of the library or program that LuaJIT is part of. The word before them is the
+** VM that has the profiler, or NULL if none has. The thread that starts or
+** stops the profiler writes this word (lua_close stops the profiler, too).
 */
 #ifndef MP_PROFILER_H
 #define MP_PROFILER_H

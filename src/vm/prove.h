@@ -2,9 +2,9 @@
 /*
 ** The proof that this VM has the layout of vm/layout.h.
 **
-** Public headers say nothing about the layout: each part that is used is found
-** on the running VM, by how it behaves. Without a proof nothing of it is used:
-** allocation samples then wait for the VM's own safepoints (sample/alloc.h).
+** Public headers do not describe the layout: each part that is used is found on
+** the running VM, by its behaviour. Without a proof no part is used, and
+** allocation samples wait for the VM's own safepoints (sample/alloc.h).
 */
 #ifndef MP_PROVE_H
 #define MP_PROVE_H
@@ -21,8 +21,8 @@ void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self);
 ** proof, successful or not. False: it does not, or that is not known. */
 bool mp_vm_inevent(const mp_vm *vm, lua_State *L);
 
-/* The same by means of the API alone, where the proof failed. True, too, where
-** a hook or a finalizer runs after jit.attach was called. Calls a hook of its
+/* The same by means of the API alone, for when the proof failed. Also true if a
+** hook or a finalizer runs after jit.attach was called. Calls a hook of its
 ** own. Raises Lua errors: out of memory. */
 bool mp_vm_perhaps_inevent(const mp_vm *vm, lua_State *L);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** Objects that the compiler sank: their allocation is put off until a trace is
-** left. There the VM, or the side trace that goes on, makes those that are
+** left. There the VM, or the side trace that continues, makes those that are
 ** needed. They belong to the line on which the program allocates them, which a
-** snapshot before the sunk instruction knows, and not to the line where the
+** snapshot before the sunk instruction tells, and not to the line where the
 ** trace is left.
 **
 ** On the thread that runs the VM, inside the allocator: nothing is written to,

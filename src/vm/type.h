@@ -2,12 +2,12 @@
 /*
 ** The kind of object that a block of the Lua heap is.
 **
-** LuaJIT does not tell its allocator. But each kind is asked for at a few
-** places in its code only, and such a place shows on the C stack: by the
-** address that the allocator returns to, and the one that its caller returns
-** to. The kind of a place is learned from its first blocks: when the VM calls
-** the allocator again it has filled a block in, and the block, and the memory
-** that points to it, are looked at.
+** LuaJIT does not tell its allocator the kind. But each kind is allocated at
+** few places of LuaJIT's code, and a place is known by two addresses on the C
+** stack: the one that the allocator returns to, and the one that its caller
+** returns to. The kind of a place is learned from its first blocks: when the VM
+** calls the allocator again, it has filled the block in, and the block, and the
+** memory that points to it, are examined.
 */
 #ifndef MP_TYPE_H
 #define MP_TYPE_H
@@ -19,7 +19,7 @@
 #include "vm/vm.h"
 
 typedef enum mp_type {
-  MP_TYPE_UNKNOWN,		/* Not known yet, or not to be known. */
+  MP_TYPE_UNKNOWN,		/* Not known yet, or never. */
   MP_STRING, MP_TABLE, MP_ARRAY, MP_HASH, MP_FUNCTION, MP_UPVALUE, MP_THREAD,
   MP_STACK, MP_USERDATA, MP_CDATA, MP_PROTO, MP_TRACE, MP_BUFFER, MP_STRTAB,
   MP_RECORDER,
@@ -74,7 +74,7 @@ typedef struct mp_types {
 
 void mp_type_init(mp_types *t, const mp_vm *vm);
 
-/* mp_type_site for a place that is not one of those met last. */
+/* mp_type_site for a place that is not among those met last. */
 mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame);
 
 static inline mp_met *mp_type_met(mp_types *t, const void *ret2)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A stack to look at: the frames of a place (vm/where.h), verified one by one.
+** A view of a stack: the frames of a place (vm/where.h), verified one by one.
 **
 ** Inside compiled code the frames above the trace's base are not on the Lua
-** stack: the trace's snapshot tells what they would be. They are laid out in
-** a copy of the frames around the base, under a thread and a C frame made up
-** for the purpose. The VM's own memory is never written to.
+** stack, but the trace's snapshot describes them. They are laid out in a copy
+** of the frames around the base, under a thread and a C frame made up for the
+** purpose. The VM's own memory is never written to.
 **
-** A view belongs to one context, and is used by one thread at a time, inside
-** the allocator too. Its memory comes from malloc; where that fails the stack
-** is cut. A view is valid until the VM goes on.
+** A view belongs to one context, and is used by one thread at a time, also
+** inside the allocator. Its memory comes from malloc; if that fails, the stack
+** is cut. A view is valid until the VM continues.
 */
 #ifndef MP_VIEW_H
 #define MP_VIEW_H
@@ -48,8 +48,8 @@ void mp_view_free(mp_view *v);
 
 /* Verifies the frames into v->frames, top first, down to a frame for which the
 ** walk knows the stack below; *below is that stack, or 0. Returns the number of
-** frames, or -1: the stack cannot be read. *cut: there are others, of which
-** nothing is known. */
+** frames, or -1: the stack cannot be read. *cut: there are further frames,
+** which are not known. */
 int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
 		   mp_where *w, uint32_t *below, bool *cut);
 

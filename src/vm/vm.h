@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The VM's state, the collector's, and the running thread, about which LuaJIT's
-** API tells nothing.
+** The state of the VM and of the collector, and the running thread, none of
+** which LuaJIT's API tells.
 **
 ** The files of src/vm are the only ones that know LuaJIT's internal layout
 ** (vm/layout.h). vm/prove.h proves it on the running VM; until `proved` is set
@@ -44,19 +44,20 @@ typedef struct mp_vm {
   mp_met_trace met;
 } mp_vm;
 
-/* The running thread, or NULL where it is not known: cur_L may name none, or
-** one that runs no more, or that was freed. */
+/* The running thread, or NULL if it is not known: cur_L may refer to no thread,
+** to one that has stopped, or to one that was freed. */
 lua_State *mp_vm_find_thread(mp_vm *vm);
 static inline lua_State *mp_vm_thread(mp_vm *vm)
 {
   lua_State *L = AT(lua_State *, vm->g, vm->curl);
-  /* C code may have resumed it and go on by itself: then it has no C frame. */
+  /* C code may have resumed it and now run by itself: then it has no C
+  ** frame. */
   return L == vm->alive && L != NULL && AT(void *, L, L_CFRAME) != NULL ? L :
 	 mp_vm_find_thread(vm);
 }
 
-/* Whether no Lua code runs, as far as the main thread knows: the host program
-** works on the VM outside of any call. */
+/* Whether no Lua code runs, judging by the main thread: the host program works
+** on the VM outside of any call. */
 static inline bool mp_vm_hosted(const mp_vm *vm)
 {
   return AT(void *, vm->mainl, L_CFRAME) == NULL;
@@ -89,7 +90,7 @@ static inline bool mp_vm_ontrace(const mp_vm *vm)
   return mp_vm_jitbase(vm) != NULL;
 }
 
-/* Whether the collector is at work, not the program. */
+/* Whether the collector is running, not the program. */
 static inline bool mp_vm_collecting(const mp_vm *vm)
 {
   return mp_vm_state(vm) == VM_GC;
@@ -101,7 +102,8 @@ bool mp_vm_iscode(const void *block, size_t size);
 /* Prototypes or traces were freed: forgets the trace that was met last. */
 static inline void mp_vm_forget(mp_vm *vm) { vm->met.L = NULL; }
 
-/* Bytes in the Lua heap as the collector counts them: a word to be kept. */
+/* The address of the word in which the collector counts the bytes of the
+** heap. */
 static inline size_t *mp_vm_total(const mp_vm *vm)
 {
   return (size_t *)(void *)(vm->g + G_TOTAL);
@@ -126,7 +128,7 @@ static inline bool mp_vm_noarray(const void *table)
   return AT(const uint32_t, table, TAB_ASIZE) == 0;
 }
 
-/* Threads, prototypes and traces are at least that large. */
+/* Threads, prototypes and traces have at least this size. */
 #define MP_VM_LARGE	L_SIZE
 
 /* Whether a block of that size may be one of these: by an object's type. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** A stack's key: equal for equal stacks, made of its raw words.
+** The key of a stack: equal for equal stacks, computed from its raw words.
 **
-** From one allocation to the next little of a stack changes. So the frames
-** met are kept, lowest first, each with the key of all frames from it
-** downward: those whose words have not changed need not be walked again. Where
-** a stack ends lower than before, the frames above its end stay, as the next
-** call often makes them again. A user can keep with a frame the id of the stack
-** below it (`stack`).
+** From one allocation to the next, little of a stack changes. So the frames of
+** the last walk are kept, lowest first, each with the key of all frames from it
+** downward: frames whose words have not changed need not be walked again. If a
+** stack ends lower than before, the frames above its end are kept, because the
+** next call often makes them again. A user can keep with a frame the id of the
+** stack below it (`stack`).
 **
-** A walk belongs to one context, and is used by one thread at a time, inside
-** the allocator too. Its memory comes from malloc; where that fails the stack
+** A walk belongs to one context, and is used by one thread at a time, also
+** inside the allocator. Its memory comes from malloc; if that fails, the stack
 ** is cut.
 */
 #ifndef MP_WALK_H
@@ -24,8 +24,8 @@
 #define MP_DEPTH	(1 << 15)	/* Frames kept of a stack, at most. */
 #define MP_WALK_SITES	1024	/* A power of two. */
 
-/* A call, as far as it matters for what a report shows: calls that differ in
-** neither the line nor the callee's name have one id. */
+/* A call as a report shows it: calls that differ neither in the line nor in the
+** callee's name have one id. */
 typedef struct mp_callsite {
   uint64_t pc;			/* Return address: a PC, or 0. */
   uint64_t id;
@@ -71,7 +71,7 @@ void mp_walk_free(mp_walk *k);
 /* Key of the frames from the one whose link is at `top` downward. */
 uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top);
 
-/* Where the link of a frame is that was met. */
+/* The place of the link of a frame that was met. */
 static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
 {
   return k->levels[level].frame;
@@ -84,11 +84,12 @@ static inline void mp_walk_collected(mp_walk *k)
   k->nwords = k->nblocks = 0;
 }
 
-/* Makes known that the call that returns to pc has that id. Recursion through
-** several calls on one line then has as many keys as it has depths. */
+/* Tells that the call that returns to pc has that id. Recursion through several
+** calls on one line then has one key for each depth, not for each
+** combination. */
 void mp_walk_site(mp_walk *k, uint64_t pc, uint64_t id);
 
-/* Prototypes were freed: no PC means what it meant. */
+/* Prototypes were freed: the PCs may belong to other code now. */
 void mp_walk_forget(mp_walk *k);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The place where a thread is: on a trace or not, and the key of its stack.
+** The place of a thread: on a trace or not, and the key of its stack.
 **
-** On the thread that runs the VM, inside the allocator too: the VM's memory is
-** not written to, no error is raised.
+** For the thread that runs the VM, also inside the allocator: these functions
+** do not write to the VM's memory and raise no error.
 */
 #ifndef MP_WHERE_H
 #define MP_WHERE_H
@@ -26,12 +26,12 @@ typedef struct mp_where {
   bool returned;		/* Not the top function, but its caller. */
 } mp_where;
 
-/* Finds out where L, which is running and at a safepoint, is; compiled: it came
-** there out of compiled code. False: there is no Lua stack to look at. */
+/* Finds the place of L, which is running and at a safepoint; compiled: it came
+** there from compiled code. False: there is no Lua stack to look at. */
 bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
 			mp_where *w);
 
-/* The same for the running thread, inside the allocator. w->L is NULL where the
+/* The same for the running thread, inside the allocator. w->L is NULL if the
 ** thread is not known. *state: the VM state as one of "NICGJ". */
 bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state);
 
