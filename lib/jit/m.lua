@@ -7,7 +7,7 @@
 local function start(opts, ...)
   local mp = require("jit.mp")
   local valid, ok, msg = pcall(mp.start, opts, ...)
-  -- Where in this file an error was raised is of no use to the user.
+  -- The place in this file where an error was raised is of no use to the user.
   if not valid then error((tostring(ok):gsub("^.-(jit%.mp: )", "%1")), 0) end
   if ok == nil then error("jit.mp: "..msg, 0) end
   if not ok then os.exit(0, true) end -- The options were printed.

@@ -21,7 +21,7 @@
 --   luajit -jm=ub64k app.lua        in use only, a sample every 64 KiB
 --   luajit -jm=hb1 app.lua          allocated, every allocation counted
 --   luajit -jm=tf app.lua           types of objects, and the functions of each
---   luajit -jm=x app.lua            what was in use when the heap was highest
+--   luajit -jm=x app.lua            memory in use when the heap was largest
 --   luajit -jm=g app.lua            call graph
 --   luajit -jm=e app.lua            exact events, and totals
 --   luajit -jm=L app.lua            leaks
@@ -39,12 +39,12 @@
 --   mp.report(options, output...)  -- any view of the profile so far
 --   mp.write(output...)            -- the same, by the options of the start
 --   mp.snapshot()                  -- the profile so far as a table
---   mp.window()                    -- what happened since the last window
+--   mp.window()                    -- the time since the last window
 --   mp.stop()                      -- writes the report
---   print(mp.heap())               -- what holds the memory now
---   print(mp.why(value))           -- what holds that value
---   mp.limit({ allocated = "2m" })(f, ...)  -- an error where f takes more
---   mp.measure(f, ...)             -- how much f takes, as a table
+--   print(mp.heap())               -- the holders of the memory now
+--   print(mp.why(value))           -- the holders of that value
+--   mp.limit({ allocated = "2m" })(f, ...)  -- an error if f takes more
+--   mp.measure(f, ...)             -- the memory that f takes, as a table
 --
 -- Percentages are of the whole view, on the second level too: the lines of a
 -- function add up to the function. Bytes and objects of a view are estimates

@@ -38,8 +38,7 @@ static bool is_done(const mp_session *s, const mp_attach_call *call)
 	 (call->wish == MP_WISH_START || s->answer.phase != MP_ATTACH_RUNNING);
 }
 
-/* Visits the process until the wish is done; until then it may be waited for.
-** *answered: whether it was. */
+/* Visits the process until the wish is done. *answered: whether it was. */
 static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
 		      const volatile int *end, bool *answered)
 {
@@ -61,8 +60,8 @@ static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
   return MP_VISITED;
 }
 
-/* The VM has not come to the start: takes it back. False: it was too late, and
-** the profile runs. */
+/* The VM has not reached the start: withdraws the wish. False: it was too late,
+** and the profile runs. */
 static bool take_back(mp_session *s, const mp_attach_call *call)
 {
   double until = mp_clock_wall() + LAST, placed = 0;

@@ -22,8 +22,8 @@ static bool valid_vmstate(int32_t state)
   return state >= VM_LAST - 3 && state < TRACES_MAX;
 }
 
-/* Where the global state refers to its main thread, behind a valid vmstate: the
-** offset of that, or 0. */
+/* The offset at which the global state refers to its main thread, behind a
+** valid vmstate, or 0. */
 static uint32_t find_vmstate(const char *g, uint64_t mainl)
 {
   uint32_t i;

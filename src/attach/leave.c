@@ -2,11 +2,12 @@
 /*
 ** See attach/leave.h.
 **
-** A trace can be left where a guard may fail: there is code for that, one stub
-** for each exit, and all that it needs is in its place. As if the guard failed,
-** the thread is sent to the stub. Three kinds of places are right for that: the
-** guards of an instruction that the interpreter can just execute again; the
-** beginning of a root trace that another trace ends in; and that of a loop.
+** A trace can be left where a guard may fail: each exit has a stub of code, and
+** at the guard everything that the stub needs is in its place. The thread is
+** sent to the stub as if the guard had failed. Three kinds of places are
+** suitable: the guards of an instruction that the interpreter can simply
+** execute again; the beginning of a root trace that another trace ends in; and
+** the beginning of a loop.
 */
 #include "config.h"
 
@@ -104,9 +105,9 @@ static uint64_t guard_stub(const mp_code *c, uint64_t ip)
   return stub_number(c, to) >= 0 ? to : 0;
 }
 
-/* Whether an instruction only moves what is in registers or in the C stack, or
-** loads something: a loop begins with such, for what is handed from round to
-** round and for what does not change. */
+/* Whether an instruction only loads, or moves values between registers and the
+** C stack: a loop begins with such instructions, for values that are handed
+** from round to round and for values that do not change. */
 static bool is_move(const mp_code *c, uint64_t ip)
 {
   uint8_t b[8], *p = b, modrm;
@@ -140,8 +141,8 @@ static bool in_place(const mp_code *c, const mp_tracee *t,
   return v->narrow ? (uint32_t)now == (uint32_t)value : now == value;
 }
 
-/* At the beginning of a loop's round: goes on until all values are where the
-** exit expects them. */
+/* At the beginning of a loop's round: steps until all values are where the exit
+** expects them. */
 static bool settle(const mp_code *c, mp_tracee *t, const mp_far_value *list,
 		   int n)
 {
@@ -207,7 +208,7 @@ static bool step_out(const mp_code *c, mp_tracee *t, double until)
 
 typedef enum way { LEFT, STUCK, ANOTHER } way;
 
-/* Goes on to a way out of this trace, or to another trace. */
+/* Steps to a way out of this trace, or to another trace. */
 static way leave_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
 		       const mp_far_trace *tr, double until)
 {
@@ -228,8 +229,8 @@ static way leave_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
   return STUCK;
 }
 
-/* Where a trace that called something goes on, sooner or later: at its loop, or
-** at the trace that it ends in. */
+/* The place that a trace which called a function reaches sooner or later: its
+** loop, or the trace that it ends in. */
 static bool to_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
 		     double until)
 {

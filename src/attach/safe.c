@@ -28,7 +28,7 @@ static bool is_locked(const mp_registers *r)
   }
 }
 
-/* Whether nothing of the C library's is under way in the code there. */
+/* Whether code at that address is no part of the C library's work. */
 static bool free_code(const mp_code *c, uint64_t ip)
 {
   const mp_mapping *a = mp_maps_find(c->maps, ip);
@@ -42,9 +42,9 @@ static bool free_code(const mp_code *c, uint64_t ip)
 #define SIGFRAME_IP	176
 #define SIGFRAME_SIZE	184
 
-/* Whether a signal handler runs that has interrupted code of the C library. A
-** frame of an earlier handler may be left in a hole of the stack: that costs a
-** moment, or the attempt. */
+/* Whether a signal handler runs that has interrupted code of the C library. The
+** frame of an earlier handler may be left in a hole of the stack: such a frame
+** costs a moment, or this attempt. */
 static bool interrupted(const mp_code *c, uint64_t sp)
 {
   static char stack[FRAME_SEARCH];

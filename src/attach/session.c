@@ -24,7 +24,7 @@ static bool fails(mp_session *s, const char *msg)
   return false;
 }
 
-/* -- What there is ------------------------------------------------------- */
+/* -- Objects of the process ---------------------------------------------- */
 
 /* The mapping of the object that exports a function, or NULL. */
 static const mp_mapping *object_with(const mp_maps *m, const char *function)
@@ -102,7 +102,7 @@ static bool find_code(mp_session *s)
 	 s->place.syscall != 0 && s->place.trap != 0;
 }
 
-/* A list may be had where the memory itself may not be read. */
+/* The list may be readable where the memory itself is not. */
 static bool is_readable(const mp_session *s)
 {
   char c;

@@ -2,10 +2,9 @@
 /*
 ** See attach/tracee.h.
 **
-** A system call that was interrupted is begun anew by the kernel when the
-** thread goes on: by the registers that it has then. So a call takes the number
-** of the system call away from the registers, and they are put back as a whole
-** afterwards.
+** When the thread continues, the kernel restarts a system call that was
+** interrupted, by the registers of that moment. So a call removes the number of
+** the system call from the registers, and all of them are restored afterwards.
 */
 #include "config.h"
 
@@ -187,7 +186,7 @@ bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds)
 
 /* -- Calls --------------------------------------------------------------- */
 
-/* Holds all signals back that a call can do without. */
+/* Holds back all signals that are not needed during a call. */
 static bool hold_signals(mp_tracee *t, uint64_t *old)
 {
   static const int needed[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE };
@@ -252,7 +251,7 @@ int64_t mp_tracee_syscall(mp_tracee *t, const mp_place *p, long number,
 }
 
 /* Waits for the breakpoint that the call returns to. A call that does not
-** return is given up, wherever it is. */
+** return is abandoned, wherever it is. */
 static bool wait_return(mp_tracee *t, const mp_place *p,
 			struct user_regs_struct *r)
 {

@@ -75,8 +75,8 @@ static uint64_t load_object(mp_session *s, mp_tracee *t, uint64_t area,
   return call(s, t, area, s->open, area, (uint64_t)flags);
 }
 
-/* Has the module loaded. Where LuaJIT's own functions are known to some other
-** objects only, they are made known to all first. */
+/* Loads the module. If LuaJIT's functions are visible only to some objects,
+** they are made visible to all first. */
 static mp_visited load(mp_session *s, mp_tracee *t, uint64_t area)
 {
   uint64_t handle = load_object(s, t, area, s->library, RTLD_NOW);

@@ -2,9 +2,10 @@
 /*
 ** Dominators, and the sizes that they retain. See data/graph.h.
 **
-** Inside, the nodes that are no leaves go by the number that a depth-first
-** search gives them, from 1 on: a parent in the search's tree has a smaller one
-** than its children, and so has a dominator than the nodes that it dominates.
+** Internally, nodes that are no leaves are known by the numbers that a
+** depth-first search gives them, from 1 on: in the search's tree a parent has a
+** smaller number than its children, and so a dominator has a smaller number
+** than the nodes that it dominates.
 */
 #include "config.h"
 
@@ -14,8 +15,8 @@
 
 /* -- The search ---------------------------------------------------------- */
 
-/* Everything here but `num` goes by numbers of the search, and has room for
-** one that is not used, 0. */
+/* Everything here except `num` is indexed by numbers of the search, of which 0
+** is not used. */
 typedef struct search {
   uint32_t n;			/* Nodes found: the last number. */
   uint32_t *num;		/* By node: its number; 0: not met yet. */

@@ -30,8 +30,8 @@ double mp_timer_clock(pid_t tid)
 
 /* -- The task clock ------------------------------------------------------ */
 
-/* Time in the kernel counts. Where that time may not be measured, this clock
-** would charge it to the code that runs next: then it is not used. */
+/* Time in the kernel counts. If that time may not be measured, this clock would
+** charge it to the code that runs next, so the clock is not used then. */
 static int open_task_clock(pid_t tid, uint64_t interval)
 {
   struct perf_event_attr a;

@@ -4,8 +4,8 @@
 ** its libraries in loads the module jit.mp.env, which profiles it by the
 ** environment. The program's LuaJIT must be a shared library.
 **
-** Everything else is looked up where luaL_openlibs was found: the program may
-** have no LuaJIT, or another Lua, or have loaded it for itself alone.
+** All other functions are looked up where luaL_openlibs was found: the program
+** may have no LuaJIT, or another Lua, or have loaded LuaJIT for itself alone.
 */
 #include "config.h"
 

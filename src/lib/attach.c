@@ -95,8 +95,8 @@ static void push_writer(lua_State *L)
   lua_setmetatable(L, -2);
 }
 
-/* Whether we have started a profile already; for the same caller, that is what
-** it wants: it had lost its patience just before. */
+/* Whether we have started a profile already. If the same caller wanted it, its
+** wish is fulfilled: the caller had stopped waiting just before. */
 static bool is_started(lua_State *L)
 {
   if (run == NULL || mp_guard_get(L) != run || run->done) return false;
@@ -134,7 +134,7 @@ static void start(lua_State *L)
   block.phase = MP_ATTACH_RUNNING;
 }
 
-/* A thread of its own, which writes the profile while the program goes on. */
+/* A thread of its own, which writes the profile while the program continues. */
 static void *write_profile(void *data)
 {
   mp_ctx *c = data;
@@ -148,7 +148,7 @@ static void *write_profile(void *data)
   return NULL;
 }
 
-/* The same for a profile that goes on. */
+/* The same for a profile that continues. */
 static void *write_meanwhile(void *data)
 {
   mp_ctx *c = data;
@@ -190,7 +190,7 @@ static void stop_here(lua_State *L)
   else block.phase = MP_ATTACH_DONE;
 }
 
-/* Leaks are looked for in the VM; all else can be written when that is left. */
+/* Leaks need a collection in the VM; the rest is written outside of it. */
 static void stop(lua_State *L)
 {
   mp_ctx *c = mp_guard_get(L);
@@ -237,8 +237,8 @@ static void on_hook(lua_State *L, lua_Debug *ar)
   perform_protected(L);
 }
 
-/* LuaJIT's profiler takes the mask away from hooks while it calls back: then
-** theirs cannot be told, and the caller has to come again. */
+/* LuaJIT's profiler clears the mask of the hooks while it calls back: then the
+** program's hook cannot be told, and the caller has to try again. */
 static void set_hook(lua_State *L)
 {
   lua_Hook hook = lua_gethook(L);

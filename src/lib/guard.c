@@ -172,9 +172,9 @@ mp_guard *mp_guard_make(lua_State *L)
   return g;
 }
 
-/* A module of the program may hold the wrapper of C functions, and lua_close
-** unloads it before it collects the guard: the guard's finalizer must not be
-** called through it. */
+/* A module of the program may have the wrapper of C functions, and lua_close
+** unloads the module before it collects the guard: the guard's finalizer must
+** not be called through that wrapper. */
 void mp_guard_unwrap(lua_State *L)
 {
   int top = lua_gettop(L);

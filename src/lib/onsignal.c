@@ -3,8 +3,8 @@
 ** See lib/onsignal.h.
 **
 ** The handler asks the VM to call a hook, as the luajit command does at SIGINT.
-** A hook that the program has is put back before the function is called. A
-** profile that runs has compiled code come to the interpreter.
+** A hook of the program is restored before the function is called. While a
+** profile runs, its ticks lead compiled code to the interpreter.
 */
 #include "config.h"
 

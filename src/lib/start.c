@@ -63,7 +63,7 @@ static void set_plan(mp_ctx *c)
   c->due = plan->every;
 }
 
-/* Has the option string read, which is all that the rest needs to know. */
+/* Lets the private state read the option string. */
 static bool make_plan(mp_ctx *c, unsigned state, lua_State *L, problem *p)
 {
   mp_origin *o = &c->profile.origin;
@@ -98,8 +98,8 @@ static bool none_within(lua_State *L, problem *p)
 	 fails(p, EALREADY, "the profiler is already running");
 }
 
-/* Another profiler has the timer: the heap can be profiled without, but for
-** what is done at safepoints. */
+/* Another profiler has the timer: the heap can be profiled without it, but
+** nothing can be done at safepoints. */
 static bool do_without_timer(mp_ctx *c, problem *p)
 {
   const char *why = c->plan.cpu_only ? "and CPU is all that was asked for" :

@@ -30,9 +30,9 @@ static int fail_none(lua_State *L)
   return mp_fail(L, "the profiler is not running", ESRCH);
 }
 
-/* Begins with the mark of this moment, and puts the options of the start below
-** the outputs, which are all that is on the stack. 0: it has; else the results
-** of a call that failed. */
+/* Takes the mark of this moment, and puts the options of the start below the
+** outputs, which are all that is on the stack. Returns 0, or the number of
+** results of a call that failed. */
 static int open_window(lua_State *L, window *w)
 {
   memset(w, 0, sizeof(*w));
@@ -55,8 +55,8 @@ static int make_table(lua_State *L)
   return 1;
 }
 
-/* Leaves the table, or an error that was raised, on the stack. What is
-** allocated for it is ours. */
+/* Leaves the table, or an error that was raised, on the stack. The allocations
+** for it count as the profiler's. */
 static bool push_table(lua_State *L, window *w)
 {
   mp_profile *p = &w->run->profile;
@@ -96,8 +96,8 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
   return err;
 }
 
-/* Tells of the window, as a table or, where there are outputs, in these. Frees
-** the mark unless it is to be kept and all went well: *kept then has it.
+/* Returns the window as a table or, if there are outputs, writes it to these.
+** Frees the mark unless it is to be kept and all went well: *kept then has it.
 ** Returns the number of results. */
 static int tell(lua_State *L, window *w, mp_mark *kept)
 {
@@ -128,8 +128,8 @@ static void check_outputs(lua_State *L)
   luaL_checkstack(L, 8, "too many outputs");
 }
 
-/* window([out...]): what happened since the last one. One that could not be
-** told of goes on. */
+/* window([out...]): the time since the last window. A window that could not be
+** written continues. */
 static int core_window(lua_State *L)
 {
   window w;
@@ -160,7 +160,7 @@ static int mark_gc(lua_State *L)
   return 0;
 }
 
-/* since(mark [, out...]): what happened since then; the mark stays there. */
+/* since(mark [, out...]): the time since the mark, which remains valid. */
 static int core_since(lua_State *L)
 {
   const mp_mark *m = luaL_checkudata(L, 1, MARK);

@@ -42,7 +42,8 @@ const char *mp_output_error(int err)
   return "it belongs to another user, in a directory that anybody may write to";
 }
 
-/* Whether a terminal may take it for a command: C0, DEL, and C1 in UTF-8. */
+/* Whether a terminal may take these bytes for a command: C0, DEL, and C1 in
+** UTF-8. */
 static bool is_control(const unsigned char *s)
 {
   return s[0] < 0x20 || s[0] == 0x7f ||
@@ -89,8 +90,8 @@ static void let_go(mp_kept *k)
 
 /* -- Names --------------------------------------------------------------- */
 
-/* A moment's local time. The C library has a lock for time zones, which a fork
-** does not renew: none happens meanwhile. */
+/* The local time of a moment. The C library has a lock for time zones, which a
+** fork does not renew: our lock keeps forks away. */
 static void write_time(double moment, char *buf, size_t n)
 {
   time_t t = (time_t)moment;
@@ -123,7 +124,7 @@ static char *expand(const mp_output *o)
   return out;
 }
 
-/* Finds where the path leads, and keeps that. */
+/* Finds the target of the path, and keeps it. */
 static int find_target(mp_output *o)
 {
   char *path = o->literal ? strdup(o->path) : expand(o);
@@ -159,8 +160,8 @@ static int create_temporary(int dir, const char *name, char *temp, size_t n)
 
 /* -- Opening ------------------------------------------------------------- */
 
-/* Without O_TRUNC: what a descriptor of /proc/self/fd leads to is appended to,
-** as the program's own output is. */
+/* Without O_TRUNC: a file behind a descriptor of /proc/self/fd is appended to,
+** as by the program's own output. */
 static int open_special(mp_output *o)
 {
   int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
@@ -260,8 +261,8 @@ void mp_output_close(mp_output *o)
 
 /* -- Writing ------------------------------------------------------------- */
 
-/* The new file is like the one that it replaces; a stranger's file, which may
-** have come since the start, is not replaced. */
+/* Gives the new file the mode and owner of the one that it replaces. A
+** stranger's file, which may have appeared since the start, is not replaced. */
 static int take_after(int dir, const char *name, int fd)
 {
   struct stat st;
@@ -288,9 +289,8 @@ static int replace(int dir, const char *name, const char *text, size_t len)
   return err;
 }
 
-/* Finds the target anew for another process. Where it cannot be found any more,
-** from another root, the directory stays and the name alone is that of this
-** process. */
+/* Finds the target again for another process. If that fails, as from another
+** root, the directory stays, and only the name is that of this process. */
 static int find_again(mp_output *o)
 {
   int err = find_target(o);

@@ -193,7 +193,7 @@ static mp_pushed understand(mp_push *p)
   return MP_PUSH_DONE;
 }
 
-/* Only what is our child is waited for, as the first process of a container has
+/* Only our child is waited for: the first process of a container has
 ** orphans. */
 static void reap(const mp_push *p)
 {

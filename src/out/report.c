@@ -22,7 +22,7 @@ typedef struct request {
   mp_output *out;		/* Its destination: an output, */
   mp_screen *screen;		/* or to the screen. */
   const mp_mark *from, *to;	/* As in mp_snapshot. */
-  bool patient;			/* A server gets it now or never. */
+  bool patient;			/* The last try to send it to a server. */
   char *buf;			/* For a message. */
   size_t n;
   double *leaked;		/* Raised to the bytes that leak. */
@@ -199,8 +199,8 @@ static int send_if_due(request *rq, mp_sending *s)
   return send_window(rq, s);
 }
 
-/* Sends all that a server has not got yet, unless it is to get a window of
-** somebody else's. */
+/* Sends everything that a server has not received yet, unless this report is a
+** window with a start of its own. */
 static int send_rest(request *rq, mp_sending *s)
 {
   char text[MP_NAME_SIZE + 400], shown[MP_NAME_SIZE];

@@ -79,9 +79,9 @@ int mp_screen_open(mp_screen *s)
   return 0;
 }
 
-/* Makes only the lower part of the screen scroll. Text that stands in the upper
-** part moves up first, so that nothing is written over; after a change of the
-** size all text moves, the view that was drawn for the old size included. */
+/* Makes only the lower part of the screen scroll. Text in the upper part moves
+** up first, so that nothing is overwritten; after a change of the size all text
+** moves, including the view that was drawn for the old size. */
 static void divide(mp_screen *s)
 {
   int lines = s->divided ? s->rows : view_rows(s), i;
@@ -93,8 +93,8 @@ static void divide(mp_screen *s)
   s->divided_columns = s->columns;
 }
 
-/* The end of so many characters of UTF-8, or of the line. What makes them bold
-** takes no column. */
+/* The end of so many characters of UTF-8, or of the line. Sequences for bold
+** text take no column. */
 static const char *cut(const char *text, const char *end, int columns)
 {
   while (text < end && (columns > 0 || *text == '\033')) {

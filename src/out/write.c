@@ -42,7 +42,7 @@ static void hold_signals(guard *g)
 
 static int signal_of(int err) { return err == EPIPE ? SIGPIPE : SIGXFSZ; }
 
-/* Takes the signal that came with that error: it was sent to this thread. */
+/* Consumes the signal that came with that error: it was sent to this thread. */
 static void release_signals(const guard *g, int err)
 {
   static const struct timespec now = { 0, 0 };

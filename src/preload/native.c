@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** libluajit-mp-native.so: stands before malloc and mmap, see data/port.h.
+** libluajit-mp-native.so: intercepts malloc and mmap, see data/port.h.
 **
 ** Everything here may run before main, in any thread, inside dlopen and after
-** fork. It takes no lock and no memory of its own. What an allocator asks of
-** the system to answer a request is part of that request, and not counted.
+** fork. It takes no lock and no memory of its own. Memory that an allocator
+** takes from the system for a request is part of that request, and not counted.
 */
 #include "config.h"
 
@@ -22,7 +22,7 @@
 #define EXPORT	__attribute__((visibility("default")))
 #define RET	__builtin_return_address(0)
 
-/* State of a thread. It is in the thread's own block: to reach it takes no
+/* State of a thread. It lies in the thread's own block: an access needs no
 ** call, which could allocate. */
 typedef struct thread {
   mp_draw draw;
@@ -53,7 +53,7 @@ EXPORT mp_port luajit_mp_native_port = {
 };
 #define port	luajit_mp_native_port
 
-/* -- The functions that are stood before --------------------------------- */
+/* -- The functions that are intercepted ---------------------------------- */
 
 static struct {
   void *(*malloc)(size_t);
@@ -71,7 +71,7 @@ static struct {
   void *(*mremap)(void *, size_t, size_t, int, ...);
 } real;
 
-/* dlsym may allocate before there is anything to allocate with. */
+/* dlsym may allocate before malloc itself was found. */
 static char early[8192] __attribute__((aligned(16)));
 static size_t nearly;
 
@@ -80,7 +80,7 @@ static bool is_early(const void *p)
   return (const char *)p >= early && (const char *)p < early + sizeof(early);
 }
 
-/* Filled with zeros, for calloc. Blocks are not given back. */
+/* Filled with zeros, for calloc. Blocks are never freed. */
 static void *early_alloc(size_t n)
 {
   char *p = early + nearly;
@@ -326,7 +326,7 @@ EXPORT void *pvalloc(size_t n)
 
 /* -- mmap ---------------------------------------------------------------- */
 
-/* Memory, not a file, and not only a range of addresses. */
+/* Whether a mapping is memory, not a file or a mere range of addresses. */
 static inline void mapped(void *p, size_t n, int prot, int flags,
 			  const void *ret, const char *what)
 {
@@ -384,7 +384,7 @@ EXPORT void *mremap(void *p, size_t osize, size_t n, int flags, ...)
 
 /* -- The environment ----------------------------------------------------- */
 
-/* Programs that this one runs are not profiled: they do without us. */
+/* Programs that this one runs are not profiled, so they do not load us. */
 static __attribute__((constructor)) void leave_environment(void)
 {
   static const char name[] = "libluajit-mp-native.so";

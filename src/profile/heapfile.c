@@ -255,8 +255,8 @@ static void write_names(writing *w)
 
 #define COUNTS		128	/* Bytes that the next function writes. */
 
-/* The numbers of nodes and edges, in COUNTS bytes: they stand before the nodes
-** and the edges, and are known after them. */
+/* The numbers of nodes and edges, in COUNTS bytes: they come before the nodes
+** and the edges, but are known only after them. */
 static void format_counts(const writing *w, char *to)
 {
   int n = snprintf(to, COUNTS, "\"node_count\":%" PRIu32 ",\"edge_count\":%"

@@ -3,8 +3,8 @@
 ** See profile/leaks.h.
 **
 ** A state that is being closed is not collected: the program's main chunk has
-** returned, so objects that its locals held to its end would go. There the
-** report goes by the last collection that was made.
+** returned, so objects that its locals held would be freed. Then the report
+** uses the last collection that was made.
 */
 #include "config.h"
 
@@ -18,8 +18,8 @@ static int collect_twice(lua_State *L)
   return 0;
 }
 
-/* Pushes the function without a sample of it, and without a step of the
-** collector, where a finalizer's error would have no handler. */
+/* Pushes the function without sampling it, and without a step of the collector,
+** in which the error of a finalizer would have no handler. */
 static void push_collect(mp_alloc *h, lua_State *L)
 {
   bool frozen = h->frozen;

@@ -10,7 +10,7 @@
 #include "profile/mark.h"
 #include "sample/objects.h"
 
-/* Samples that are lost unless a safepoint comes. */
+/* Samples that are lost unless a safepoint is reached. */
 static double count_waiting(const mp_samples *s)
 {
   double n = 0;

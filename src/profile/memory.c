@@ -70,7 +70,7 @@ static bool look_arena(mp_memory *m, looking *k, lua_Alloc f, void *ud)
   return true;
 }
 
-/* -- Whose objects lie where little else does ---------------------------- */
+/* -- Rows whose objects lie in nearly empty segments --------------------- */
 
 typedef struct pinning {
   const mp_profile *p;
@@ -109,7 +109,7 @@ static int by_bytes(const void *a, const void *b)
   return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
 }
 
-/* At b1 a row is all that is known of an object, not its size. */
+/* At b1 only the row of an object is known, not its size. */
 static void find_pins(const mp_profile *p, mp_memory *m, const looking *k)
 {
   pinning q = { p, k, NULL };
@@ -141,8 +141,8 @@ static bool malloc_is_known(void)
 #endif
 }
 
-/* left: anonymous memory that is malloc's or unknown. own: the profiler's
-** blocks, of which pages that were never touched are not in memory. */
+/* left: anonymous memory that belongs to malloc or is unknown. own: the
+** profiler's blocks, whose pages are in memory only once they were touched. */
 static void look_malloc(mp_memory *m, const mp_smaps *s, double own,
 			double left)
 {

@@ -32,8 +32,8 @@ void mp_callback_take(mp_ctx *c, lua_State *L)
   lua_pop(L, 1);
 }
 
-/* The compiler must not record it: no mode is set, but that ends a
-** recording. */
+/* Ends a recording, because the compiler must not record the callback: no mode
+** is changed. */
 static void abort_recording(lua_State *L)
 {
   luaJIT_setmode(L, 0, LUAJIT_MODE_MASK);

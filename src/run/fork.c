@@ -43,8 +43,8 @@ static void before_fork(void)
   parent = getpid();
 }
 
-/* Whether a run goes on in the child: the VM of a thread that is not there will
-** never run again. */
+/* Whether a run continues in the child: the VM of a thread that the child does
+** not have will never run again. */
 static bool goes_on(const mp_ctx *c)
 {
   return (!c->done || c->inherits) && pthread_equal(c->thread, pthread_self());

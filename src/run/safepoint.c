@@ -21,8 +21,7 @@ static void draw(mp_ctx *c)
   mp_signal_release(false);
 }
 
-/* Writes the files anew. An error is reported at the end only, if it
-** persists. */
+/* Rewrites the files. An error is only reported at the end, if it persists. */
 static void rewrite(mp_ctx *c)
 {
   char msg[512];

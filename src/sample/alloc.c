@@ -105,8 +105,8 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)
   return (int32_t)((uint32_t)done - s->cycle) > 0;
 }
 
-/* Every call takes a fast path that looks at nothing, or a slow one that sees
-** `retired` first. */
+/* Every call takes a fast path that reads nothing else, or a slow one that
+** checks `retired` first. */
 static void retire(mp_alloc *h)
 {
   h->retired = h->frozen = true;

@@ -8,7 +8,7 @@
 ** frame that was seen before is recognised by the words on which its name and
 ** line depend.
 **
-** Where the VM's layout is not known a stack can only be had at a safepoint
+** If the VM's layout is not known, a stack can only be read at a safepoint
 ** (sample/dump.h).
 */
 #include "config.h"
@@ -104,7 +104,7 @@ void mp_capture_limit(mp_capture *c, size_t bytes, uint32_t rows)
   c->maxrows = rows;
 }
 
-/* Whether that share of what there may be is used up. */
+/* Whether that share of the limit is used up. */
 static bool uses(const mp_capture *c, double share)
 {
   size_t n = mp_stacks_after(&c->stacks, MARGIN) +
@@ -115,8 +115,8 @@ static bool uses(const mp_capture *c, double share)
 	 c->counts->nrows >= c->maxrows * share;
 }
 
-/* Whether there is no room for new stacks and zones. A quarter is left for
-** rows of those that there are: in another state, of another type. */
+/* Whether there is no room for new stacks and zones. A quarter is left for rows
+** of the existing ones, in another state or of another type. */
 static bool is_full(mp_capture *c)
 {
   if (!c->full && c->limit != 0 && uses(c, 0.75)) {
@@ -148,7 +148,7 @@ static uint64_t frame_hash(const mp_vmframe *f)
   return mp_mix(mp_mix(mp_mix(1, f->func), f->pc), f->site);
 }
 
-/* Which code it is, of which chunk: that of a text is known by the text. */
+/* Sets the identities of code and chunk: a chunk from a text has the text's. */
 static void identify(mp_capture *c, const char *proto, mp_frame *f)
 {
   mp_code code = mp_codes_get(&c->codes, proto);
@@ -156,7 +156,7 @@ static void identify(mp_capture *c, const char *proto, mp_frame *f)
   if (f->chunk == 0) f->chunk = code.chunk;
 }
 
-/* Finds out which frame of a report a verified one is. MP_NONE: no memory. */
+/* The frame of a report for a verified frame. MP_NONE: no memory. */
 static uint32_t frame_id(mp_capture *c, const mp_vmframe *vf)
 {
   uint64_t h = frame_hash(vf);
@@ -187,17 +187,17 @@ static void learn_site(mp_capture *c, const mp_vmframe *callee,
   mp_walk_site(c->walk, caller->pc, id);
 }
 
-/* Whether a frame is the host's: a C function without a name at the bottom of
-** the stack. The luajit command has one, which would only be a nuisance in
-** every stack. */
+/* Whether a frame belongs to the host: a C function without a name at the
+** bottom of the stack. The luajit command has one, which would only add noise
+** to every stack. */
 static bool is_host(const mp_frame *f)
 {
   return f->kind == MP_C && f->name != NULL && f->name[0] == '+';
 }
 
-/* The stack of n verified frames above the stack `below`. The level of each in
-** the walk, if it has one, gets the stack below it: MP_NONE above one that
-** there is no room for, so that these frames are not looked at again. */
+/* The stack of n verified frames above the stack `below`. The level of each
+** frame in the walk, if it has one, gets the stack below it, or MP_NONE if that
+** stack had no room, so that these frames are not examined again. */
 static uint32_t push_frames(mp_capture *c, int n, uint32_t below)
 {
   uint32_t stack = below, host = 0;

@@ -110,9 +110,9 @@ static void disown(void)
 
 static struct sigaction old_prof;  /* What SIGPROF did before. */
 
-/* Starts it for a VM whose thread may be another one. LuaJIT's stop restores
-** the earlier action of SIGPROF: that must be to ignore it, lest a signal of
-** its timer that is still on its way kill the process. */
+/* Starts LuaJIT's profiler for a VM that may run in another thread. LuaJIT's
+** stop restores the earlier action of SIGPROF. That action must be to ignore
+** the signal, lest one that is still on its way kill the process. */
 static void start_profiler(mp_cpu *c, lua_State *L, const char *letter)
 {
   char mode[32];
@@ -123,8 +123,8 @@ static void start_profiler(mp_cpu *c, lua_State *L, const char *letter)
   own(c);
 }
 
-/* Whether somebody else runs the interval timer or listens to its signal. There
-** is no owner. */
+/* Whether other code runs the interval timer or handles its signal. There is no
+** owner. */
 static bool taken(void)
 {
   struct itimerval tm;
@@ -141,8 +141,8 @@ static bool taken(void)
 
 static const char *mode(const mp_cpu *c) { return c->lines ? "l" : "f"; }
 
-/* Sets the mode of a VM that waits. Where the owner's VM is being closed
-** at the moment, this starts the profiler. */
+/* Sets the mode of a VM that waits. If the owner's VM is just being closed,
+** this starts the profiler. */
 static void wait_for_profiler(mp_cpu *c, lua_State *L)
 {
   c->waited = true;

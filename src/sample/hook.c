@@ -13,13 +13,13 @@
 **	  not sampled	hook itself	sampled_free	exact_free
 **	  else		sampled_free	sampled_free	exact_free
 **
-** hook_sampling works by samples, hook_blind does the same where the VM cannot
-** be looked into, and hook_exact is for where every allocation is a sample,
-** its stack is at hand, and no object need be known by more than its row.
+** hook_sampling takes samples; hook_blind does the same if the VM's layout is
+** not known; hook_exact is used if every allocation is a sample, its stack can
+** be captured, and no object need be known by more than its row.
 **
 ** The hooks themselves must stay leaf functions, which save no register and
 ** have no frame: every allocation and every free of the program pays for them.
-** That is why all the rest is out of line (noinline).
+** That is why everything else is out of line (noinline).
 */
 #include "config.h"
 
@@ -102,8 +102,8 @@ static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
 
 /* -- Allocations --------------------------------------------------------- */
 
-/* Has an allocation made, whose size was subtracted from the countdown; gives
-** the size back where the allocation fails. */
+/* Makes an allocation whose size was subtracted from the countdown; adds the
+** size again if the allocation fails. */
 static inline void *allocate(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 {
   void *p = h->allocf(h->allocd, ptr, osize, nsize);
@@ -125,8 +125,8 @@ static void count_realloc(mp_alloc *h, size_t osize, size_t nsize)
   h->realloc_freed += osize;
 }
 
-/* Has a reallocation made, and forgets the block that was there. at: the row of
-** the allocation, for the event. */
+/* Makes a reallocation, and forgets the old block. at: the row of the
+** allocation, for the event. */
 static __attribute__((noinline)) void *allocate_again(mp_alloc *h, void *ptr,
 						      size_t osize,
 						      size_t nsize,
@@ -146,7 +146,7 @@ static __attribute__((noinline)) void *allocate_again(mp_alloc *h, void *ptr,
   return p;
 }
 
-/* Has any allocation made. */
+/* Makes an allocation or a reallocation. */
 static inline void *allocate_any(mp_alloc *h, void *ptr, size_t osize,
 				 size_t nsize, uint32_t at)
 {
@@ -183,7 +183,7 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
   return id;
 }
 
-/* Seconds that a safepoint costs for which a sample has to wait. */
+/* Cost in seconds of the safepoint that a sample waits for. */
 #define SAFEPOINT_COST	20e-6
 
 /* The row of the allocation under way; 0: not known yet. Some captures are

@@ -69,7 +69,7 @@ static bool lock(void)
 
 static void unlock(void) { pthread_mutex_unlock(&n.lock); }
 
-/* -- Where an allocation belongs ----------------------------------------- */
+/* -- The row of an allocation -------------------------------------------- */
 
 /* From the start of this library's file to the end of its code. */
 static bool is_own(const void *ret)
@@ -83,8 +83,9 @@ static bool is_own(const void *ret)
 
 #define NATIVE	"@native "	/* Function and address follow. */
 
-/* The frame of the code that asked. MP_NONE: no memory. It is named when it is
-** reported: here the loader's lock may be somebody's who waits for ours. */
+/* The frame of the code that made the call. MP_NONE: no memory. The frame is
+** named when it is reported: here a thread that waits for our lock may have the
+** loader's. */
 static uint32_t leaf(const void *ret, const char *what)
 {
   uint64_t key = mp_mix(mp_mix(1, (uint64_t)(uintptr_t)ret),
@@ -255,7 +256,7 @@ static const mp_sink sink = { made, gone, take, drop, put };
 
 /* -- Beginning and end --------------------------------------------------- */
 
-/* Has an allocator ask the system for memory in all the ways that it has. */
+/* Makes an allocator request memory from the system in all of its ways. */
 static void exercise(lua_Alloc f, void *ud)
 {
   enum { BLOCKS = 64, SIZE = 100 << 10, LARGE = 1 << 20 };
@@ -271,8 +272,8 @@ static void exercise(lua_Alloc f, void *ud)
   for (i = 0; i < BLOCKS; i++) f(ud, blocks[i], blocks[i] ? SIZE : 0, 0);
 }
 
-/* Finds out where LuaJIT's allocator calls the system: that is the Lua heap,
-** which is counted by its objects. */
+/* Finds the places where LuaJIT's allocator calls the system: that memory is
+** the Lua heap, which is counted by its objects. */
 static void learn_sites(const mp_alloc *heap)
 {
   lua_State *L;
@@ -465,7 +466,7 @@ bool mp_native_name(const mp_frame *f, char buf[MP_NATIVE_NAME],
   bool found;
   if (f->kind != MP_C || f->name == NULL || f->namelen >= sizeof(name))
     return false;
-  memcpy(name, f->name, f->namelen);  /* It has no end of its own. */
+  memcpy(name, f->name, f->namelen);  /* It need not end in 0. */
   name[f->namelen] = '\0';
   if (sscanf(name, NATIVE "%31s %lx", what, &addr) != 2) return false;
   found = dladdr((const char *)addr - 1, &info) != 0 && info.dli_fname != NULL;

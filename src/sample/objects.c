@@ -6,7 +6,7 @@
 
 #include "sample/objects.h"
 
-/* Counts an object that the first collection after its birth took. */
+/* Counts an object that the first collection after its birth has freed. */
 static void count_temporary(mp_alloc *h, const mp_sample *s)
 {
   mp_row *r = &h->capture->counts->rows[s->row];
@@ -14,7 +14,7 @@ static void count_temporary(mp_alloc *h, const mp_sample *s)
   r->temp_bytes += s->objects * (double)s->size;
 }
 
-/* The sweep takes an object that was there when the sweep began: it was dead
+/* The sweep frees an object that existed when the sweep began: it was dead
 ** then. */
 static void count_swept(mp_alloc *h, const mp_sample *s)
 {

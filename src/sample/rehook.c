@@ -14,7 +14,7 @@ static struct {
   int mask, count;
 } noted;
 
-/* LuaJIT calls back without hooks: one that is there was set meanwhile. */
+/* LuaJIT calls back without hooks: a hook found now was set in between. */
 void mp_rehook_note(lua_State *vm)
 {
   int mask = lua_gethookmask(vm);

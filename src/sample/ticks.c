@@ -41,8 +41,8 @@ static int asked;		/* Others, where LuaJIT counts the signals. */
 
 static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 
-/* From here on no handler looks at the target: one that is under way, in the
-** thread that had the timer, has come to its end. Handlers wait for nothing. */
+/* After this call no handler uses the target: a handler that was under way, in
+** the thread that had the timer, has ended. Handlers wait for nothing. */
 static void no_target(void)
 {
   target.tid = 0;
@@ -51,8 +51,8 @@ static void no_target(void)
 
 /* -- Our timer ----------------------------------------------------------- */
 
-/* Where LuaJIT's profiler has ended meanwhile, or is somebody else's, it is
-** left alone. */
+/* If LuaJIT's profiler has ended in the meantime, or belongs to other code, it
+** is left alone. */
 static void on_tick(int sig, siginfo_t *info, void *context)
 {
   int saved = errno;
@@ -162,8 +162,8 @@ static bool is_handled(void)
 	  (trigger != NULL && sa.sa_handler == trigger));
 }
 
-/* lua_close ends the profiler in one thread, perhaps just while another one
-** starts it for that VM: then the last steps of the start come after the end.
+/* lua_close may end the profiler in one thread while another thread starts it
+** for that VM: then the last steps of the start come after the end, and
 ** LuaJIT's handler would crash. */
 void mp_ticks_clear(void)
 {

@@ -12,7 +12,7 @@
 #include "lauxlib.h"
 #include "lualib.h"
 
-/* The sum is 100 but for the bug. */
+/* Without the bug the sum is 100. */
 static const char code[] =
   "local a = { t = { 1, 2, 3, 4, 5, 6, 7, 8 } }\n"
   "a.u = a.t\n"

@@ -56,9 +56,10 @@ static const char *snap_of_call(const char *T, code call)
   return mp_trace_snap(T, (uint64_t)(uintptr_t)call + CALL_SIZE);
 }
 
-/* The call in the loop is one of those before the loop, but which one is not
-** known. Returns the snapshot in the loop, if it is at the same instruction as
-** one of theirs; or their snapshot, if all of these are at one instruction. */
+/* The call in the loop corresponds to one of those before the loop, but it is
+** not known to which. Returns the snapshot in the loop if it is at the same
+** instruction as one of theirs, or their snapshot if all of these are at one
+** instruction. */
 static const char *common_snap(const char *T, code call, const char *in_loop,
 			       code p, code loop)
 {

@@ -99,8 +99,8 @@ static uint64_t hash_table(const char *t)
 
 /* -- Functions ----------------------------------------------------------- */
 
-/* The objects of a prototype, the first of n; NULL: it has none, or what it
-** has is not within its own memory, as it is in all that LuaJIT makes. */
+/* The first of a prototype's n objects; NULL: it has none, or they do not lie
+** within its own memory, as they do in every prototype that LuaJIT makes. */
 static const char *const *objects(const char *pt, uint32_t *n)
 {
   const char *k = AT(const char *, pt, PT_K);

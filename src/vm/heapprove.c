@@ -290,8 +290,9 @@ static const char *prove_heap(lua_State *L, block *all)
   return why;
 }
 
-/* Memory may run out in all that makes objects or collects them: an error must
-** not leave this state. What collects is no garbage itself. */
+/* Memory may run out in every step that makes or collects objects: an error
+** must not leave this state. The collecting function is referenced, and thus no
+** garbage itself. */
 static const char *prove(lua_State *L, block *all)
 {
   const char *const poor = "there is no memory for it";

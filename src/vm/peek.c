@@ -12,9 +12,9 @@
 
 #include "vm/peek.h"
 
-/* Through a pipe, where a filter of system calls forbids the other way. It is
-** written to without write(), which AddressSanitizer would take for a
-** mistake. */
+/* Reads through a pipe, for when a filter of system calls forbids the other
+** way. The pipe is not written to by write(), which AddressSanitizer would
+** report as an error. */
 __attribute__((noinline))
 static bool peek_by_pipe(void *to, const void *from, size_t n)
 {
@@ -28,8 +28,8 @@ static bool peek_by_pipe(void *to, const void *from, size_t n)
   return ok;
 }
 
-/* The flags go on the stack, where clang leaves the upper half of an int as it
-** was: the numbers must be as wide as the kernel reads them. */
+/* The flags are passed on the stack, where clang leaves the upper half of an
+** int undefined: the numbers must be as wide as the kernel reads them. */
 __attribute__((noinline))
 bool mp_peek(void *to, const void *from, size_t n)
 {

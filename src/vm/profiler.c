@@ -17,9 +17,9 @@ typedef struct record {
   const void *data;
 } record;
 
-/* LuaJIT's record is smaller. It ends with what the signal's action was before:
-** the kernel fills in a part of that, and the rest was the stack's, where the
-** same callback and data may have been. */
+/* LuaJIT's record is smaller. It ends with the signal's earlier action, of
+** which the kernel fills in only a part; the rest comes from the stack, where
+** the same callback and data may have been. */
 #define RECORD_MAX 512
 
 static const volatile record *place;

@@ -27,8 +27,8 @@ static bool prove_global(mp_vm *vm, lua_State *L)
   return false;
 }
 
-/* Why there is no global state where it should be. Where references have 32
-** bits, a thread's type is not where it is in GC64 mode. */
+/* The reason why there is no global state at the expected place. With
+** references of 32 bits, a thread's type is not at its place in GC64 mode. */
 static const char *no_global(lua_State *L)
 {
   return obj_gct(L) == GCT_THREAD ?
@@ -234,7 +234,8 @@ static int do_nothing(lua_State *L)
   return 0;
 }
 
-/* Not so in handlers of jit.attach, in hooks, and in finalizers. */
+/* Whether the VM calls hooks: it does not in handlers of jit.attach, in hooks
+** and in finalizers. */
 static bool calls_hooks(lua_State *L)
 {
   lua_Hook hook = lua_gethook(L);

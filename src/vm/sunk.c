@@ -62,8 +62,8 @@ static uint32_t sunk_at(const char *T, const char *exit, uint8_t op,
   return n;
 }
 
-/* Which of the instructions with its op in the head of a side trace this one
-** is, and how many there are. */
+/* The rank of an instruction among those with its op in the head of a side
+** trace, and the number of these. */
 static uint32_t index_in_head(const char *T, uint32_t ref, uint32_t *count)
 {
   uint32_t r, n = 0, end = head_end(T);
@@ -131,8 +131,8 @@ const char *mp_sunk_at_exit(const mp_vm *vm, const char **trace,
 
 /* -- In a side trace ----------------------------------------------------- */
 
-/* Where there are several kinds of objects, nothing tells which function makes
-** which: then all objects of that number must be on one line. */
+/* If there are several kinds of objects, nothing tells which function makes
+** which of them: then all objects of that number must be on one line. */
 const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
 			    uint64_t addr)
 {

@@ -80,7 +80,7 @@ static inline uint64_t key_of(mp_walk *walk, const mp_where *w)
   return mp_mix(key, (w->pc + w->lost) ^ (uint64_t)(uintptr_t)w->trace << 16);
 }
 
-/* In mode "f" compiled code that is left at a return had gone on behind it, in
+/* In mode "f" compiled code that is left at a return has already continued in
 ** the caller: there is no snapshot until the next function. */
 static void leave_function(const mp_vm *vm, mp_where *w)
 {

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- A profile by the environment alone: LUA_INIT='require"jit.mp.env"', or the
--- preloaded library, has the program load this module.
+-- preloaded library, makes the program load this module.
 --
 --   LUAJIT_MP         options and outputs, as after -jm=
 --   LUAJIT_MP_SIGNAL  the signal that begins a profile, and ends it
 --
--- The program runs on whatever fails here.
+-- The program runs, whatever fails here.
 ----------------------------------------------------------------------------
 
 -- Whether a function of jit.mp did what it should; says why not.

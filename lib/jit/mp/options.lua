@@ -6,7 +6,7 @@
 local names = require("jit.mp.model.names")
 local views = require("jit.mp.model.views")
 
--- All options: the parser, the help and the manual's test go by this list.
+-- All options: the parser, the help and the test of the manual use this list.
 -- arg: "n" takes a number, "bytes" a number with an optional k or m.
 local list = {
   { "f", "function names (the default)" },

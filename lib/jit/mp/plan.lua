@@ -90,9 +90,9 @@ local function make(text, ...)
 end
 
 -- Makes the report for one of the files. width: columns of the terminal that
--- it goes to, or nil. patient: a server gets it now or never. live: nil, or the
--- kind of the live view that it is drawn to, "screen" or "plain". Returns the
--- results of render, and the remark or nil.
+-- the report goes to, or nil. patient: this is the last try to send it to a
+-- server. live: nil, or the kind of the live view that it is drawn to, "screen"
+-- or "plain". Returns the results of render, and the remark or nil.
 local function report(plan, snapshot, name, width, patient, live)
   if plan.contents then return plan.contents end
   local text, msg, leaked = render.render(profile.new(snapshot), plan,

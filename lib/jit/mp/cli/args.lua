@@ -7,7 +7,7 @@
 local spec = require("jit.mp.cli.spec")
 local stop = require("jit.mp.cli.stop")
 
--- The option that a word is, and the value that stands in the word, if any.
+-- The option that a word names, and the value in the word, if any.
 local function find(command, word)
   local name, value = word:match("^(%-%-[^=]+)=(.*)$")
   for _, o in ipairs(spec.options) do

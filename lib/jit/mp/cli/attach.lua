@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- luajit-mp attach: a profile of a process that runs already. Reports are made
--- here, of the profile that comes from there.
+-- luajit-mp attach: a profile of a running process. The process sends its
+-- profile; the reports are made here.
 ----------------------------------------------------------------------------
 
 local file = require("jit.mp.format.file")

@@ -29,7 +29,7 @@ local function exec(argv, path, preload)
     ffi.string(ffi.C.strerror(ffi.errno()))))
 end
 
--- The library that stands before malloc: it lies beside the core.
+-- The library that intercepts malloc; it is in the same directory as the core.
 local function native_library(path)
   local core = package.searchpath("jit.mp.core", path and path.c or
     package.cpath)

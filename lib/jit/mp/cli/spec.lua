@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The commands of luajit-mp and their options: the parser, the help, the
--- completions and the manual's test go by this list.
+-- The commands of luajit-mp and their options. The parser and the help are made
+-- from this list, and tests hold the completions and the manual to it.
 ----------------------------------------------------------------------------
 
 -- value: the kind of value that the option takes. many: it may be repeated.

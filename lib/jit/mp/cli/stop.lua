@@ -10,7 +10,8 @@ local function data(msg)
   error({ status = DATA, msg = msg }, 0)
 end
 
--- The words are wrong. command: as in cli.spec; nil: none of them is meant.
+-- The arguments are wrong. command: as in cli.spec, or nil if no command is
+-- meant.
 local function usage(msg, command)
   local name = command and command.name.." " or ""
   error({ status = USAGE,

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- A process that the command attaches to: its state is chosen, its profile
--- started and ended.
+-- A process that the command attaches to: chooses its state, and starts and
+-- ends its profile.
 ----------------------------------------------------------------------------
 
 local names = require("jit.mp.model.names")
@@ -51,7 +51,7 @@ local function choose(pid, states, given, command)
     pid, #states))
 end
 
--- Starts a profile. Says so where that takes its time.
+-- Starts a profile, and says so if that takes long.
 local function start(session, pid, state, text)
   local path = modules()
   local ok, msg, late = session:start(state, text, path, FIRST)

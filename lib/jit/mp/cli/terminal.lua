@@ -71,8 +71,8 @@ end
 -- Columns; nil where they are not known.
 function Screen:width() return (select(2, size())) end
 
--- The first characters of a line of UTF-8, as many as there are columns. What
--- makes them bold takes no column.
+-- The first characters of a line of UTF-8, as many as there are columns.
+-- Sequences for bold text take no column.
 local function cut(line, columns)
   local at = 1
   while at <= #line do

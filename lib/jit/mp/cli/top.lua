@@ -90,8 +90,8 @@ local function compose(pid, s, p, screen)
   return title(pid, s, width).."\n"..(text or names.printable(msg))
 end
 
--- Reads keys until it is time for the next drawing. Returns "quit" where the
--- user or a signal has ended it, "key" where something changed, "time".
+-- Reads keys until it is time for the next drawing. Returns "quit" if the user
+-- or a signal has ended the view, "key" if something changed, else "time".
 local function wait(session, screen, s, until_time)
   repeat
     local why = session:wait(STEP)

@@ -33,7 +33,7 @@ local function unescape(s)
   return not bad and s or nil
 end
 
--- The value of a text that begins with its type's letter.
+-- The value of a text, which begins with the letter of its type.
 local function scalar(text)
   local t, rest = text:sub(1, 1), text:sub(2)
   if t == "b" then

@@ -44,8 +44,8 @@ local function rest(p, spans)
   return span
 end
 
--- A table of what a field has over time, which adds up to the rows': stacks,
--- times and weights. And its length.
+-- A table of the amounts of a field over time, which add up to those of the
+-- rows: stacks, times and weights. Also returns its length.
 local function over_time(p, spans, field, kind)
   local stack, time, weight = {}, {}, {}
   local whole, seen = export.rounder(1), {}
@@ -145,7 +145,7 @@ local schema = [[
 
 -- -- Memory ------------------------------------------------------------------
 
--- A track: what there is more or less of at each point.
+-- A track: the change of an amount at each point.
 local function counter(p, pid, field, name, description)
   local time, count, before = {}, {}, 0
   for k, c in ipairs(p.course) do

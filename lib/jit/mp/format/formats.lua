@@ -6,8 +6,8 @@
 local names = require("jit.mp.model.names")
 local address = require("jit.mp.push.address")
 
--- view: the module. set: what the suffix says besides. part: another suffix
--- stands for it.
+-- view: the module. set: options that the suffix implies. part: another suffix
+-- stands for this one.
 local list = {
   { ".cpu.pb.gz", view = "format.pprof", part = true,
     set = { pprof = "cpu" } },

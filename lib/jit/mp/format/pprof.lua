@@ -250,7 +250,7 @@ return function(p, o)
   local list, totals = columns(p, types)
   local any = false
   for _, total in pairs(totals) do any = any or total > 0 end
-  -- Whoever asks for windows, one after the other, gets an empty one, too.
+  -- A series of windows may have an empty one.
   if not any and not p.info.window then
     return nil, empty(p, kind == "heap" and "alloc" or "cpu")
   end

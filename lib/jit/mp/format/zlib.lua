@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- zlib, where the system has it: looked for when this is loaded, while the
--- program still has its libraries. Without it the table is empty.
+-- zlib, if the system has it. The library is looked for when this module is
+-- loaded, while the program still has its libraries. Without zlib the table is
+-- empty.
 ----------------------------------------------------------------------------
 
 local has_ffi, ffi = pcall(require, "ffi")

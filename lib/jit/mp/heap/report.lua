@@ -44,7 +44,7 @@ local function type_rows(w, o)
   return rows
 end
 
--- -- Who allocated it --------------------------------------------------------
+-- -- Allocating stacks -------------------------------------------------------
 
 -- For every line, the stacks that allocated the objects it holds: a list of
 -- { name, bytes, first, last }, the largest first.
@@ -87,7 +87,7 @@ end
 
 -- -- Holders -----------------------------------------------------------------
 
--- Whether the line says no more than the ones below it.
+-- Whether the line tells no more than the lines below it.
 local function passes(line, least)
   local shown = 0
   for _, child in ipairs(line.children) do

@@ -4,9 +4,9 @@
 ----------------------------------------------------------------------------
 --
 -- A frame has the identity of its function's code, and that of the outermost
--- function around it that the core had met by then: its chunk, once its main
--- chunk was met. Where a name turns out to be that of several chunks, all but
--- the first get a number: 'page.tmpl', 'page.tmpl #2'.
+-- function around it that the core had seen by then; once the main chunk has
+-- been seen, that is the chunk. If several chunks turn out to have one name,
+-- all but the first get a number: 'page.tmpl', 'page.tmpl #2'.
 --
 -- Two main chunks of different code are two chunks. In code from strings so are
 -- functions of different code that begin on one line and have no chunk in

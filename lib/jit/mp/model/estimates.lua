@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Estimates from samples: brought into line with what was counted, and how
--- far each may be off.
+-- Estimates from samples: scaled to the counted totals, with the doubt of each.
 ----------------------------------------------------------------------------
 --
 -- The bytes and blocks allocated, those in use and those in use at the peak are

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- A profile as a whole, and how far to trust it: the phrases that
--- the text header and the page's have in common.
+-- A profile as a whole, and how far to trust it: the phrases that the headers
+-- of the text report and of the page have in common.
 ----------------------------------------------------------------------------
 
 local numbers = require("jit.mp.model.numbers")

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The fields of a profile: what the profile file holds, what its reader
--- accepts and how profiles are merged all go by this list, and luajit-mp(5)
--- is checked against it.
+-- The fields of a profile. The writer and the reader of the profile file and
+-- the merging of profiles use this list, and a test holds luajit-mp(5) to it.
 ----------------------------------------------------------------------------
 --
 -- A field is { name, type, ... } with
@@ -10,9 +9,9 @@
 --   optional     may be missing
 --   min, max     bounds of a number; else 0 and 2^53
 --   one_of       the texts that there are, as a set
---   merge        what several profiles have together: "sum", "min", "max",
---                "any" (of flags), "same" (what all agree on, else
---                `otherwise`); without it a merged profile has none
+--   merge        how the values of several profiles become one: "sum", "min",
+--                "max", "any" (of flags), "same" (the value that all have, else
+--                `otherwise`); without it a merged profile has no value
 --   default      the value to merge where it is missing
 --
 -- Types: "text"; "flag"; "number"; "line" (a whole number); "ref", the number
@@ -42,7 +41,7 @@ local function optional(field)
   return field
 end
 
--- May be less than nothing: what is left of a sum.
+-- May be negative: the remainder of a sum.
 local function amount(name)
   return { name, "number", optional = true, min = -MAX }
 end
@@ -105,7 +104,7 @@ local groups = {
   } },
 }
 
--- Of the heap walk, which several profiles do not have together.
+-- Of the heap walk, which is not merged.
 local function of_walk(name, max)
   return { name, "number", optional = true, max = max }
 end
@@ -164,7 +163,7 @@ local tables = {
   } },
   { name = "change", key = "timeline", fields = {
     { "point", "ref", of = "point" }, { "row", "ref", of = "row" },
-    -- Less than nothing where what a row had counted went to another one.
+    -- Negative where amounts of a row were moved to another one.
     { "cpu", "number" }, { "alloc_objects", "number", min = -2^53 },
     { "alloc_bytes", "number", min = -2^53 }, { "inuse_bytes", "number" },
   } },

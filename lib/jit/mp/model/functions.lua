@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The functions of a profile, and what each is called.
+-- The functions of a profile, and their names.
 ----------------------------------------------------------------------------
 --
 -- A Lua function is told from others by its chunk, the line where it begins and
 -- its code, not by its name: all methods called "new" are not one function, and
 -- one that is called by several names is one. Its name is the one that its
 -- source has at that line, if the source can be read and is the text that ran.
--- Otherwise it is the name by which it was called most often, but not that of a
--- function that left by a tail call to it if there is another one. A function
--- may have none.
+-- Otherwise it is the name by which the function was called most often; the
+-- name of a function that left by a tail call to it is used only if there is no
+-- other. A function may have no name.
 --
 -- The labels of a scope (see labels) are different for different functions, so
 -- that a label stands for a function wherever rows are summed.
@@ -55,7 +55,7 @@ local function collect(p)
   return list, of
 end
 
--- -- What its source calls it ------------------------------------------------
+-- -- Names from the source ---------------------------------------------------
 
 -- The names that a source gives to its functions. They count only if a
 -- function begins at each line where one began while the program ran.
@@ -89,15 +89,15 @@ local function define_all(p, list)
   for _, source in ipairs(order) do define(p, source, by[source]) end
 end
 
--- -- What it was called ------------------------------------------------------
+-- -- Names from calls --------------------------------------------------------
 
--- Counts the names that functions were called by, and notes what was called by
--- one name at one place.
+-- Counts the names that functions were called by, and notes the functions that
+-- were called by one name at one place.
 local function vote(p, of)
   local sites = {}
   for stack, id in ipairs(p.frame) do
     local fn, name = of[id], p.frames[id].name
-    -- "(for generator)" and the like say what it was called for.
+    -- "(for generator)" and the like tell the purpose of the call.
     if fn.kind == "Lua" and name and not name:find("^%(") then
       fn.votes[name] = (fn.votes[name] or 0) + 1
       local site = (p.frame[p.parent[stack]] or 0).."\0"..name
@@ -143,9 +143,10 @@ local function elect(votes, doubtful)
   return best and best.name
 end
 
--- -- Names of what is not Lua ------------------------------------------------
+-- -- Names of C functions and the VM's work -----------------------------------
 
--- A host's own functions may have no symbols: what begins a stack is the host.
+-- A host's own functions may have no symbols: the first frame of a stack is the
+-- host's.
 local function host_frames(p)
   local hosts = {}
   for stack, id in ipairs(p.frame) do

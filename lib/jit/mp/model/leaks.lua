@@ -4,23 +4,24 @@
 -- collection?
 ----------------------------------------------------------------------------
 --
--- The evidence is a series: how much of a group of rows each collection left
--- alive. Garbage that waits for the next collection is not in it, and the age
--- of a block plays no part: a table that grows is a new block each time.
+-- The evidence is a series: the bytes of a group of rows that each collection
+-- left alive. Garbage that waits for the next collection is not included, and
+-- the age of a block plays no part: a table that grows is a new block each
+-- time.
 --
--- A group grows if it holds more at the end of the series than in the middle
--- of the run, by more than DOUBT standard errors of the difference and by more
+-- A group grows if it holds more at the end of the series than in the middle of
+-- the run, by more than DOUBT standard errors of the difference and by more
 -- than RISE of what it holds, and if more of the later records rise than fall.
--- Growth at the start is no evidence: programs warm up and caches fill.
--- A program that makes no garbage is collected only each time its heap has
+-- Growth at the start is no evidence: programs warm up and caches fill. A
+-- program that makes no garbage is collected only each time its heap has
 -- doubled; then every one of the last records has to be higher than the one
--- before. One step is no growth: the program may have made at that moment what
--- it has for good. A group is flat if such growth can be excluded, also if its
--- samples have been the same ones since early in the run. Otherwise, and
--- without enough collections, it is unclear.
+-- before. One step is no growth: the program may have made permanent data at
+-- that moment. A group is flat if such growth can be excluded, for instance
+-- because its samples have been the same ones since early in the run.
+-- Otherwise, and without enough collections, it is unclear.
 --
--- The clock of all this is the number of bytes that the program allocated: it
--- stands still while the program waits.
+-- The clock is the number of bytes that the program has allocated, which stands
+-- still while the program waits.
 --
 ----------------------------------------------------------------------------
 

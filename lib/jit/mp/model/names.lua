@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- One spelling of one name: how texts that the program or a stranger's file
--- chose are shown, in every view, format and message.
+-- One spelling for each name: texts that the program or a stranger's file
+-- chose, as every view, format and message shows them.
 ----------------------------------------------------------------------------
 --
 -- Reports show UTF-8 that neither moves a terminal's cursor, nor breaks a line

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The profile as the views see it: a snapshot of the core, with names.
+-- The profile as the views use it: a snapshot of the core, with names.
 ----------------------------------------------------------------------------
 --
 -- A row has the counts of one stack in one VM state and one zone, with objects

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The heap walk, for the page: lines by columns, and who allocated what they
--- hold.
+-- The heap walk, for the page: lines by columns, and the stacks that allocated
+-- the memory they hold.
 ----------------------------------------------------------------------------
 
 local encode = require("jit.mp.page.encode")

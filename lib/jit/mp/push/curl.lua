@@ -3,8 +3,8 @@
 -- The configuration of the curl command for some requests.
 ----------------------------------------------------------------------------
 
--- Seconds that curl may take; where nobody would send the profile again, it
--- tries again by itself, and doubles the time in between.
+-- Seconds that curl may take. If nobody would send the profile again, curl
+-- retries by itself, and doubles the time in between.
 local hasty = 'connect-timeout = 10\nmax-time = 30\n'
 local patient = 'connect-timeout = 10\nmax-time = 30\nretry = 6\n'..
   'retry-connrefused\nretry-max-time = 120\n'

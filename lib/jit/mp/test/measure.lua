@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- How much memory a function takes, counted, and limits for it: mp.measure and
+-- The memory that a function takes, counted, and limits for it: mp.measure and
 -- mp.limit.
 ----------------------------------------------------------------------------
 
@@ -71,9 +71,9 @@ local function run(f, ...)
     "the profile was stopped by the function", r
 end
 
--- measure(f, ...): what f(...) allocates, and what of that is still held after
--- a full collection, with what it returns. Returns a table, and the results; or
--- nil, a message and an error number. An error of the function is raised.
+-- measure(f, ...): the memory that f(...) allocates, and the part that is still
+-- held after a full collection. Returns a table, and the results of f; or nil,
+-- a message and an error number. An error in the function is raised again.
 local function measure(f, ...)
   local shots, msg, r = run(f, ...)
   if not shots and type(r) ~= "table" then return nil, msg, r end
@@ -170,7 +170,7 @@ function Measure.above(m, limits)
   return #out > 0 and table.concat(out, "\n") or nil
 end
 
--- Raises what is wrong, or passes the results on.
+-- Raises an error if a limit is exceeded, or returns the results.
 local function pass(limits, m, ...)
   if not m then error("jit.mp: "..tostring((...)), 0) end
   local why = m:above(limits)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The call graph: each function between its callers and what it calls.
+-- The call graph: each function between its callers and its callees.
 ----------------------------------------------------------------------------
 --
 -- First a flat profile: every function's own part of each view (self), and

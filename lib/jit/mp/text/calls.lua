@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Calls: how often each function was called, and the memory that it allocated
--- by itself and with all that it called, in all and per call.
+-- Calls: how often each function was called, and the memory that it allocated,
+-- by itself and together with its callees, in total and per call.
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")

@@ -79,8 +79,8 @@ local function most_grown(list)
   return name
 end
 
--- The rows without the first column, where that leaves the names more of the
--- room that they need.
+-- The rows without the first column, if that leaves more of the room that names
+-- need.
 local function fitting(rows, width)
   local left, need = 2, 0
   for i = 1, CHANGE do

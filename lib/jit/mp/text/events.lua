@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Exact events: the allocations, reallocations and frees of each place, and the
--- places that had allocated the memory that was given back. Below are the
--- totals.
+-- Exact events: the allocations, reallocations and frees of each place, the
+-- places that had allocated the freed memory, and the totals.
 ----------------------------------------------------------------------------
 
 local numbers = require("jit.mp.model.numbers")
@@ -197,8 +196,8 @@ local function put_types(out, o, p)
   end
 end
 
--- The bytes that were given back, and the difference between the total that
--- follows and the collector's own count.
+-- The bytes that were freed, and the difference between the total that follows
+-- and the collector's own count.
 local function put_totals(out, o, p)
   local h, freed, frees = p.heap, 0, 0
   for _, e in ipairs(p.events) do

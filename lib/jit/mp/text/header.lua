@@ -89,7 +89,7 @@ local function topics(p, o)
     native_topic(p, o.kib), memory_topic(p, o.kib) or {} }
 end
 
--- How the profile was made, and what is to be known about it.
+-- The capture of the profile, and its notes.
 local function remarks(p, o, width)
   local out = { cells.parts(capture_topic(p, o), width, MARGIN) }
   local list = joined(facts.lost(p), facts.cut(p))

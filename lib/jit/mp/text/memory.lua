@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Where the memory of the process is: a table that adds up to its RSS.
+-- The memory of the process by part: a table that adds up to its RSS.
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
@@ -27,7 +27,7 @@ local function parts(m, o, width)
   return cells.rows(rows, width)
 end
 
--- Stacks with what they have in use where little else is, the most first.
+-- The stacks with memory in use in nearly empty segments, the most first.
 local function sites(p)
   local name, by, list = p:namer("l", false, DEPTH), {}, {}
   for _, pin in ipairs(p.pins or {}) do

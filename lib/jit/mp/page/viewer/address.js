@@ -3,7 +3,7 @@
 ** The state in the address: after the # stand the fields that differ from the
 ** state in which the page opens, so that a link shows the same.
 **
-** An address is typed by anybody: values that do not fit the page are left out.
+** Anybody may type an address: values that do not fit the page are left out.
 */
 const { item } = mp.items;
 const { VIEWS, NP, TIMES, DIFF, PROFILES, zoneName, stateName, typeName } =

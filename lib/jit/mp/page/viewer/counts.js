@@ -43,9 +43,9 @@ function inuseAt(P, point) {
   return out;
 }
 
-/* Brings bytes in use at a point into line with what was counted there, as the
-** rows are at the end of the run: what was there before the profile is between
-** nothing and all of it, and the rest is scaled. */
+/* Scales the bytes in use at a point to the counted total, as the rows are
+** scaled at the end of the run: the memory from before the profile is between
+** nothing and all of it, and the remainder is scaled. */
 function calibrated(P, point, values) {
   const start = P.info.inuse_start, counted = P.raw.timeline.inuse[point - 1];
   const all = values.reduce((a, b) => a + b, 0);
@@ -56,9 +56,9 @@ function calibrated(P, point, values) {
   return out;
 }
 
-/* In use at the end of the chosen time; or how much more than at its start,
-** which was allocated within it and is still held at its end. (What was freed
-** in that time may hide more of it: it is the least.) */
+/* In use at the end of the chosen time; or the growth since its start, which is
+** a lower limit of the memory that was allocated in that time and is still held
+** at its end. */
 function inuseInterval(P) {
   const [from, to] = state.now.range, values = inuseAt(P, to);
   const end = calibrated(P, to, values);

@@ -29,7 +29,7 @@ const svg = (tag, props, ...kids) =>
 const quiet = (text, onclick, more) =>
   el("button", { type: "button", class: "quiet", onclick, ...more }, text);
 
-/* Of a view: the style has them, once for each theme. */
+/* The colour of a view: the style has them, once for each theme. */
 const color = (view) => `var(--${view})`;
 
 /* To a screen reader. */

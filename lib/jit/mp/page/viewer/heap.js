@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
-** The heap walk: a flame graph by what is held, from holders to what they
-** hold; the way to the stacks that allocated it, and back.
+** The heap walk: a flame graph by retained size, from holders to the objects
+** that they hold, with links to the stacks that allocated these, and back.
 */
 const { $, el, quiet, say, scrollTo } = mp.dom;
 const { A, DIFF } = mp.profile;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
-** The heap walk as a tree by who holds whom, and its join with the stacks: who
-** allocated what a line holds, and which line holds what a stack allocated.
+** The heap walk as a tree of holders, joined with the stacks: those that
+** allocated the memory of a line, and the lines that hold the memory of a
+** stack.
 **
 ** A node is like those of other trees (tree.js); its key is the number of a
 ** line, from 1 on. Key 0 is all, and the two after the last line are objects

@@ -47,7 +47,7 @@ function switchTheme() {
   chosen = dark() ? "light" : "dark";
   try {
     localStorage.setItem(KEPT, chosen);
-  } catch (e) { /* Then it is for this time only. */ }
+  } catch (e) { /* Then the choice is not kept. */ }
   showTheme();
 }
 

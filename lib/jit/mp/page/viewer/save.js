@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-** A stack as text, and the graph as folded stacks or SVG, to take along.
+** A stack as text, and the graph as folded stacks or SVG, to copy or save.
 */
 const { $, svg, say } = mp.dom;
 const { A, WORDS } = mp.profile;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
-** The timeline: how CPU time, allocation, memory and collections went.
+** The timeline: CPU time, allocation, memory and collections over the run.
 **
 ** A point has the values of one moment, and the counts since the point before:
 ** intervals are drawn as steps, moments as lines.

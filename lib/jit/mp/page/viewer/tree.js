@@ -102,7 +102,7 @@ function downward(sums) {
 }
 
 /* Towards callers: the callees' amounts are handed on; stacks that meet in one
-** caller are one from there on. */
+** caller are joined there. */
 function upward(tree, node) {
   return sortInto(tree, node, upward, (i, put) => {
     const { up } = shape(i), joined = new Map();
