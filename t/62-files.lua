@@ -22,6 +22,10 @@ tap.like(r.out, "^luajit%-mp %d+%.%d+%.%d+\n$", "--version")
 tap.is(run("-V").out, r.out, "-V")
 r = run("")
 tap.is(r.status, 2, "no arguments: a usage error")
+local status = tap.luajit([[-e "require('jit.mp.cli.command').main({ '-V' },]]..
+  [[ { version = '' }) print('', jit.status())"]]).out
+tap.ok(status:find("\n\t%a+") and not status:find("%sfwd%s"),
+  "code that old builds of LuaJIT compile wrongly is not compiled so", status)
 tap.like(r.err, "^usage: luajit%-mp run", "no arguments: the usage")
 r = run("--help")
 tap.is(run("-h").out, r.out, "-h")

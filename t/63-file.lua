@@ -18,6 +18,7 @@ local slow = os.getenv("MP_TEST_SLOW")
 
 local why = columns.missing()
 if why then tap.skip(why) end
+if jit.opt then jit.opt.start("-fwd") end -- As the command does.
 
 -- -- Columns -----------------------------------------------------------------
 

@@ -17,6 +17,7 @@ local trial = require("attack.trial")
 
 local missing = require("jit.mp.format.columns").missing()
 if missing then tap.skip(missing) end
+if jit.opt then jit.opt.start("-fwd") end -- As the command does.
 local count = trial.count(250)
 local random = math.random
 

@@ -62,6 +62,11 @@ local function perform(words, env)
   return require("jit.mp.cli."..command.name)(given, operands, command, env)
 end
 
+-- Builds of LuaJIT before June 2023 can make a constant out of nil where they
+-- forward a load from a new table, and then crash in the collector; before May
+-- 2022 they take old lengths of tables. A profile is read without that.
+if jit.opt then jit.opt.start("-fwd") end
+
 -- Runs the command. words: its arguments. env: luajit, the command that runs
 -- scripts; path, Lua's search paths if the modules are not on its own
 -- ({ lua, c }); version, of the package. Returns the exit status.
