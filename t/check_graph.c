@@ -204,8 +204,8 @@ START_TEST(random_graphs)
 {
   const char *nodes = getenv("MP_GRAPH_NODES");
   given t = { 0 };
-  int i;
-  for (i = 0; i < 1000; i++) {
+  int i, graphs = getenv("MP_TEST_SLOW") ? 50 : 1000;
+  for (i = 0; i < graphs; i++) {
     seed = (uint64_t)i + 1;
     make_random(&t, nodes ? (uint32_t)atoi(nodes) : 2 + random_below(70));
     check(&t);
