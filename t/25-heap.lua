@@ -215,6 +215,7 @@ for i = 1, SIZE * 100 do
 end
 ]]
 leak = leak:gsub("SIZE", slow and "2000" or "15000")
+local every = slow and "b512" or "" -- For as many samples of a smaller heap.
 
 -- The rows of the report by stack as a list of { verdict, where }.
 local function verdicts(text)
@@ -230,7 +231,7 @@ end
 for _, case in ipairs({ { "-joff", "" }, { "-jon", "" },
     { "-joff", "os.exit(0)\n" }, { "-jon", "os.exit(0)\n" } }) do
   local name = case[1]..(case[2] == "" and ", to its end" or ", os.exit")
-  local r = run("Lm1", leak..case[2], case[1])
+  local r = run("Lm1"..every, leak..case[2], case[1])
   local t = verdicts(r.out)
   tap.ok(t[1] and t[1][1] == "grows" and t[1][2] == 4,
     name..": the leak is the first row, and grows", r.out)
@@ -245,11 +246,11 @@ local r = run("Lb1",
   "kept = {} for i = 1, 1000 do kept[i] = { i } end os.exit()")
 tap.like(r.out, "a full one at the end", "a full collection before os.exit")
 tap.is(r.status, 0, "the exit status stays")
-r = run("L1k", leak.."os.exit(0)")
+r = run("L1k"..every, leak.."os.exit(0)")
 tap.is(r.status, 3, "exit status 3 for a leak above the limit")
-r = run("L1k", leak.."os.exit(5)")
+r = run("L1k"..every, leak.."os.exit(5)")
 tap.is(r.status, 5, "but not instead of another one")
-r = run("L100m", leak.."os.exit(0)")
+r = run("L100m"..every, leak.."os.exit(0)")
 tap.is(r.status, 0, "nor below the limit")
 
 -- -- What was not asked for --------------------------------------------------
