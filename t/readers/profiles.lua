@@ -285,6 +285,8 @@ local function write_all(dir, name, p, views)
     write(base..suffix,
       assert(require("jit.mp.format."..format)(p, { views = views })))
   end
+  local o = require("jit.mp.options").parse("fG")
+  write(base..".folded", assert(require("jit.mp.format.folded")(p, o)))
   write(base..".alloc.heapprofile",
     assert(require("jit.mp.format.heapprofile")(p, { views = { "alloc" } })))
   local speedscope = require("jit.mp.format.speedscope")

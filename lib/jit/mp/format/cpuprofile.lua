@@ -12,6 +12,7 @@ local empty = require("jit.mp.model.empty")
 local export = require("jit.mp.format.export")
 
 local MAX_SAMPLES = 2^22  -- Each of them is written.
+local START = 1  -- Of a clock without a date, as Chrome's; readers add to it.
 
 -- Counts the samples of each node, and of each line in it. Returns the nodes
 -- of all samples as text, and their number.
@@ -86,11 +87,10 @@ return function(p)
   local samples, n = count(p, tree, hits, ticks)
   if n == 0 then return nil, empty(p, "cpu") end
   local time = math.floor(p.info.cpu * 1e6 + 0.5)
-  local start = math.max(math.floor((p.info.started or 0) * 1e6), 1)
   local out = { '{"nodes":[\n' }
   add_nodes(tree, hits, ticks, out)
   out[#out+1] = ('],\n"startTime":%.0f,"endTime":%.0f,\n"samples":['):format(
-    start, start + time)
+    START, START + time + 1) -- A sample at the very end is not left out.
   out[#out+1] = samples
   out[#out+1] = '],\n"timeDeltas":['
   out[#out+1] = deltas(time, n)
