@@ -113,8 +113,8 @@ wrong("run -o a,b.mp a.lua", 2, "comma")
 wrong("report", 2, "give a profile")
 wrong("report old.mp y", 2, "unknown option 'y'")
 wrong("report nowhere.mp", 1, "nowhere.mp: No such file")
-wrong("report bad.mp", 1, "bad.mp: is damaged: [^\n]*")
-wrong("report waste.lua", 1, "waste.lua: is not a profile")
+wrong("report bad.mp", 1, "bad.mp is damaged: [^\n]*")
+wrong("report waste.lua", 1, "waste.lua is not a profile")
 wrong("diff old.mp", 2, "two profiles")
 for _, n in ipairs({ "x", "nan", "inf", "-1" }) do
   wrong("diff --threshold "..n.." old.mp new.mp", 2, "percentage")
@@ -166,7 +166,34 @@ wrong("report --no-such=1 old.mp", 2, "report: unknown option %-%-no%-such")
 wrong("diff --share=1 old.mp new.mp", 2, "%-%-share takes no value")
 wrong("report -O f old.mp f", 2, "options once")
 wrong("run -O f,x.txt waste.lua", 2, "with %-o, not after a comma")
-wrong("report - <bad.mp", 1, "standard input: is damaged")
+wrong("report - <bad.mp", 1, "standard input is damaged")
+
+wrong("report -o '' old.mp", 2, "%-o needs a value")
+wrong("report --output= old.mp", 2, "%-%-output= needs a value")
+for _, options in ipairs({ "T", "fi5", "b1", "lw3", "C1m", "j" }) do
+  for _, command in ipairs({ "report -O %s old.mp", "convert -O %s old.mp x",
+      "diff -O %s old.mp new.mp", "open -O %s old.mp" }) do
+    wrong(command:format(options), 2, "option '"..options:match("[TibwCj]")..
+      "' is for the run of a program")
+  end
+end
+tap.is(run("help").out, run("--help").out, "help")
+tap.is(run("help diff").out, run("diff --help").out, "help diff")
+wrong("help dif", 2, "unknown command dif")
+tap.like(run("report old.mp H").out, "\n  m<n> +hide what is below n percent",
+  "report H lists the options")
+
+-- -- Scripts that cannot be loaded -------------------------------------------
+
+write("broken.lua", "x =\n")
+wrong("run broken.lua", 1, "run: broken.lua:%d: unexpected symbol")
+wrong("run nowhere.lua", 1, "run: cannot open nowhere.lua: No such file")
+write("it's.lua", "print('quoted')")
+tap.like(run([[run "it's.lua"]]).out, "^quoted\n", "any name of a script")
+write("from-stdin.lua", "print('hello')")
+tap.like(run("run - <from-stdin.lua").out, "^hello\n", "run - reads a script")
+tap.like(tap.sh("mkfifo sf; cat from-stdin.lua >sf & "..tap.mp.." run sf; wait",
+  { dir = dir }).out, "^hello\n", "a script from a pipe is read once")
 
 -- -- Suffixes ----------------------------------------------------------------
 
@@ -189,6 +216,8 @@ end
 
 wrong("report old.mp e", 1, "no events: [^\n]* option e")
 wrong("report old.mp L", 1, "no ages of objects: [^\n]* option L")
+wrong("report old.mp W", 1, "no heap walk: a profile has it [^\n]* option W")
+wrong("report old.mp M", 1, "no table of the memory: [^\n]* option M")
 wrong("report --leak-only old.mp", 1, "no events")
 wrong("report --leak-only old.mp fl", 2, "option e")
 run("run -o events.mp -Oe waste.lua")

@@ -227,7 +227,10 @@ local function walked(change)
   return p_
 end
 local as_walk = assert(options.parse("Wm0"))
-local function walk_report(p_) return (render.render(p_, as_walk, {})) end
+local function walk_report(p_)
+  local text, msg = render.render(p_, as_walk, {})
+  return text or msg
+end
 
 local with_walk = file.write(walked())
 tap.is(walk_report(assert(file.read(with_walk))), walk_report(walked()),

@@ -24,7 +24,7 @@ function is(got, want, name) {
 
 // -- The daemon -------------------------------------------------------------
 
-// What a command answers, or null where it fails.
+// The answer to a command, or null where it fails.
 function ask(session, ...words) {
   const {status, stdout} = spawnSync(process.execPath,
     [cli, ...words, '--json', '--session', session], {env, encoding: 'utf8'})

@@ -63,6 +63,9 @@ for _, opt in ipairs(list) do
   if #opt[1] == 1 then plain[opt[1]] = true end
 end
 
+-- Letters that concern how a program is measured, not what a report shows.
+local run_only = { T = true, j = true, i = true, w = true, b = true, C = true }
+
 -- Where a letter stands, for error messages.
 local function place(text, pos)
   return (' at position %d of "%s"'):format(pos, names.printable(text))
@@ -156,7 +159,10 @@ local function parse_one(o, seen, text, pos)
     return e
   end
   local c = text:sub(pos, pos)
-  if number[c] then return number[c](o, text, pos, seen) end
+  if number[c] then
+    if run_only[c] then seen[c] = seen[c] or pos end
+    return number[c](o, text, pos, seen)
+  end
   if c == "-" then
     o.invert = true
   elseif plain[c] then
@@ -262,6 +268,10 @@ local function set_flags(o, seen)
   o.combined = seen.P ~= nil
   o.nosource = seen.N ~= nil
   o.lines = seen.j == nil
+  for c in pairs(run_only) do
+    local at = o.run_only and seen[o.run_only] or math.huge
+    if seen[c] and seen[c] < at then o.run_only = c end
+  end
 end
 
 -- Parses an option string. Returns a table, or nil and a message:
@@ -274,7 +284,8 @@ end
 --   annotate ("a", "A" or nil), folded, quickfix, callgraph, events, leaks,
 --   walk (share of the heap that has a line of its own, or nil),
 --   leak_limit (bytes or nil), limit (bytes), memory, live, combined, nosource,
---   lines (whether the profile has them)
+--   lines (whether the profile has them), run_only (the first letter that has
+--   no meaning where no program is run, or nil)
 local function parse(text)
   local o, seen = { text = text, min = 3, limit = 256 * 1048576 }, {}
   local pos = 1

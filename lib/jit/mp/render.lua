@@ -6,6 +6,11 @@
 local formats = require("jit.mp.format.formats")
 local header = require("jit.mp.text.header")
 
+-- Whether the program ran with that option.
+local function has_asked(p, letter)
+  return (p.info.options or ""):find(letter, 1, true) ~= nil
+end
+
 -- The part of a profile that a report needs and this profile lacks, and the
 -- option by which the program would have had it recorded, if one had; or nil.
 local function absent(p, o)
@@ -16,6 +21,14 @@ local function absent(p, o)
   if o.events and not p.events then return "events", "e" end
   if o.calls and not p:has_calls() then return "calls", "n" end
   if o.leaks and not p.survivors then return "ages of objects", "L" end
+  -- Where the program ran with the option, the report says why.
+  if p.from_file and not has_asked(p, "W") and o.walk and not o.leaks and
+      not p.walk then
+    return "heap walk", "W"
+  elseif p.from_file and not has_asked(p, "M") and o.memory and
+      not p.memory.rss then
+    return "table of the memory", "M"
+  end
 end
 
 -- The text of a report that lacks that part. Where the program ran without the
@@ -27,11 +40,11 @@ local function without(p, what, letter)
   if not letter then
     return nil, ("no %s: a profile has them where the program ran without "..
       "option j"):format(what)
-  elseif (p.info.options or ""):find(letter, 1, true) then
+  elseif has_asked(p, letter) then
     return ("no %s: they could not be recorded\n"):format(what)
   end
-  return nil, ("no %s: a profile has them where the program ran with option %s")
-    :format(what, letter)
+  return nil, ("no %s: a profile has %s where the program ran with option %s")
+    :format(what, what:find("s$") and "them" or "it", letter)
 end
 
 -- The options with the views of C memory, where the profile has it and no view

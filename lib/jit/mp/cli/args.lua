@@ -36,7 +36,7 @@ local function take(command, given, word, after)
   elseif o.value and not value then
     value, taken = after, 2
   end
-  if o.value and not value then
+  if o.value and (value or "") == "" then
     stop.usage(("%s: %s needs a value"):format(command.name, word), command)
   end
   if o.many then

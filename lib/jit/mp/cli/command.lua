@@ -38,6 +38,14 @@ local function help(c)
   return table.concat(out)
 end
 
+-- The help of the command of that name; of all, without one.
+local function help_about(name)
+  if not name then return usage() end
+  local command = spec.commands[name]
+  if not command then stop.usage("unknown command "..name) end
+  return help(command)
+end
+
 local function print_out(text)
   local ok, msg = io.stdout:write(text)
   if ok then ok, msg = io.stdout:flush() end
@@ -54,6 +62,8 @@ local function perform(words, env)
     return print_out(usage())
   elseif first == "--version" or first == "-V" then
     return print_out("luajit-mp "..env.version.."\n")
+  elseif first == "help" then
+    return print_out(help_about(words[2]))
   end
   local command = spec.commands[first]
   if not command then stop.usage("unknown command "..first) end

@@ -18,6 +18,10 @@ local style = require("jit.mp.text.style")
 local function parse_options(text, given, command)
   if given.nosource then text = text.."N" end
   local parsed, msg = options.parse(text)
+  if parsed and parsed.run_only and not command.measures then
+    parsed, msg = nil, ("option '%s' is for the run of a program: a profile "..
+      "stays as it was measured"):format(parsed.run_only)
+  end
   local ok = parsed
   if parsed and given.sort and command.name ~= "diff" then
     ok, msg = sorting.set(parsed, given.sort)
@@ -42,7 +46,7 @@ end
 local function read(name)
   local p, msg = file.read(read_text(name))
   if p then return p end
-  stop.data(("%s: %s"):format(name == "-" and "standard input" or name, msg))
+  stop.data((name == "-" and "standard input" or name).." "..msg)
 end
 
 -- Writes a text to a file, or to standard output where there is no name.

@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local files = require("jit.mp.cli.files")
+local options = require("jit.mp.options")
 local stop = require("jit.mp.cli.stop")
 
 return function(given, operands, command)
@@ -13,6 +14,7 @@ return function(given, operands, command)
   end
   local text = given.opts or operands[2] or (given.leak_only and "e" or "f")
   local o = files.parse_options(text, given, command)
+  if o.help then return files.write_text(nil, options.help()) end
   if given.leak_only and not o.events then
     stop.usage("report: --leak-only is for option e", command)
   end

@@ -61,10 +61,29 @@ local function check_commas(text, outs, command)
   end
 end
 
+-- Whether test(1) says so of a file, which it does not open: a pipe can be read
+-- only once.
+local function test(condition, name)
+  local status = os.execute(("test %s '%s'"):format(condition,
+    (name:gsub("'", "'\\''"))))
+  return status == 0 or status == true
+end
+
+-- A script that cannot even be loaded has no profile.
+local function check_script(name)
+  if not test("-e", name) then
+    stop.data(("run: cannot open %s: No such file or directory"):format(name))
+  elseif test("-f", name) then
+    local loaded, msg = loadfile(name)
+    if not loaded then stop.data("run: "..msg) end
+  end
+end
+
 return function(given, operands, command, env)
   local text, outs = given.opts or "f", given.out or {}
   check_commas(text, outs, command)
   files.parse_options(text, given, command)
+  if operands[1] ~= "-" then check_script(operands[1]) end
   local words = { text..(given.nosource and "N" or ""), unpack(outs) }
   if given.sort then words[#words+1] = "--sort="..given.sort end
   local argv = { env.luajit, "-jm="..table.concat(words, ",") }

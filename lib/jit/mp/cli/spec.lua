@@ -33,16 +33,18 @@ local options = {
 for _, o in ipairs(options) do options[o.name] = o end
 
 -- operands: their least and largest number. first: words after the first
--- operand are the program's. outs: there may be several outputs.
+-- operand are the program's. outs: there may be several outputs. measures: a
+-- program runs meanwhile.
 local commands = {
-  { name = "run", usage = "SCRIPT [ARG]...", operands = { 1, math.huge },
-    outs = true,
+  { name = "run", measures = true, usage = "SCRIPT [ARG]...",
+    operands = { 1, math.huge }, outs = true,
     options = { "out", "opts", "sort", "native", "nosource" }, first = true,
     about = "profiles a program", missing = "which script?" },
-  { name = "attach", usage = "PID", operands = { 1, 1 }, outs = true,
+  { name = "attach", measures = true, usage = "PID", operands = { 1, 1 },
+    outs = true,
     options = { "time", "out", "opts", "nosource", "source_root", "state" },
     about = "profiles a running process", missing = "which process?" },
-  { name = "top", usage = "PID", operands = { 1, 1 },
+  { name = "top", measures = true, usage = "PID", operands = { 1, 1 },
     options = { "time", "opts", "state" },
     about = "shows the profile of a running process live",
     missing = "which process?" },

@@ -163,7 +163,7 @@ end
 -- Reads the text of a profile file. Returns a profile, or nil and a message
 -- that goes with the file's name before it.
 return function(text)
-  if text == "" then return nil, "it is empty" end
+  if text == "" then return nil, "is empty" end
   local why, msg = columns.missing()
   if why then return nil, "cannot be read: "..why end
   if gzip.is_packed(text) then
