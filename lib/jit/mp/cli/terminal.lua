@@ -7,6 +7,8 @@
 
 local ffi = require("ffi")
 
+local widths = require("jit.mp.text.width")
+
 ffi.cdef [[
   typedef struct { long s, ns; } mp_top_time;
   typedef struct { int fd; short events, revents; } mp_top_poll;
@@ -71,18 +73,15 @@ end
 -- Columns; nil where they are not known.
 function Screen:width() return (select(2, size())) end
 
--- The first characters of a line of UTF-8, as many as there are columns.
--- Sequences for bold text take no column.
+-- The beginning of a line that fits into so many columns. Sequences for bold
+-- text take none.
 local function cut(line, columns)
-  local at = 1
-  while at <= #line do
-    local style = line:match("^\27%[%d*m", at)
-    if not style and columns == 0 then break end
-    local char = style or
-      line:match("^[%z\1-\127\194-\244][\128-\191]*", at) or line:sub(at, at)
-    at, columns = at + #char, columns - (style and 0 or 1)
-  end
-  return line:sub(1, at - 1)
+  return (line:gsub("(\27?)([^\27]*)", function(escape, text)
+    local style = escape ~= "" and text:match("^%[%d*m") or ""
+    local part = widths.first(text:sub(#style + 1), columns)
+    columns = columns - widths.width(part)
+    return escape..style..part
+  end))
 end
 
 -- Draws as much of the text as there is room for.

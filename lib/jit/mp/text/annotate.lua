@@ -12,6 +12,7 @@ local profile = require("jit.mp.model.profile")
 local sources = require("jit.mp.model.sources")
 local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
+local widths = require("jit.mp.text.width")
 
 local pad = cells.pad
 
@@ -106,7 +107,7 @@ local function annotate_file(p, o, entry, totals, out, env)
       local shares = " "..table.concat(list, "  ").." | "
       line = names.source_line(line)
       out[#out+1] = shares..(env.width and
-	cells.clip(line, env.width - #shares) or line).."\n"
+	cells.clip(widths.untabbed(line), env.width - #shares) or line).."\n"
     end
     gap = not show(k)
   end

@@ -7,6 +7,7 @@ local cumulative = require("jit.mp.model.cumulative")
 local estimates = require("jit.mp.model.estimates")
 local style = require("jit.mp.text.style")
 local views = require("jit.mp.model.views")
+local width_of = require("jit.mp.text.width").width
 
 local cut, pad = cells.cut, cells.pad
 
@@ -63,7 +64,7 @@ local function fits(lines, width)
   for _, line in ipairs(lines) do
     if line then
       local rest = (line.indent or 0) + #(line.mark or "")
-      need = math.max(need, rest + math.min(#line.name, NAME))
+      need = math.max(need, rest + math.min(width_of(line.name), NAME))
     end
   end
   return not width or left + need <= width

@@ -4,27 +4,18 @@
 ----------------------------------------------------------------------------
 
 local style = require("jit.mp.text.style")
+local widths = require("jit.mp.text.width")
+
+local first, last, width_of = widths.first, widths.last, widths.width
 
 local LEAST = 8 -- Columns of a name on the narrowest terminal.
 
 -- A text on the right of n columns.
-local function pad(s, n) return (" "):rep(n - #s)..s end
-
--- The first n bytes of a text, or the last ones, without parts of characters.
-local function first(s, n)
-  while n > 0 and s:find("^[\128-\191]", n + 1) do n = n - 1 end
-  return s:sub(1, n)
-end
-
-local function last(s, n)
-  local from = #s - n + 1
-  while s:find("^[\128-\191]", from) do from = from + 1 end
-  return s:sub(from)
-end
+local function pad(s, n) return (" "):rep(n - width_of(s))..s end
 
 -- Cuts a name in the middle; its line number stays.
 local function cut(name, width)
-  if #name <= width then return name end
+  if width_of(name) <= width then return name end
   local tail = name:match(":%d+%)?$") or ""
   local keep = math.max(width - 3 - #tail, 2)
   local left = math.ceil(keep / 2)
@@ -34,7 +25,8 @@ end
 
 -- Cuts a line at its end.
 local function clip(line, width)
-  return #line <= width and line or first(line, math.max(width - 3, 0)).."..."
+  if width_of(line) <= width then return line end
+  return first(line, math.max(width - 3, 0)).."..."
 end
 
 local LEVEL = 10 -- Columns that a level of a name has at least.
@@ -43,17 +35,17 @@ local LEVEL = 10 -- Columns that a level of a name has at least.
 -- that is not enough the last ones are left out.
 local function cut_levels(name, width)
   local levels, sep = {}, name:match(" [<>] ")
-  if #name <= width or not sep then return cut(name, width) end
+  if width_of(name) <= width or not sep then return cut(name, width) end
   for level in (name..sep):gmatch("(.-)"..sep) do levels[#levels+1] = level end
   while true do
-    local excess, longest = #table.concat(levels, sep) - width, 1
+    local excess, longest = width_of(table.concat(levels, sep)) - width, 1
     if excess <= 0 then return table.concat(levels, sep) end
     for i, level in ipairs(levels) do
-      if #level > #levels[longest] then longest = i end
+      if width_of(level) > width_of(levels[longest]) then longest = i end
     end
-    local room = math.max(#levels[longest] - excess, LEVEL)
+    local room = math.max(width_of(levels[longest]) - excess, LEVEL)
     local shorter = cut(levels[longest], room)
-    if #shorter < #levels[longest] then
+    if width_of(shorter) < width_of(levels[longest]) then
       levels[longest] = shorter
     elseif #levels > 2 then
       levels[#levels-1], levels[#levels] = "...", nil
@@ -66,12 +58,12 @@ end
 -- A line broken into several where the terminal is narrower. hang: columns that
 -- the others are to the right of the first one, 2 if nil.
 local function wrap(line, width, hang)
-  if not width or #line <= width + 1 then return line end
+  if not width or width_of(line) <= width + 1 then return line end
   local indent = line:match("^ *")
   local next_indent = indent..(" "):rep(hang or 2)
   local lines, now = {}, nil
   for word in line:gmatch("%S+") do
-    if now and #now + 1 + #word > width then
+    if now and width_of(now) + 1 + width_of(word) > width then
       lines[#lines+1], now = now, next_indent..word
     else
       now = now and now.." "..word or indent..word
@@ -86,7 +78,7 @@ end
 local function parts(list, width, indent)
   local lines, line = {}, nil
   for _, part in ipairs(list) do
-    if line and width and #line + 3 + #part > width then
+    if line and width and width_of(line) + 3 + width_of(part) > width then
       lines[#lines+1], line = line, (" "):rep(indent)..part
     else
       line = line and line.."   "..part or part
@@ -105,7 +97,7 @@ end
 local function rows(list, width, bold)
   local w, out, left = {}, {}, 2
   for _, r in ipairs(list) do
-    for i = 1, #r - 1 do w[i] = math.max(w[i] or 0, #r[i]) end
+    for i = 1, #r - 1 do w[i] = math.max(w[i] or 0, width_of(r[i])) end
   end
   for i = 1, #w do left = left + w[i] + 3 end
   for _, r in ipairs(list) do

@@ -9,6 +9,7 @@ local keys = require("jit.mp.model.keys")
 local numbers = require("jit.mp.model.numbers")
 local pairing = require("jit.mp.model.pairing")
 local views = require("jit.mp.model.views")
+local width_of = require("jit.mp.text.width").width
 
 local CHANGE = 3 -- The column of the change.
 local NAME = 24 -- Columns that names should have.
@@ -88,7 +89,9 @@ local function fitting(rows, width)
     for _, r in ipairs(rows) do most = math.max(most, #r[i]) end
     left = left + most + 3
   end
-  for _, r in ipairs(rows) do need = math.max(need, math.min(#r[#r], NAME)) end
+  for _, r in ipairs(rows) do
+    need = math.max(need, math.min(width_of(r[#r]), NAME))
+  end
   if not width or left + need <= width then return rows end
   for _, r in ipairs(rows) do
     table.remove(r, 1)

@@ -9,6 +9,7 @@ local held = require("jit.mp.heap.held")
 local leaks = require("jit.mp.model.leaks")
 local numbers = require("jit.mp.model.numbers")
 local views = require("jit.mp.model.views")
+local width_of = require("jit.mp.text.width").width
 
 local PARTS = 5 -- Parts of the run that a row shows.
 local DEPTH = 6 -- Frames of a stack, unless the options set them.
@@ -109,7 +110,7 @@ local function rows_text(p, o, shown, holder, width)
   end
   local all = text(false)
   for line in all:gmatch("[^\n]+") do
-    if width and #line > width then
+    if width and width_of(line) > width then
       return cells.wrap("Below each row: "..SERIES.."\n", width)..text(true)
     end
   end

@@ -16,6 +16,7 @@ local sorting = require("jit.mp.model.sorting")
 local style = require("jit.mp.text.style")
 local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
+local width_of = require("jit.mp.text.width").width
 
 local pad = cells.pad
 
@@ -192,7 +193,7 @@ function Report:fitting(width)
   if not width or self.options.raw then return self:left(layouts[1]) end
   local longest, left = 0, nil
   for _, row in ipairs(self.rows) do
-    longest = math.max(longest, #self:name(row))
+    longest = math.max(longest, width_of(self:name(row)))
   end
   for _, layout in ipairs(layouts) do
     self.rough = false

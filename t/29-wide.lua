@@ -1,0 +1,68 @@
+-- SPDX-License-Identifier: MIT
+-- Names of wide characters, of marks that combine, and of others that take more
+-- than a byte: tables know the columns that they take on a terminal.
+
+local tap = require("tap")
+local cells = require("jit.mp.text.cells")
+local widths = require("jit.mp.text.width")
+
+for text, columns in pairs({
+    ["name"] = 4, [""] = 0, ["länge"] = 5, ["имя"] = 3, ["名前"] = 4,
+    ["한글"] = 4, ["ｆｕ"] = 4, ["e\204\129"] = 1, ["😀"] = 2, ["ก\224\184\180"] = 1,
+    ["a\226\128\139b"] = 2, ["≈"] = 1, ["…"] = 1 }) do
+  tap.is(widths.width(text), columns, text..": columns")
+end
+tap.is(widths.first("名前の表", 5), "名前", "no half of a character: first")
+tap.is(widths.last("名前の表", 5), "の表", "no half of a character: last")
+tap.is(widths.first("ne\204\129e", 2), "ne\204\129", "a mark stays: first")
+tap.is(widths.last("nane\204\129", 1), "e\204\129", "a mark stays: last")
+tap.is(widths.last("abc", 0), "", "nothing fits into nothing")
+tap.is(widths.untabbed("a\tb\t\tc"), "a       b               c", "tabs")
+tap.is(widths.untabbed("名\tb"), "名      b", "tabs behind wide characters")
+
+tap.is(cells.cut("кириллица:10", 12), "кириллица:10", "what fits is not cut")
+tap.is(cells.cut("数値の表を作る関数:10", 15), "数値...関数:10", "cut in the middle")
+tap.is(cells.clip("名前の表です", 9), "名前の...", "cut at the end")
+tap.is(cells.rows({ { "名前", "x" }, { "12345", "y" } }),
+  "   名前   x\n  12345   y\n", "cells are aligned")
+
+if tap.slow or tap.sh("script -qec true /dev/null").status ~= 0 then
+  tap.done()
+  return
+end
+
+-- On a terminal, no line of a table is wider, and names have what is there.
+local names = {
+  "数値の表を作るとても長い名前のチャンクとその説明の文章です.lua",
+  "e\204\129te\204\129 combine\204\129 a rather long name of a chunk.lua",
+  "😀😀😀 chunk with a rather long name of its own.lua",
+  "длинное имя чанка в этом модуле.lua"
+}
+local list = {}
+for i, name in ipairs(names) do list[i] = ("%q"):format("@"..name) end
+local program = tap.program(([[
+keep = {}
+for _, name in ipairs({ %s }) do
+  assert(loadstring("for i = 1, 2000 do keep[#keep+1] = {} end", name))()
+end
+]]):format(table.concat(list, ", ")))
+local file = tap.tmpname(".mp")
+tap.luajit(("-joff -jm=b1,%s %s"):format(file, program))
+for _, columns in ipairs({ 60, 80 }) do
+  for _, options in ipairs({ "lhm1", "lhu", "2lh", "lhg" }) do
+    local out = tap.sh(("TERM=dumb script -qec %s /dev/null"):format(
+      tap.quote(("stty rows 40 cols %d; %s report %s %s"):format(columns,
+      tap.mp, file, options)))).out
+    local widest = 0
+    for line in out:gmatch("[^\r\n]+") do
+      widest = math.max(widest, widths.width(line))
+    end
+    tap.ok(widest <= columns, options.." on "..columns.." columns", out)
+    if columns == 80 and options == "lhm1" then
+      tap.like(out, "длинное имя чанка в этом модуле.lua:1",
+	"a name that fits is whole")
+    end
+  end
+end
+
+tap.done()
