@@ -5,6 +5,7 @@
 -- Argument: how often each program is attached to; default 5.
 
 local ffi = require("ffi")
+local process = require("attach.process")
 local tap = require("tap")
 
 local rounds = tonumber((arg or {})[1]) or 5
@@ -19,30 +20,12 @@ local dir = tap.tmpname()
 os.remove(dir)
 assert(os.execute("mkdir "..dir) == 0)
 
-local pids = {}
+local programs = {}
 
--- Starts a program in the background; it runs until stop().
-local function start(name, command)
-  local file = dir.."/"..name..".running"
-  tap.write(file, "")
-  tap.sh(([[
-    rm -f status
-    { sh -c %s >out 2>&1; echo $? >status; } &
-    sleep 0.3]]):format(tap.quote(("echo $$ >pid; exec %s %s"):format(
-    command, file))), { dir = dir })
-  local pid = tap.read(dir.."/pid"):match("%d+")
-  pids[#pids+1] = pid
-  return pid, file
-end
-
--- Lets it end. Returns what it said, and its status.
-local function stop(file)
-  os.remove(file)
-  for _ = 1, 300 do
-    local status = tap.read(dir.."/status")
-    if status then return tap.read(dir.."/out"), tonumber(status) end
-    os.execute("sleep 0.1")
-  end
+local function start(command)
+  local p = process.start(dir, command)
+  programs[#programs+1] = p
+  return p
 end
 
 local function program(name)
@@ -66,17 +49,6 @@ local function while_attached(pid, command)
     %s
     wait $attach; status=$?
     cat err >&2; exit $status]]):format(tap.mp, pid, command), { dir = dir })
-end
-
--- The system's view of a process. Signals from 32 on are the C library's:
--- those of the first thread that is made stay. The programs look for the file
--- that keeps them running now and then.
-local function facts(pid)
-  return tap.sh(([[
-    grep -E 'Sig(Blk|Ign|Cgt)|Threads' /proc/%s/status |
-      sed 's/\t.*\(.\{8\}\)$/ \1/'
-    ls -l /proc/%s/fd | sed 's/.*fd*[0-9:]* //' | grep -v 'running$' | sort
-    cat /proc/%s/timers]]):format(pid, pid, pid)).out
 end
 
 -- -- A process that cannot be attached to ----------------------------------
@@ -113,7 +85,9 @@ tap.sh("kill -KILL "..pid)
 local function attach_often(name, pid)
   local bad
   for i = 1, rounds do
-    local a = attach("-t 0.1 -O fm0 "..pid)
+    -- The signals of the CPU clock cut sleeps short.
+    local a = attach(("-t 0.1 -O %s %s"):format(name == "sleep" and "fhm0" or
+      "fm0", pid))
     if a.status ~= 0 then bad = bad or ("round %d: %s"):format(i, a.err) end
     if not a.out:find("^luajit%-mp  ") then bad = bad or a.out end
   end
@@ -121,48 +95,48 @@ local function attach_often(name, pid)
 end
 
 for _, name in ipairs({ "loop", "alloc", "sleep", "coroutines" }) do
-  local pid, file = start(name, program(name))
-  local before = facts(pid)
-  attach_often(name, pid)
+  local p = start(program(name))
+  local before = process.facts(p.pid)
+  attach_often(name, p.pid)
   if name ~= "sleep" then  -- Which has pipes and other signals now and then.
-    tap.is(facts(pid), before, name..": left as it was")
+    tap.is(process.facts(p.pid), before, name..": left as it was")
   end
-  local out, status = stop(file)
+  local out, status = p:stop()
   tap.is(status, 0, name..": its exit status")
   tap.like(out, "^right", name..": its results")
 end
 
 -- -- Outputs, and what is in them ------------------------------------------
 
-local pid, file = start("alloc", program("alloc"))
-r = attach("-t 0.5 -O flb1 -o - -o %p.html -o x.mp "..pid)
+local p = start(program("alloc"))
+r = attach("-t 0.5 -O flb1 -o - -o %p.html -o x.mp "..p.pid)
 tap.is(r.status, 0, "outputs: status")
 tap.like(r.out, "^luajit%-mp  .*alloc%.lua", "the report is on standard output")
 tap.like(r.out, "fill", "and has the function")
-tap.like(tap.read(dir.."/"..pid..".html") or "", "^<!DOCTYPE html>",
+tap.like(tap.read(dir.."/"..p.pid..".html") or "", "^<!DOCTYPE html>",
   "the page is where the caller stands, %p is the process")
 tap.like(tap.sh(tap.mp.." report x.mp h", { dir = dir }).out, "fill",
   "so is the profile")
-r = while_attached(pid, "sleep 0.5; kill -INT $attach")
+r = while_attached(p.pid, "sleep 0.5; kill -INT $attach")
 tap.like(r.err, "Ctrl%-C ends it", "without -t it is said how it ends")
 tap.like(r.out, "^luajit%-mp  .*fill", "SIGINT ends it, with the report")
-r = while_attached(pid, ("%s attach -t 1 %s; kill -INT $attach"):format(tap.mp,
-  pid))
+r = while_attached(p.pid, ("%s attach -t 1 %s; kill -INT $attach"):format(
+  tap.mp, p.pid))
 tap.like(r.err, "is being profiled already", "two at a time: refused")
-tap.like(stop(file), "^right", "its results are right after all")
+tap.like(p:stop(), "^right", "its results are right after all")
 
 -- -- Ends ------------------------------------------------------------------
 
-pid, file = start("alloc", program("alloc"))
-r = while_attached(pid, "sleep 0.5; rm "..file)
+p = start(program("alloc"))
+r = while_attached(p.pid, "sleep 0.5; rm "..p.file)
 tap.like(r.out, "^luajit%-mp  .*fill", "the program ends: its profile is there")
-tap.like(stop(file), "^right", "and its results")
-pid = start("alloc", program("alloc"))
-r = while_attached(pid, "kill -KILL "..pid)
+tap.like(p:stop(), "^right", "and its results")
+p = start(program("alloc"))
+r = while_attached(p.pid, "kill -KILL "..p.pid)
 tap.is(r.status, 1, "it is killed: status")
 tap.like(r.err, "no profile of process %d+: it has ended without one",
   "it is killed: said")
 
-for _, p in ipairs(pids) do tap.sh("kill -KILL "..p.." 2>/dev/null") end
+for _, each in ipairs(programs) do each:kill() end
 os.execute("rm -r "..dir)
 tap.done()

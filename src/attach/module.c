@@ -146,13 +146,6 @@ static int session_read(lua_State *L)
   return 1;
 }
 
-/* longest(): seconds that the process was stopped by us at a time, at most. */
-static int session_longest(lua_State *L)
-{
-  lua_pushnumber(L, check(L)->longest);
-  return 1;
-}
-
 static int session_gc(lua_State *L)
 {
   mp_session_close(check(L));
@@ -168,7 +161,6 @@ static void make_type(lua_State *L)
     { "stop", session_stop },
     { "write", session_write },
     { "read", session_read },
-    { "longest", session_longest },
     { "__gc", session_gc },
     { NULL, NULL }
   };

@@ -32,7 +32,6 @@ typedef struct mp_session {
   uint64_t block;		/* Address of its answer. */
   mp_attach_block answer;	/* As it was read last. */
   int fd;			/* The profile that is written, or -1. */
-  double longest;		/* Seconds that a stop took at most. */
   char msg[1024];
 } mp_session;
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -40,21 +41,74 @@ struct mp_tracee {
   char xstate[XSTATE_MAX];	/* The other registers, during a call. */
 };
 
+/* Whether the thread has stopped or ended. */
+static bool has_stopped(mp_tracee *t, int *status)
+{
+  pid_t got = waitpid(t->tid, status, __WALL | WNOHANG);
+  if (got == t->tid) t->gone = !WIFSTOPPED(*status);
+  else if (got < 0 && errno != EINTR) t->gone = true;
+  return got == t->tid || t->gone;
+}
+
+static void rest(void)
+{
+  const struct timespec step = { 0, 20000 };
+  nanosleep(&step, NULL);
+}
+
+/* Waits until the thread stops. False: it has ended. To be used where what the
+** thread has been told to do comes to an end, and must, before it is left. */
+static bool await_stop(mp_tracee *t, int *status)
+{
+  while (!has_stopped(t, status)) rest();
+  return !t->gone;
+}
+
 /* Waits until the thread stops. False: it has ended, or does not stop. */
 static bool wait_stop(mp_tracee *t, double seconds, int *status)
 {
   double end = mp_clock_wall() + seconds;
-  struct timespec step = { 0, 20000 };
-  for (;;) {
-    pid_t got = waitpid(t->tid, status, __WALL | WNOHANG);
-    if (got == t->tid) {
-      t->gone = !WIFSTOPPED(*status);
-      return !t->gone;
-    }
-    if (got < 0 && errno != EINTR) return !(t->gone = true);
+  while (!has_stopped(t, status)) {
     if (mp_clock_wall() > end) return false;
-    nanosleep(&step, NULL);
+    rest();
   }
+  return !t->gone;
+}
+
+/* Seconds that the thread has run so far, and whether it sleeps. A thread that
+** waits for a processor does not. */
+static bool read_work(pid_t tid, double *ran, bool *asleep)
+{
+  char name[64], state = '?';
+  FILE *f;
+  bool ok;
+  snprintf(name, sizeof(name), "/proc/%ld/schedstat", (long)tid);
+  if ((f = fopen(name, "re")) == NULL) return false;
+  ok = fscanf(f, "%lf", ran) == 1;
+  fclose(f);
+  *ran *= 1e-9;
+  snprintf(name, sizeof(name), "/proc/%ld/stat", (long)tid);
+  if (!ok || (f = fopen(name, "re")) == NULL) return false;
+  ok = fscanf(f, "%*d (%*[^)]) %c", &state) == 1;
+  fclose(f);
+  *asleep = state != 'R';
+  return ok;
+}
+
+/* Waits until the thread stops. False: it has ended, or it has run, or slept,
+** for so many seconds without that; on a busy machine it may come to neither
+** for long. */
+static bool wait_working(mp_tracee *t, double seconds, int *status)
+{
+  double first = 0, last = 0, ran;
+  bool asleep, known = read_work(t->tid, &first, &asleep);
+  last = first;
+  while (!wait_stop(t, seconds, status)) {
+    if (t->gone || !known || !read_work(t->tid, &ran, &asleep)) return false;
+    if (ran - first > seconds || (asleep && ran == last)) return false;
+    last = ran;
+  }
+  return true;
 }
 
 static bool is_interrupt(int status)
@@ -68,7 +122,7 @@ static int wait_interrupt(mp_tracee *t)
 {
   int status;
   for (;;) {
-    if (!wait_stop(t, PATIENCE, &status)) return t->gone ? ESRCH : EBUSY;
+    if (!wait_working(t, PATIENCE, &status)) return t->gone ? ESRCH : EBUSY;
     if (is_interrupt(status)) return 0;
     if (status >> 16 == PTRACE_EVENT_STOP) {  /* Stopped by a signal. */
       ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
@@ -127,7 +181,7 @@ bool mp_tracee_step(mp_tracee *t)
   if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
   t->changed = false;
   if (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) != 0 ||
-      !wait_stop(t, PATIENCE, &status))
+      !await_stop(t, &status))
     return false;
   ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
   if (status >> 16 != 0) return false;
@@ -163,25 +217,22 @@ static bool set_breakpoint(mp_tracee *t, uint64_t ip, bool on)
 bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds)
 {
   int status;
-  bool there = false;
   if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
   t->changed = false;
-  if (!set_breakpoint(t, ip, true)) return false;
-  if (ptrace(PTRACE_CONT, t->tid, NULL, NULL) == 0) {
-    there = wait_stop(t, seconds, &status);
-    if (!there && !t->gone) {
-      ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
-      if (wait_stop(t, PATIENCE, &status) && !is_interrupt(status))
-	t->signal = WSTOPSIG(status);
-    } else if (there && WSTOPSIG(status) != SIGTRAP) {
-      t->signal = WSTOPSIG(status);
-      there = false;
-    }
+  if (!set_breakpoint(t, ip, true) ||
+      ptrace(PTRACE_CONT, t->tid, NULL, NULL) != 0)
+    return false;
+  if (!wait_stop(t, seconds, &status) && !t->gone) {
+    ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+    await_stop(t, &status);
   }
   if (t->gone) return false;
   ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
   set_breakpoint(t, 0, false);
-  return there && t->regs.rip == ip;
+  if (status >> 16 != 0) return false;
+  if (WSTOPSIG(status) == SIGTRAP && t->regs.rip == ip) return true;
+  t->signal = WSTOPSIG(status);
+  return false;
 }
 
 /* -- Calls --------------------------------------------------------------- */
@@ -244,25 +295,26 @@ int64_t mp_tracee_syscall(mp_tracee *t, const mp_place *p, long number,
   ptrace(PTRACE_SETREGS, t->tid, NULL, &r);
   r.rax = (uint64_t)-EINTR;
   if (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) == 0 &&
-      wait_stop(t, PATIENCE, &status))
+      await_stop(t, &status))
     ptrace(PTRACE_GETREGS, t->tid, NULL, &r);
   put_back(t, mask);
   return (int64_t)r.rax;
 }
 
 /* Waits for the breakpoint that the call returns to. A call that does not
-** return is abandoned, wherever it is. */
+** return is abandoned, wherever it is. If the process is told to stop, the
+** thread does so when it is left. */
 static bool wait_return(mp_tracee *t, const mp_place *p,
 			struct user_regs_struct *r)
 {
   int status;
-  while (wait_stop(t, CALL_MAX, &status)) {
+  while (wait_working(t, CALL_MAX, &status)) {
     ptrace(PTRACE_GETREGS, t->tid, NULL, r);
-    if (is_interrupt(status)) ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+    if (status >> 16 != 0) ptrace(PTRACE_CONT, t->tid, NULL, NULL);
     else return WSTOPSIG(status) == SIGTRAP && r->rip == p->trap + 1;
   }
   if (!t->gone && ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) == 0)
-    wait_stop(t, PATIENCE, &status);
+    await_stop(t, &status);
   return false;
 }
 

@@ -1,0 +1,135 @@
+-- SPDX-License-Identifier: MIT
+-- luajit-mp attach where it cannot: each reason is made true, and is given.
+
+local ffi = require("ffi")
+local process = require("attach.process")
+local tap = require("tap")
+
+if tap.slow or (os.getenv("LIBASAN") or "") ~= "" then
+  tap.skip("attached programs run on the bare machine only")
+elseif jit.arch ~= "x64" or not ffi.abi("gc64") then
+  tap.skip("attach is for x86-64 and GC64")
+end
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+local is_root = tap.sh("id -u").out == "0\n"
+local program = ("%s '%s/t/attach/alloc.lua'"):format(tap.command, tap.srcdir)
+
+-- How the command is run, and what it is to say of the process.
+local function refused(name, pid, pattern, prefix)
+  local r = tap.sh(("%s %s attach -t 0.1 %s"):format(prefix or "", tap.mp, pid),
+    { dir = dir })
+  tap.is(r.status, 1, name..": status")
+  tap.is(r.out, "", name..": no report")
+  tap.like(r.err, "^luajit%-mp: [^\n]*process "..pid..": [^\n]*"..pattern..
+    "[^\n]*\n$", name..": said")
+end
+
+-- A command that runs until the test ends.
+local commands = {}
+local function run(command)
+  local pid = tap.sh(command.." >/dev/null 2>&1 & echo $!; sleep 0.2",
+    { dir = dir }).out:match("%d+")
+  commands[#commands+1] = pid
+  return pid
+end
+
+local function is_running(pid)
+  local stat = tap.read("/proc/"..pid.."/stat")
+  return stat and not stat:find("%) Z ")
+end
+
+local p = process.start(dir, program)
+local r = tap.sh(tap.mp.." attach -t 0.1 "..p.pid)
+if r.err:find("not permitted", 1, true) then
+  p:kill()
+  tap.skip("processes may not be traced here")
+end
+
+-- -- Not permitted -----------------------------------------------------------
+
+local drop = "setpriv --bounding-set=-sys_ptrace"
+if not is_root then
+  refused("a process of root's", 1, "not permitted: process 1 belongs to "..
+    "another user, or has changed its user; run luajit%-mp as root")
+elseif tap.sh(drop.." true").status == 0 then
+  refused("without the capability", p.pid, "not permitted: .*CAP_SYS_PTRACE",
+    drop)
+  local other = run("setpriv --reuid=65534 --clear-groups sleep 60")
+  refused("another user's", other, "not permitted: process "..other..
+    " belongs to another user", drop)
+end
+tap.is(is_running(p.pid) and "runs" or "ended", "runs",
+  "what was refused goes on")
+
+-- -- No LuaJIT, or one that cannot be used -----------------------------------
+
+refused("a program without LuaJIT", run("sleep 60"), "has no LuaJIT in it")
+
+tap.write(dir.."/main.c", "#include <unistd.h>\n"..
+  "int main(void) { for (;;) pause(); }\n")
+if tap.sh("cc -static -o static main.c", { dir = dir }).status == 0 then
+  refused("a static program", run("./static"), "it is linked statically")
+end
+local archive = tap.sh("pkg-config --variable=libdir luajit").out
+  :match("[^\n]+")
+archive = (archive or "").."/libluajit-5.1.a"
+if tap.read(archive) and tap.sh(("cc -o hidden '%s/t/attach/host.c' "..
+    "$(pkg-config --cflags luajit) %s -lm -ldl -lpthread"):format(tap.srcdir,
+    archive), { dir = dir }).status == 0 then
+  refused("a LuaJIT that exports nothing", run("./hidden running one"),
+    "does not export its functions; link the program with %-Wl,%-E")
+end
+
+-- A program for i386: it pauses for ever.
+local function words(list)
+  for i, n in ipairs(list) do
+    list[i] = string.char(n % 256, math.floor(n / 256) % 256,
+      math.floor(n / 65536) % 256, math.floor(n / 16777216))
+  end
+  return table.concat(list)
+end
+local code = "\184\29\0\0\0\205\128\235\247"
+local base, size = 0x8048000, 52 + 32 + #code
+tap.write(dir.."/i386", "\127ELF\1\1\1"..("\0"):rep(9)..words({ 0x30002, 1,
+  base + 84, 52, 0, 0, 0x200034, 1, 0, 1, 0, base, base, size, size, 5, 4096 })
+  ..code)
+tap.sh("chmod +x i386", { dir = dir })
+local i386 = run("./i386")
+if is_running(i386) then
+  refused("another architecture", i386, "is of another architecture: "..
+    "luajit%-mp can attach to programs for x86%-64 only")
+end
+
+-- -- Profiled already, several states, another mount namespace ---------------
+
+local profiled = run(("%s -jm=f,/dev/null '%s/t/attach/alloc.lua' %s"):format(
+  tap.command, tap.srcdir, p.file))
+r = tap.sh(tap.mp.." attach -t 0.1 "..profiled)
+tap.is(r.status, 1, "a process with -jm: status")
+tap.like(r.err, "process "..profiled.." is being profiled already",
+  "a process with -jm: said")
+
+-- Another file system where our library is.
+local hide = ("mount -t tmpfs none %s"):format(tap.quote(tap.builddir..
+  "/.uninstalled"))
+local unshare = is_root and "unshare -m" or "unshare -rm"
+if tap.sh(("%s sh -c %s"):format(unshare, tap.quote(hide))).status == 0 then
+  local away = run(("%s sh -c %s"):format(unshare, tap.quote(
+    ("%s; exec %s %s"):format(hide, program, p.file))))
+  os.execute("sleep 0.5")
+  refused("another mount namespace", away, "does not see .*/jit/mp/core.so: "..
+    "it runs in a container or below another root; install luajit%-mp there, "..
+    "and run it there %(docker exec, or nsenter %-t "..away.." %-m %-p%)")
+end
+
+r = tap.sh("exec "..tap.mp.." attach -t 0.1 $$")
+tap.is(r.status, 1, "itself: status")
+tap.like(r.err, "process %d+ is luajit%-mp itself", "itself: said")
+
+for _, pid in ipairs(commands) do tap.sh("kill -KILL "..pid.." 2>/dev/null") end
+tap.like(p:stop(), "^right", "its results are right after all")
+os.execute("rm -r "..dir)
+tap.done()

@@ -1,0 +1,73 @@
+-- SPDX-License-Identifier: MIT
+-- luajit-mp attach, very often, to programs that watch themselves
+-- (t/attach/witness.lua): none crashes or has another result, and each is as it
+-- was afterwards. COUNT is for each program.
+
+local ffi = require("ffi")
+local process = require("attach.process")
+local tap = require("tap")
+local trial = require("attack.trial")
+
+local count = trial.count(5)
+if jit.arch ~= "x64" or not ffi.abi("gc64") then
+  tap.skip("attach is for x86-64 and GC64")
+end
+
+local GROWTH = 16e6        -- Bytes that may come with the last half of it.
+
+local dir, remove = trial.directory()
+local options = { "f", "fl", "flb1", "h", "cm0", "fj", "fi1" }
+-- The signals of the CPU clock cut sleeps short.
+local gentle = { "h", "hl", "hlb1" }
+
+local function attach(kind, pid)
+  local r = tap.sh(("%s attach -t %.2f -O %s %s"):format(tap.mp,
+    math.random() * 0.1 + 0.01,
+    trial.pick(kind == "sleep" and gentle or options), pid), { dir = dir })
+  return r.status == 0 and r.out:find("^luajit%-mp  "), r.err
+end
+
+-- The module stays, and what the first profiles mapped.
+local function compare(p, before)
+  local files, lines = process.maps(p.pid)
+  trial.check(process.facts(p.pid) == before.facts, "left as it was",
+    process.facts(p.pid).."\nbefore:\n"..before.facts)
+  trial.check(files == before.files, "files that are mapped", files)
+  trial.check(lines <= before.lines + 20, "mappings", lines)
+  trial.check(process.rss(p.pid) - before.rss < GROWTH, "memory",
+    process.rss(p.pid) - before.rss)
+end
+
+local function try(kind)
+  local p = process.start(dir, ("%s '%s/t/attach/witness.lua' %s"):format(
+    tap.command, tap.srcdir, kind))
+  local before = { facts = process.facts(p.pid) }
+  for i = 1, count do
+    local ok, why = attach(kind, p.pid)
+    if why:find("not permitted", 1, true) then
+      p:kill()
+      remove()
+      tap.skip("processes may not be traced here")
+    end
+    trial.check(ok, kind..": a profile", why)
+    if i == math.ceil(count / 2) then
+      before.files, before.lines = process.maps(p.pid)
+      before.rss = process.rss(p.pid)
+    end
+  end
+  if kind ~= "sleep" then os.execute("sleep 0.3") end
+  compare(p, before)
+  local out, status = p:stop()
+  trial.check(status == 0 and out:find("^right"), kind..": its result",
+    tostring(status).." "..tostring(out))
+  p:kill()
+  local longest, stopped = tostring(out):match("right ([%d.]+) ([%d.]+)")
+  tap.diag(("%s: stood still for %s ms at most, %s ms of waiting for a "..
+    "processor left out"):format(kind, longest, stopped))
+end
+
+for _, kind in ipairs({ "loop", "alloc", "sleep", "coroutines" }) do
+  try(kind)
+end
+remove()
+trial.done("programs that are attached to again and again")
