@@ -357,6 +357,11 @@ int mp_output_write(mp_output *o, const char *text, size_t len)
   return o->special ? write_special(o, text, len) : write_file(o, text, len);
 }
 
+void mp_output_await(mp_output *o)
+{
+  if (o->push != NULL) mp_push_await(o->push);
+}
+
 void mp_output_leave(mp_output *o)
 {
   char shown[MP_NAME_SIZE];

@@ -50,6 +50,7 @@ typedef struct mp_output {
   mp_kept file;			/* The file, where it is special. */
   bool special;			/* Not a regular file. */
   bool literal;			/* A % stands for itself. */
+  bool together;		/* It gets the sum of several profiles. */
   pid_t pid;			/* Process that the name was made for. */
   double started;		/* Unix time, for %t. */
 } mp_output;
@@ -65,6 +66,9 @@ int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w);
 /* Writes the text, which replaces the file. To a server it is sent in the
 ** background. A SIGPIPE or SIGXFSZ that this causes is not delivered. */
 int mp_output_write(mp_output *o, const char *text, size_t len);
+
+/* Waits for a transfer to a server as mp_push_await does. */
+void mp_output_await(mp_output *o);
 
 /* A transfer to a server is left to itself, as in out/push.h. */
 void mp_output_leave(mp_output *o);

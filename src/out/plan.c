@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "out/plan.h"
+#include "out/together.h"
 
 #include "lauxlib.h"
 
@@ -87,14 +88,17 @@ static void open_outputs(lua_State *R, planning *p)
   if (plan->outs == NULL || plan->sendings == NULL)
     luaL_error(R, "not enough memory");
   for (p->err = 0, i = 1; i <= n && p->err == 0; i++) {
+    mp_output *o = &plan->outs[plan->nouts++];
     const char *name;
     lua_rawgeti(R, -1, i);
     name = luaL_gsub(R, lua_tostring(R, -1), "%s", number);
-    p->err = open_output(p, &plan->outs[plan->nouts++], name);
+    name = luaL_gsub(R, name, "%m", MP_TOGETHER);
+    p->err = open_output(p, o, name);
+    o->together = strstr(lua_tostring(R, -3), "%m") != NULL;
     if (p->err != 0)
       snprintf(p->buf, p->n, "cannot open '%s' for the report: %s",
 	       mp_output_name(shown, name), mp_output_error(p->err));
-    lua_pop(R, 2);
+    lua_pop(R, 3);
   }
   lua_pop(R, 1);
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "data/process.h"
 #include "out/launch.h"
 #include "out/push.h"
@@ -164,6 +166,7 @@ int mp_push_start(mp_push *p, const char *text, size_t len)
   p->owner = mp_process();
   p->pid = l.pid;
   p->len = 0;
+  p->late = false;
   return 0;
 }
 
@@ -200,24 +203,36 @@ static void reap(const mp_push *p)
   if (p->pid > 0 && p->owner == mp_process()) waitpid(p->pid, NULL, WNOHANG);
 }
 
-mp_pushed mp_push_look(mp_push *p)
+typedef enum drained { DRAINED_SOME, DRAINED_ALL, DRAINED_OTHER } drained;
+
+/* Reads what there is of the answer. DRAINED_OTHER: the program has closed the
+** pipe. */
+static drained drain(mp_push *p)
 {
   struct stat st;
-  if (p->fd < 0) return MP_PUSH_NONE;
-  if (fstat(p->fd, &st) != 0 || st.st_dev != p->dev || st.st_ino != p->ino) {
-    p->fd = -1;
-    snprintf(p->why, sizeof(p->why), "the program closed our pipe");
-    return MP_PUSH_FAILED;
-  }
+  if (fstat(p->fd, &st) != 0 || st.st_dev != p->dev || st.st_ino != p->ino)
+    return DRAINED_OTHER;
   for (;;) {
     size_t room = sizeof(p->answer) - 1 - p->len;
     char scrap[64];
     ssize_t n = room > 0 ? read(p->fd, p->answer + p->len, room) :
 		read(p->fd, scrap, sizeof(scrap));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return MP_PUSH_ON_ITS_WAY;
-    if (n == 0) break;
+    if (n <= 0) return n < 0 ? DRAINED_SOME : DRAINED_ALL;
     if (room > 0) p->len += (size_t)n;
+  }
+}
+
+mp_pushed mp_push_look(mp_push *p)
+{
+  if (p->fd < 0) return MP_PUSH_NONE;
+  switch (drain(p)) {
+  case DRAINED_SOME: return MP_PUSH_ON_ITS_WAY;
+  case DRAINED_ALL: break;
+  case DRAINED_OTHER:
+    p->fd = -1;
+    snprintf(p->why, sizeof(p->why), "the program closed our pipe");
+    return MP_PUSH_FAILED;
   }
   mp_push_forget(p);
   reap(p);
@@ -226,6 +241,7 @@ mp_pushed mp_push_look(mp_push *p)
 
 /* -- An answer after the end ---------------------------------------------- */
 
+#define PATIENCE 2.0	/* Seconds for an answer. */
 #define LOST "cannot send to '%s', and the profile is lost: %s"
 
 /* Reads curl's answer, and says what is wrong with it. */
@@ -251,6 +267,20 @@ static bool may_speak(void)
 	 !S_ISSOCK(st.st_mode);
 }
 
+void mp_push_await(mp_push *p)
+{
+  double until = mp_clock_wall() + PATIENCE, left;
+  if (may_speak()) return;
+  mp_write_waits(true);
+  while (p->fd >= 0 && drain(p) == DRAINED_SOME &&
+	 (left = until - mp_clock_wall()) > 0) {
+    struct pollfd fd = { p->fd, POLLIN, 0 };
+    poll(&fd, 1, (int)(left * 1000) + 1);
+  }
+  mp_write_waits(false);
+  p->late = p->fd >= 0;
+}
+
 /* The program may end before the answer comes. */
 static void listen_in_background(mp_push *p, const char *name)
 {
@@ -269,7 +299,13 @@ void mp_push_leave(mp_push *p, const char *name)
   char text[sizeof(p->why) + 400];
   switch (mp_push_look(p)) {
   case MP_PUSH_ON_ITS_WAY:
-    if (may_speak()) listen_in_background(p, name);
+    if (may_speak()) {
+      listen_in_background(p, name);
+    } else if (p->late) {
+      snprintf(text, sizeof(text), "'%s' has not answered yet: whether it gets "
+	       "the last part of the profile is not known", name);
+      mp_say(text);
+    }
     mp_push_forget(p);
     break;
   case MP_PUSH_FAILED:

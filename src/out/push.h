@@ -39,6 +39,7 @@ typedef struct mp_push {
   pid_t pid;			/* curl's; 0: not known. */
   char answer[200];		/* What curl has said so far, */
   size_t len;
+  bool late;			/* It was waited for. */
   char why[240];		/* and in words. */
 } mp_push;
 
@@ -55,10 +56,14 @@ int mp_push_start(mp_push *p, const char *text, size_t len);
 /* Tells how it went: that it is done, or failed, is told once. */
 mp_pushed mp_push_look(mp_push *p);
 
+/* Where standard error is a pipe or a socket: waits some seconds for what is on
+** its way. */
+void mp_push_await(mp_push *p);
+
 /* Leaves to itself what is on its way. Should it not arrive a line on standard
 ** error says so, whenever that is, with this name for the server. Where
-** standard error is a pipe or a socket nothing is said: its reader would wait
-** for that. */
+** standard error is a pipe or a socket, whose reader would wait for that, a
+** line says now that there is no answer, if that was waited for. */
 void mp_push_leave(mp_push *p, const char *name);
 
 /* In the child of a fork: what is on its way is the parent's. */

@@ -10,6 +10,7 @@
 
 #include "data/lock.h"
 #include "out/report.h"
+#include "out/together.h"
 #include "out/write.h"
 #include "profile/snapshot.h"
 
@@ -23,12 +24,25 @@ typedef struct request {
   mp_screen *screen;		/* or to the screen. */
   const mp_mark *from, *to;	/* As in mp_snapshot. */
   bool patient;			/* The last try to send it to a server. */
+  bool final;			/* The profile has ended. */
   char *buf;			/* For a message. */
   size_t n;
   double *leaked;		/* Raised to the bytes that leak. */
-  bool locked;
+  int locks;			/* How often the lock is held. */
   int err;
 } request;
+
+static void lock(request *rq)
+{
+  rq->locks++;
+  mp_lock();
+}
+
+static void unlock(request *rq)
+{
+  mp_unlock();
+  rq->locks--;
+}
 
 /* Under the lock: another thread may run the VM, and move the arrays. */
 static void push_snapshot(lua_State *R, request *rq)
@@ -37,11 +51,9 @@ static void push_snapshot(lua_State *R, request *rq)
     lua_pushnil(R);
     return;
   }
-  rq->locked = true;
-  mp_lock();
+  lock(rq);
   mp_snapshot(R, rq->r->profile, rq->from, rq->to);
-  mp_unlock();
-  rq->locked = false;
+  unlock(rq);
 }
 
 /* Makes the message: the verb with the name of the output, or else those
@@ -58,8 +70,23 @@ static void explain(request *rq, const char *verb, const char *otherwise,
 	     mp_output_name(shown, name), why);
 }
 
+/* Pushes the sum that the profile is to be added to, or nil; for other outputs
+** false. */
+static void push_sum(lua_State *R, const request *rq)
+{
+  const char *sum = NULL;
+  size_t len;
+  if (rq->out == NULL || !rq->out->together || rq->plan->help) {
+    lua_pushboolean(R, 0);
+    return;
+  }
+  sum = mp_together_get(rq->out->given, &len);
+  if (sum != NULL) lua_pushlstring(R, sum, len);
+  else lua_pushnil(R);
+}
+
 /* Leaves the text, nil or a message, the bytes that leak or nil, a remark or
-** nil on the stack. False: there is no text. */
+** nil, and the new sum or nil on the stack. False: there is no text. */
 static bool push_report(lua_State *R, request *rq, const char *name,
 			int columns)
 {
@@ -73,14 +100,24 @@ static bool push_report(lua_State *R, request *rq, const char *name,
   lua_pushboolean(R, rq->patient);
   if (rq->screen == NULL) lua_pushnil(R);
   else lua_pushstring(R, rq->screen->plain ? "plain" : "screen");
-  lua_call(R, 6, 4);
-  leaked = lua_tonumber(R, -2);
+  push_sum(R, rq);
+  lua_call(R, 7, 5);
+  leaked = lua_tonumber(R, -3);
   if (leaked > *rq->leaked) *rq->leaked = leaked;
-  if (lua_type(R, -4) == LUA_TSTRING) return true;
+  if (lua_type(R, -5) == LUA_TSTRING) return true;
   rq->err = MP_FAILED;
-  explain(rq, "make", "the report", lua_isstring(R, -3) ?
-	  lua_tostring(R, -3) : "it is empty");
+  explain(rq, "make", "the report", lua_isstring(R, -4) ?
+	  lua_tostring(R, -4) : "it is empty");
   return false;
+}
+
+/* The profile has ended, and is in the sum from now on. */
+static void keep_sum(lua_State *R, const request *rq)
+{
+  size_t len;
+  const char *sum = lua_tolstring(R, -1, &len);
+  if (rq->final && sum != NULL && !mp_together_set(rq->out->given, sum, len))
+    luaL_error(R, "not enough memory");
 }
 
 static int write_report(lua_State *R)
@@ -89,15 +126,17 @@ static int write_report(lua_State *R)
   mp_output *out = rq->out;
   const char *text;
   size_t len;
+  if (out->together) lock(rq);  /* One state at a time adds its own. */
   if (!push_report(R, rq, out->given ? out->given : "-", mp_output_width(out)))
     return 0;
-  text = lua_tolstring(R, -4, &len);
+  text = lua_tolstring(R, -5, &len);
   rq->err = mp_output_write(out, text, len);
   if (rq->err != 0)
     explain(rq, out->push != NULL ? "send to" : "write", "to standard output",
 	    mp_output_error(rq->err));
-  else if (lua_isstring(R, -1))
-    mp_say(lua_tostring(R, -1));
+  else if (lua_isstring(R, -2))
+    mp_say(lua_tostring(R, -2));
+  keep_sum(R, rq);
   return 0;
 }
 
@@ -107,7 +146,7 @@ static int draw_report(lua_State *R)
   const char *text;
   size_t len;
   if (!push_report(R, rq, "-", rq->screen->columns)) return 0;
-  text = lua_tolstring(R, -4, &len);
+  text = lua_tolstring(R, -5, &len);
   mp_screen_draw(rq->screen, text, len);
   return 0;
 }
@@ -149,7 +188,7 @@ static int make(request *rq, lua_CFunction f)
   mp_state_limit(&rq->r->state, (size_t)mp_report_limit(rq->plan));
   ok = mp_state_call(&rq->r->state, f, rq, msg, sizeof(msg));
   mp_state_limit(&rq->r->state, 0);
-  if (rq->locked) mp_unlock();
+  while (rq->locks > 0) unlock(rq);
   if (ok) return rq->err;
   explain(rq, "make", "the report", msg);
   return MP_FAILED;
@@ -218,8 +257,9 @@ static int send_rest(request *rq, mp_sending *s)
 
 /* -- All outputs ---------------------------------------------------------- */
 
-int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
-		    char *buf, size_t n)
+/* final: the profile has ended, and there is time to see what servers say. */
+static int write_all(mp_report *r, const mp_plan *plan, bool final,
+		     double *leaked, char *buf, size_t n)
 {
   char msg[512];
   int i, e, err = 0;
@@ -228,8 +268,11 @@ int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
   for (i = 0; i < plan->nouts; i++) {
     mp_output *out = &plan->outs[i];
     request rq = new_request(r, plan, out, msg, sizeof(msg), leaked);
+    rq.final = final;
+    if (final) mp_output_await(out);
     e = out->push != NULL && !plan->help ?
 	send_rest(&rq, &plan->sendings[i]) : make(&rq, write_report);
+    if (final) mp_output_await(out);
     mp_output_leave(out);
     if (e == 0) continue;
     if (err != 0) mp_say(msg);
@@ -238,6 +281,18 @@ int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
   }
   mp_state_give_back(&r->state);
   return err;
+}
+
+int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
+		    char *buf, size_t n)
+{
+  return write_all(r, plan, false, leaked, buf, n);
+}
+
+int mp_report_finish(mp_report *r, const mp_plan *plan, double *leaked,
+		     char *buf, size_t n)
+{
+  return write_all(r, plan, true, leaked, buf, n);
 }
 
 int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n)

@@ -35,7 +35,12 @@ void mp_report_close(mp_report *r);
 int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
 		    char *buf, size_t n);
 
-/* The same, once in a while, for regular files alone: other outputs get the
+/* The same at the end of a profile: waits for a moment for the answers of
+** servers, where nobody can be told of them later. */
+int mp_report_finish(mp_report *r, const mp_plan *plan, double *leaked,
+		     char *buf, size_t n);
+
+/* As mp_report_write, once in a while, for regular files alone: other outputs get the
 ** last report only. */
 int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n);
 

@@ -56,7 +56,7 @@ static int report(mp_ctx *c, char *buf, size_t n)
   mp_screen_close(&c->screen);
   if (c->plan.memory && c->profile.memory == NULL)
     mp_memory_take(&c->profile, c->report.state.R, false);
-  err = mp_report_write(&c->report, &c->plan, &leaked, buf, n);
+  err = mp_report_finish(&c->report, &c->plan, &leaked, buf, n);
   if (c->plan.writer.on_stop != NULL && !mp_process_stands_in())
     c->plan.writer.on_stop(c->plan.writer.ctx, err < 0 ? -1 : err);
   if (c->plan.leak_limit > 0 && leaked >= c->plan.leak_limit) mp_exit_leaky();

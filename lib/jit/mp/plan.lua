@@ -7,7 +7,9 @@
 -- reports need: later there may be no way to load them.
 ----------------------------------------------------------------------------
 
+local file = require("jit.mp.format.file")
 local formats = require("jit.mp.format.formats")
+local merge = require("jit.mp.model.merge")
 local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
@@ -89,16 +91,30 @@ local function make(text, ...)
   return o
 end
 
+-- The profile together with those whose sum is the text of an .mp file, if
+-- there are any yet. Returns it, and such a text for it.
+local function add(p, sum)
+  if sum then
+    p = merge({ assert(file.read(sum)), p })
+    p.from_file = nil  -- It is no stranger's.
+  end
+  return p, assert(file.write(p))
+end
+
 -- Makes the report for one of the files. width: columns of the terminal that
 -- the report goes to, or nil. patient: this is the last try to send it to a
 -- server. live: nil, or the kind of the live view that it is drawn to, "screen"
--- or "plain". Returns the results of render, and the remark or nil.
-local function report(plan, snapshot, name, width, patient, live)
+-- or "plain". sum: false, or the sum of profiles that this one is to be added
+-- to, or nil. Returns the results of render, the remark or nil, and the new sum
+-- or nil.
+local function report(plan, snapshot, name, width, patient, live, sum)
   if plan.contents then return plan.contents end
-  local text, msg, leaked = render.render(profile.new(snapshot), plan,
-    { name = name, width = width, patient = patient, live = live,
-      bold = width and plan.bold and live ~= "plain" })
-  return text, msg, leaked, plan.remarks[name]
+  local p, new_sum = profile.new(snapshot), nil
+  if sum ~= false then p, new_sum = add(p, sum) end
+  local text, msg, leaked = render.render(p, plan, { name = name,
+    width = width, patient = patient, live = live,
+    bold = width and plan.bold and live ~= "plain" })
+  return text, msg, leaked, plan.remarks[name], new_sum
 end
 
 return { make = make, report = report }
