@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- What a profile costs an nginx worker: rounds of wrk on a server that is
+-- The price of a profile for an nginx worker: rounds of wrk on a server that is
 -- profiled all the time, on one that is attached to, and on one that is
 -- neither, in turn.
 ----------------------------------------------------------------------------
@@ -50,8 +50,8 @@ local function measure(server, path)
 end
 
 local function measure_attached(path)
-  tap.sh(("%s attach -t %d -o /dev/null %s >/dev/null 2>&1 & sleep 0.5"):format(
-    tap.mp, SECONDS + 2, attached.pid))
+  tap.sh(("%s attach -t %d -o /dev/null %s >/dev/null 2>&1 & sleep 0.5")
+    :format(tap.mp, SECONDS + 2, attached.pid))
   local wall, used = measure(attached, path)
   os.execute("sleep 2")
   return wall, used
@@ -89,5 +89,7 @@ end
 
 compare("")
 compare("hello")
-for _, server in ipairs({ plain, profiled, attached }) do server:quit("QUIT") end
+for _, server in ipairs({ plain, profiled, attached }) do
+  server:quit("QUIT")
+end
 require("hosts").done()

@@ -41,9 +41,10 @@ typedef struct mp_plan {
 
 /* Makes a plan of the arguments on L's stack: an option string, or a table of
 ** options, the names of outputs, which are opened, and perhaps a userdata
-** with a writer. %s in a name stands for the number of the state, %m is for the
-** profiles of several states together. Returns 0, an error of out/output.h, or one of the numbers above; if not 0, with a
-** message in buf. To be freed in any case, at the same address. */
+** with a writer. %s in a name stands for the number of the state, %m is for
+** the profiles of several states together. Returns 0, an error of out/output.h,
+** or one of the numbers above; if not 0, with a message in buf. To be freed in
+** any case, at the same address. */
 int mp_plan_make(mp_plan *plan, mp_state *s, lua_State *L,
 		 const mp_origin *origin, char *buf, size_t n);
 void mp_plan_free(mp_plan *plan, mp_state *s);

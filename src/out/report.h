@@ -40,8 +40,8 @@ int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
 int mp_report_finish(mp_report *r, const mp_plan *plan, double *leaked,
 		     char *buf, size_t n);
 
-/* As mp_report_write, once in a while, for regular files alone: other outputs get the
-** last report only. */
+/* As mp_report_write, once in a while, for regular files alone: other outputs
+** get the last report only. */
 int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n);
 
 /* Draws the report of the plan on the screen. */

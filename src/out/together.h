@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What takes the place of %m in the names of such outputs. */
+/* Takes the place of %m in the names of such outputs. */
 #define MP_TOGETHER "all"
 
 /* The sum for an output by that name, which stays ours; NULL: no profile has

@@ -61,7 +61,7 @@ function process.facts(pid)
     cat /proc/%s/timers]]):format(pid, pid, pid)).out
 end
 
--- What is mapped there: the names of files, in their order, each once, and the
+-- The mappings there: the names of files, in their order, each once, and the
 -- number of lines.
 function process.maps(pid)
   local names, seen, lines = {}, {}, 0

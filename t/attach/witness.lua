@@ -97,7 +97,7 @@ function facts()
   return list
 end
 
--- What is not as it was at the first tick, if anything.
+-- The first fact that is not as it was at the first tick, or nil.
 local function compare()
   local after = facts()
   for i, fact in ipairs(before) do

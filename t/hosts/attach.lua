@@ -128,8 +128,9 @@ local function while_attached(name, signal)
   tap.is(status, "0\n", name.." while attached: status")
   tap.is(tap.read(("%s/%s.txt"):format(server.dir, name)), "",
     name.." while attached: nothing is said")
-  tap.like(tap.sh(("%s report %s/%s.mp h"):format(tap.mp, server.dir, name)).out,
-    "build", name.." while attached: its profile")
+  local text = tap.sh(("%s report %s/%s.mp h"):format(tap.mp, server.dir,
+    name)).out
+  tap.like(text, "build", name.." while attached: its profile")
 end
 
 while_attached("reload", function() server:signal("HUP") end)

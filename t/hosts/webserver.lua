@@ -60,7 +60,7 @@ http {
 }
 ]]
 
--- What wrk runs: it counts the answers that are not what "/" answers.
+-- The script that wrk runs: it counts the answers that are wrong for "/".
 local check = [[
 local threads = {}
 function setup(thread) threads[#threads+1] = thread end
