@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Option j: functions and their stacks without lines, at the cost of nearly
--- nothing.
+-- Stacks of functions in compiled code; and option j: functions and their
+-- stacks without lines, at the cost of nearly nothing.
 
 local tap = require("tap")
 package.path = tap.srcdir.."/t/truth/?.lua;"..package.path
@@ -72,6 +72,13 @@ local programs = {
       return { t, {} }
     end
     for i = 1, 300 do keep[i % 10] = outer(i % 20) end]],
+  recursion = [[
+    local keep
+    local function tree(depth)
+      if depth == 0 then return {} end
+      return { tree(depth - 1), tree(depth - 1) }
+    end
+    for i = 1, 30 do keep = tree(9) end]],
 }
 
 local names = {}
@@ -80,18 +87,28 @@ table.sort(names)
 
 local exact = tap.luajit("-jm=hb1 "..tap.program("local t = {}")).out
   :find("capture exact")
+local kinds = {
+  { "with lines", "b1", stacks.whole },
+  { "without lines", "jb1", stacks.collapsed },
+}
+
+local function compare(name, file, options, namer)
+  local off, total = bytes.by_place(file, "-joff", options, namer)
+  if not tap.ok(off, name.." runs interpreted", total) then return end
+  for _, flags in ipairs { "-O-sink", "-O-sink -Ohotloop=2 -Ohotexit=2" } do
+    local on, msg = bytes.by_place(file, flags, options, namer)
+    if tap.ok(on, name.." runs with "..flags, msg) then
+      local more, less, bad = bytes.moved(on, off, 0)
+      tap.ok(more <= total * 0.005 and less <= total * 0.005,
+	name..": stacks of compiled code are those of the interpreter", bad)
+    end
+  end
+end
+
 for _, name in ipairs(exact and names or {}) do
   local file = tap.program(programs[name])
-  local off, total = bytes.by_place(file, "-joff", "jb1", stacks)
-  if tap.ok(off, name.." runs interpreted", total) then
-    for _, flags in ipairs { "-O-sink", "-O-sink -Ohotloop=2 -Ohotexit=2" } do
-      local on, msg = bytes.by_place(file, flags, "jb1", stacks)
-      if tap.ok(on, name.." runs with "..flags, msg) then
-	local more, less, bad = bytes.moved(on, off, 0)
-	tap.ok(more <= total * 0.005 and less <= total * 0.005,
-	  name..": stacks of compiled code are those of the interpreter", bad)
-      end
-    end
+  for _, kind in ipairs(kinds) do
+    compare(name..", "..kind[1], file, kind[2], kind[3])
   end
 end
 

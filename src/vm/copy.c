@@ -164,7 +164,10 @@ static void find_snapshot(const mp_vm *vm, mp_where *w)
 }
 
 /* LuaJIT's profiler makes a snapshot at a return, but in mode "f" none behind
-** it: all that follows up to the next one is the caller's. Returns the PC. */
+** it, nor with lines where a function returns to itself and to the same line:
+** all that follows up to the next one is the caller's. Returns the PC, behind
+** the instruction that follows the call: that of the call may have another
+** line. */
 static uint64_t leave_function(mp_copy *c, const mp_vm *vm, const mp_where *w,
 			       uint64_t pc)
 {
@@ -177,7 +180,7 @@ static uint64_t leave_function(mp_copy *c, const mp_vm *vm, const mp_where *w,
   f = frame_prev(f);
   if (f < c->vbase - 1) return pc;
   c->vtop = (slot *)f + 1;
-  return AT(uint64_t, c->cframe, CF_PC) = goes_on;
+  return AT(uint64_t, c->cframe, CF_PC) = goes_on + BC_SIZE;
 }
 
 bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
@@ -197,8 +200,7 @@ bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
   frame = c->vbase - FRAME_SLOTS;
   if (at.snap != NULL) copy_snapshot(&at, frame);
   c->vtop = c->vbase + baseofs;
-  if (at.snap != NULL && vm->coarse)
-    pc = leave_function(c, vm, &at, pc);
+  if (at.snap != NULL) pc = leave_function(c, vm, &at, pc);
   ok = at.snap != NULL && c->vbase[-1] == w->base[-1] &&
        copy_functions(c, vm, &at, c->vtop - 1, c->vbase - 1, pc);
   if (!ok) {  /* Only what is on the stack for certain. */

@@ -11,6 +11,9 @@ M.unknown = { "parser", "strings", "objects", "closures", "coroutines",
 M.benched = { "binarytrees", "closures", "coroutines", "json", "matrix",
   "objects", "strings", "tablechurn" }
 
+-- Programs of which the compiler removes something even without sinking.
+M.folds = { cdata = true, ["bench/json"] = true }
+
 -- Types of the VM's own memory, as the growing table of strings: that is no
 -- place's.
 local own = { ["string table"] = true, ["thread stack"] = true,

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Bytes by stack of functions, in a profile without lines: compiled code has
--- those of the interpreter, to half a percent of all that a program allocates:
+-- Bytes by stack of functions, with lines and without: compiled code has those
+-- of the interpreter, to half a percent of all that a program allocates:
 --   ./run luajit t/truth/functions.lua [PROGRAM...]
 --
 -- As usual the compiler removes allocations: a stack may have less, but none
@@ -10,7 +10,7 @@
 local tap = require("tap")
 package.path = tap.srcdir.."/t/truth/?.lua;"..package.path
 local bytes = require("bytes")
-local namer = require("stacks")
+local stacks = require("stacks")
 
 local LIMIT = 0.005
 
@@ -20,25 +20,33 @@ local modes = {
   { "-Ohotloop=2 -Ohotexit=2", "compiled early" },
 }
 
--- Programs of which the compiler removes something even without sinking.
-local folds = { cdata = true, ["bench/json"] = true }
+local kinds = {
+  { "with lines", "b1", stacks.whole },
+  { "without lines", "jb1", stacks.collapsed },
+}
 
-local function compare(name, program)
-  local off, total = bytes.by_place(program, "-joff", "jb1", namer)
+local function compare_modes(name, program, options, namer)
+  local off, total = bytes.by_place(program, "-joff", options, namer)
   if not tap.ok(off, name.." runs interpreted", total) then return end
   for _, mode in ipairs(modes) do
-    local on, msg = bytes.by_place(program, mode[1], "jb1", namer)
+    local on, msg = bytes.by_place(program, mode[1], options, namer)
     if tap.ok(on, name.." runs "..mode[2], msg) then
       local more, less, bad = bytes.moved(on, off, total * LIMIT)
       tap.diag(("%s, %s: %.2f%% more, %.2f%% less of %.1f MB"):format(name,
 	mode[2], more / total * 100, less / total * 100, total / 1e6))
       tap.ok(more <= total * LIMIT, ("%s, %s: no stack has more"):format(name,
 	mode[2]), bad)
-      if mode.all and not folds[name] then
+      if mode.all and not bytes.folds[name:match("^[^,]*")] then
 	tap.ok(less <= total * LIMIT, ("%s, %s: no stack has less"):format(name,
 	  mode[2]), bad)
       end
     end
+  end
+end
+
+local function compare(name, program)
+  for _, kind in ipairs(kinds) do
+    compare_modes(name..", "..kind[1], program, kind[2], kind[3])
   end
 end
 

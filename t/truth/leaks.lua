@@ -4,6 +4,7 @@
 -- Prints a table, and TAP for what must hold: where there is a verdict, at
 -- most 1 in 100 is wrong; and no short run without a leak fails.
 
+io.stdout:setvbuf("line")
 local srcdir = os.getenv("srcdir") or "."
 local luajit = os.getenv("LUAJIT") or "luajit"
 local runs = tonumber(arg[1] or 10)

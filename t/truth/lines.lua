@@ -19,9 +19,6 @@ local modes = {
   { "-Ohotloop=2 -Ohotexit=2", "compiled early" },
 }
 
--- Programs of which the compiler removes something even without sinking.
-local folds = { cdata = true, ["bench/json"] = true }
-
 local function namer(p)
   local name = p:namer("l", false, 1)
   return function(row)
@@ -40,7 +37,7 @@ local function compare(name, program)
 	mode[2], more / total * 100, less / total * 100, total / 1e6))
       tap.ok(more <= total * LIMIT, ("%s, %s: no line has more"):format(name,
 	mode[2]), bad)
-      if mode.all and not folds[name] then
+      if mode.all and not bytes.folds[name] then
 	tap.ok(less <= total * LIMIT, ("%s, %s: no line has less"):format(name,
 	  mode[2]), bad)
       end
