@@ -8,6 +8,8 @@ local M = {}
 
 M.unknown = { "parser", "strings", "objects", "closures", "coroutines",
   "cdata", "recursion", "library" }
+M.classic = { "rays", "queens", "lzw", "life", "scheduler", "sieve", "paths",
+  "template" }
 M.benched = { "binarytrees", "closures", "coroutines", "json", "matrix",
   "objects", "strings", "tablechurn" }
 
@@ -65,8 +67,10 @@ function M.each(only, compare)
   local function maybe(name, program)
     if #only == 0 or wanted[name] then compare(name, program) end
   end
-  for _, name in ipairs(M.unknown) do
-    maybe(name, tap.srcdir.."/t/truth/programs/"..name..".lua")
+  for _, list in ipairs { M.unknown, M.classic } do
+    for _, name in ipairs(list) do
+      maybe(name, tap.srcdir.."/t/truth/programs/"..name..".lua")
+    end
   end
   for _, name in ipairs(M.benched) do
     maybe("bench/"..name, tap.srcdir.."/bench/programs/"..name..".lua 0.02")
