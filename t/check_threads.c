@@ -288,10 +288,45 @@ START_TEST(forks_while_others_start_and_stop)
 }
 END_TEST
 
+/* The report of this process, whose name has its number. */
+static bool has_note(void)
+{
+  char file[256];
+  snprintf(file, sizeof(file), "%s/mp-notes-%ld.tmp", getenv("builddir"),
+	   (long)getpid());
+  return strstr(take_file(file), "another Lua state") != NULL;
+}
+
+/* The child has the profiler to itself. */
+START_TEST(a_child_has_no_notes_of_its_parent)
+{
+  char file[256];
+  int status;
+  pid_t pid;
+  lua_State *A = open_state(), *B = open_state();
+  snprintf(file, sizeof(file), "%s/mp-notes-%%p.tmp", getenv("builddir"));
+  start(A, "fi1", "/dev/null");
+  start(B, "fi1", file);
+  run(A, "assert(mp.stop())");
+  run(B, busy);
+  pid = fork();
+  run(B, busy);
+  run(B, "assert(mp.stop())");
+  if (pid == 0) _exit(has_note() ? 1 : 7);
+  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+  ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 7, "status %x",
+		status);
+  ck_assert(has_note());
+  lua_close(A);
+  lua_close(B);
+}
+END_TEST
+
 CHECK_MAIN("threads", another_profiler_in_the_state_that_owns,
 	   another_profiler_counts_its_own_samples,
 	   the_owner_is_closed_while_others_run, exec_while_profiled,
 	   the_cpu_time_of_other_threads_is_not_counted,
 	   a_state_goes_on_in_another_thread, states_are_closed_while_profiled,
 	   states_are_stopped_and_closed, states_end_in_either_way,
-	   forks_while_others_start_and_stop)
+	   forks_while_others_start_and_stop,
+	   a_child_has_no_notes_of_its_parent)
