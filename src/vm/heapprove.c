@@ -34,10 +34,27 @@ typedef struct block {
   bool owned;			/* By an object. */
 } block;
 
-static void unlink_block(block *b)
+/* lua_newstate of older builds crashes if memory is refused in the midst of it:
+** its memory is there before. */
+#define RESERVE		(64 << 10)
+
+static char *reserve;
+static size_t reserved;		/* Bytes of it that are taken. */
+
+static void *take(size_t n)
+{
+  char *p = reserve + reserved;
+  n = (n + 15) & ~(size_t)15;
+  if (n > RESERVE - reserved) return malloc(n);
+  reserved += n;
+  return p;
+}
+
+static void drop(block *b)
 {
   b->prev->next = b->next;
   b->next->prev = b->prev;
+  if ((uintptr_t)b - (uintptr_t)reserve >= RESERVE) free(b);
 }
 
 static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
@@ -45,19 +62,17 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
   block *all = ud, *b = ptr ? (block *)ptr - 1 : NULL, *n;
   (void)osize;
   if (nsize == 0) {
-    if (b != NULL) unlink_block(b);
-    free(b);
+    if (b != NULL) drop(b);
     return NULL;
   }
-  n = malloc(sizeof(*n) + nsize);
+  n = take(sizeof(*n) + nsize);
   if (n == NULL) return NULL;
   *n = (block){ all, all->next, nsize, false };
   all->next->prev = n;
   all->next = n;
   if (b != NULL) {
     memcpy(n + 1, b + 1, b->size < nsize ? b->size : nsize);
-    unlink_block(b);
-    free(b);
+    drop(b);
   }
   return n + 1;
 }
@@ -316,14 +331,15 @@ static const char *prove(lua_State *L, block *all)
 static void prove_once(void)
 {
   block all = { &all, &all, 0, true };
-  lua_State *L = lua_newstate(allocate, &all);
-  if (L == NULL) {
-    layout.why = "there is no memory for it";
-    return;
-  }
-  layout.why = prove(L, &all);
+  lua_State *L = NULL;
+  reserve = malloc(RESERVE);
+  reserved = 0;
+  if (reserve != NULL) L = lua_newstate(allocate, &all);
+  reserved = RESERVE;
+  layout.why = L != NULL ? prove(L, &all) : "there is no memory for it";
   layout.proved = layout.why == NULL;
-  lua_close(L);
+  if (L != NULL) lua_close(L);
+  free(reserve);
 }
 
 #else
