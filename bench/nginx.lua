@@ -7,17 +7,18 @@
 --
 --   make bench-nginx [ROUNDS=N]
 --
--- For each it prints the median over the rounds of what it takes in relation to
--- the server without a profile: seconds per request, and the worker's CPU time
--- per request, which other programs on the machine disturb less.
+-- For each it prints the median over the rounds, and the quartiles, of the time
+-- in relation to that of the server without a profile: seconds per request, and
+-- the worker's CPU time per request, which other programs on the machine
+-- disturb less.
 --
 ----------------------------------------------------------------------------
 
 local tap = require("tap")
 local webserver = require("webserver")
 
-local rounds = tonumber((arg or {})[1]) or 10
-local SECONDS = 3
+local rounds = tonumber((arg or {})[1]) or 40
+local SECONDS = 1
 
 -- /hello does as little as can be in Lua; / makes 300 tables and strings.
 local hello = [[
@@ -36,9 +37,9 @@ local function new(init)
   return server
 end
 
-local plain = new("")
-local profiled = new('assert(require("jit.mp").start("f", "DIR/out/%p.mp"))')
-local attached = new("")
+local names = { "without", "always on", "attached" }
+local servers = { new(""),
+  new('assert(require("jit.mp").start("f", "DIR/out/%p.mp"))'), new("") }
 
 -- Puts load on that path. Returns seconds and CPU seconds per request.
 local function measure(server, path)
@@ -49,12 +50,17 @@ local function measure(server, path)
   return SECONDS / requests, (cpu(server.pid) - before) / requests
 end
 
-local function measure_attached(path)
-  tap.sh(("%s attach -t %d -o /dev/null %s >/dev/null 2>&1 & sleep 0.5")
-    :format(tap.mp, SECONDS + 2, attached.pid))
-  local wall, used = measure(attached, path)
-  os.execute("sleep 2")
-  return wall, used
+-- Has the server profiled from outside, from then on. Returns a function that
+-- ends it.
+local function attach(server)
+  local out = tap.tmpname()
+  local pid = tap.sh(("%s attach %s >%s 2>&1 & echo $!"):format(tap.mp,
+    server.pid, out)).out:match("%d+")
+  assert(tap.wait(function() return tap.read(out):find("Ctrl%-C") end))
+  return function()
+    tap.sh("kill -INT "..pid)
+    tap.wait(function() return not tap.read("/proc/"..pid.."/stat") end)
+  end
 end
 
 local function median(list)
@@ -63,33 +69,36 @@ local function median(list)
   return (list[math.floor((n + 1) / 2)] + list[math.floor(n / 2) + 1]) / 2
 end
 
+local function show(path, name, list)
+  local middle = median(list)  -- Which sorts it.
+  io.write(("# /%-5s  %-20s %.3f  (%.3f to %.3f)\n"):format(path, name, middle,
+    list[math.floor(#list / 4) + 1], list[math.ceil(#list * 3 / 4)]))
+end
+
+-- The servers take their turns, a second each.
 local function compare(path)
-  local ratios = { {}, {}, {}, {} }
-  local used_plain = {}
-  measure(plain, path)
-  measure(profiled, path)
+  local wall, used, base = { {}, {} }, { {}, {} }, {}
+  local detach = attach(servers[3])
+  for _, server in ipairs(servers) do measure(server, path) end
   for i = 1, rounds do
-    local wall, used = measure(plain, path)
-    local wall_on, used_on = measure(profiled, path)
-    local wall_at, used_at = measure_attached(path)
-    used_plain[i] = used
-    ratios[1][i], ratios[2][i] = wall_on / wall, used_on / used
-    ratios[3][i], ratios[4][i] = wall_at / wall, used_at / used
+    local w, u = measure(servers[1], path)
+    base[i] = u
+    for k = 1, 2 do
+      local w2, u2 = measure(servers[k + 1], path)
+      wall[k][i], used[k][i] = w2 / w, u2 / u
+    end
   end
+  detach()
   io.write(("# /%s: %.1f us of CPU time for a request\n"):format(path,
-    median(used_plain) * 1e6))
-  for i, name in ipairs({ "always on: time", "always on: CPU time",
-      "attached: time", "attached: CPU time" }) do
-    local middle = median(ratios[i])
-    io.write(("# /%-5s  %-20s %.3f  (%.3f to %.3f)\n"):format(path, name,
-      middle, ratios[i][1], ratios[i][#ratios[i]]))
+    median(base) * 1e6))
+  for k = 1, 2 do
+    show(path, names[k + 1]..": time", wall[k])
+    show(path, names[k + 1]..": CPU time", used[k])
   end
   io.flush()
 end
 
 compare("")
 compare("hello")
-for _, server in ipairs({ plain, profiled, attached }) do
-  server:quit("QUIT")
-end
+for _, server in ipairs(servers) do server:quit("QUIT") end
 require("hosts").done()
