@@ -4,6 +4,12 @@
 _luajit_mp() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=
   COMPREPLY=()
+  # "--sort=u" is three words.
+  if [ "$cur" = = ]; then
+    cur=
+  elif [ "$prev" = = ]; then
+    prev=${COMP_WORDS[COMP_CWORD-2]}
+  fi
   if [ "$COMP_CWORD" -eq 1 ]; then
     options='run attach top report diff merge convert push open
       -h --help -V --version'

@@ -42,6 +42,86 @@ if tap.sh("bash --version").status == 0 then
   end
   tap.is((ask("")), table.concat(all, " ").." -h --help -V --version",
     "bash: the commands")
+  tap.is((ask("diff", "--sort", "")), "change before after name", "bash: keys")
+  tap.is((ask("diff", "--sort", "=")), "change before after name",
+    "bash: behind =")
+  tap.is((ask("diff", "--sort", "=", "b")), "before", "bash: a key behind =")
+end
+
+-- So is fish. What is offered for a line, in one line, sorted.
+local function offered(line)
+  local list = {}
+  for word in tap.sh(("HOME=%s fish --no-config -c 'source \"%s\"; "..
+      "complete -C \"%s\"'"):format(tap.quote(tap.tmpname()), tap.srcdir..
+      "/completion/luajit-mp.fish", line)).out:gmatch("([^\t\n]+)[^\n]*\n") do
+    list[#list+1] = word
+  end
+  table.sort(list)
+  return table.concat(list, " ")
+end
+local function sorted_names()
+  local list = {}
+  for i, c in ipairs(spec.commands) do list[i] = c.name end
+  table.sort(list)
+  return table.concat(list, " ")
+end
+if tap.sh("fish --version").status == 0 then
+  tap.is(offered("luajit-mp "), sorted_names(), "fish: the commands")
+  for _, c in ipairs(spec.commands) do
+    tap.is(long(offered("luajit-mp "..c.name.." --")), names(c),
+      "fish itself: options of "..c.name)
+  end
+  tap.is(offered("luajit-mp diff --sort "), "after before change name",
+    "fish: keys")
+end
+
+-- And zsh, in a pseudo-terminal: each candidate is printed between two bytes.
+local ask_zsh = tap.program([==[
+zmodload zsh/zpty || exit 1
+zpty -b z zsh -f -i
+zpty -w z "PS1=; stty -echo; fpath=($1 \$fpath); autoload -Uz compinit
+compinit -u -D
+compadd() {
+  if [[ \${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then
+    builtin compadd \"\$@\"
+    return
+  fi
+  typeset -a hits
+  builtin compadd -A hits \"\$@\"
+  print -rl -- \$'\x02'\${^hits}\$'\x03'
+  builtin compadd \"\$@\"
+}
+_ended() { print -r \$'\x02END\x03' }
+zle -N _ended
+bindkey '^I' complete-word
+bindkey '^X' _ended
+print READY"
+zpty -r z out '*READY*'
+zpty -w -n z "$2"$'\t\x18'
+zpty -r z out $'*\x02END\x03*'
+zpty -d z
+print -rn -- "$out"
+]==])
+local function offered_by_zsh(line)
+  local out = tap.sh(("timeout 60 zsh -f %s %s %s"):format(ask_zsh,
+    tap.quote(tap.srcdir.."/completion"), tap.quote(line))).out
+  local list, seen = {}, { END = true }
+  for word in out:gmatch("\2([^\3]*)\3") do
+    if not seen[word] then list[#list+1] = word end
+    seen[word] = true
+  end
+  table.sort(list)
+  return table.concat(list, " ")
+end
+if tap.sh("zsh --version").status == 0 then
+  tap.is(offered_by_zsh("luajit-mp "), "--help --version -V -h "..
+    sorted_names(), "zsh: the commands")
+  for _, c in ipairs(spec.commands) do
+    tap.is(long(offered_by_zsh("luajit-mp "..c.name.." --")), names(c),
+      "zsh itself: options of "..c.name)
+  end
+  tap.is(offered_by_zsh("luajit-mp diff --sort="), "after before change name",
+    "zsh: keys")
 end
 
 -- The lists of the others are read.
