@@ -87,3 +87,20 @@ table.insert(short.course, 1, { wall = 0.00001, cpu = 0.00006, allocated = 9,
   inuse = 1000, cycles = 0, phase = "pause", rss = 5000000 })
 for _, change in ipairs(short.timeline) do change.point = change.point + 1 end
 page("short", short, "f")
+
+-- Names of 240 bytes, and amounts from bytes to gigabytes.
+local function long(p, factor)
+  for _, f in ipairs(p.frames) do
+    if f.name then f.name = (f.name.."_"):rep(240):sub(1, 240) end
+  end
+  for i, row in ipairs(p.rows) do
+    for _, view in ipairs({ "alloc", "inuse", "peak" }) do
+      local field = view.."_bytes"
+      row[field] = row[field] * (i % 2 == 0 and factor or 1)
+    end
+  end
+  return p
+end
+page("long", long(made.run(1, 240, 4.2), 4321), "f")
+page("long-diff", long(made.run(0.35, 240, 3.1), 4321), "f",
+  { before = long(made.run(1, 240, 4.2), 1 / 765) })

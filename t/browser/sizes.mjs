@@ -71,6 +71,48 @@ export async function tablet() {
   }
 }
 
+// -- Columns and names --------------------------------------------------------
+
+// Parts of the table that cannot be seen: columns that do not fit, numbers that
+// are broken into lines, names without room.
+const unseen = (page) =>
+  page.evaluate(() => {
+    const table = document.querySelector("#table"),
+      box = table.closest(".scroll"),
+      out = [];
+    if (box.scrollWidth > box.clientWidth) {
+      out.push(`${box.scrollWidth} of ${box.clientWidth}`);
+    }
+    for (const row of table.tBodies[0].rows) {
+      if (row.cells[0].offsetWidth < 220) out.push("a name without room");
+      if (row.offsetHeight > 34) out.push(`a row ${row.offsetHeight} high`);
+    }
+    return out.join("; ");
+  });
+
+export async function columns() {
+  for (const [name, width] of [
+    ["long", 1440],
+    ["long-diff", 1440],
+    ["normal", 1024],
+    ["long", 1024]
+  ]) {
+    const page = await open(name, { viewport: { width, height: 900 } });
+    for (const unit of ["func", "lines"]) {
+      await segment(page, unit).click();
+      await settle(page);
+      is(await unseen(page), "", `${name}, ${width} wide, ${unit}: seen`);
+    }
+    for (const v of ["alloc", "inuse", "peak"]) {
+      await view(page, v).click();
+      await settle(page);
+      is(await unseen(page), "", `${name}, ${width} wide, ${v}: seen`);
+    }
+    await shot(page, `${name}-${width}`);
+    await close(page, `${name}, ${width} wide`);
+  }
+}
+
 // -- Deep recursion -----------------------------------------------------------
 
 export async function deep() {

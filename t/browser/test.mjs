@@ -14,7 +14,7 @@ import { calls, frames, links, plain, saving, search } from "./more.mjs";
 import { diff, hostile, less } from "./others.mjs";
 import { pure } from "./pure.mjs";
 import { report } from "./report.mjs";
-import { deep, phone, tablet } from "./sizes.mjs";
+import { columns, deep, phone, tablet } from "./sizes.mjs";
 import { tables } from "./tables.mjs";
 import { brush } from "./time.mjs";
 import { usual } from "./usual.mjs";
@@ -38,6 +38,7 @@ const parts = [
   less,
   phone,
   tablet,
+  columns,
   many,
   deep,
   access

@@ -39,7 +39,7 @@ function siteButton({ stack, bytes: v }) {
   const text = item.label[k] + (A.parent[stack] ?
     ` ← ${item.label[caller]}` : "");
   return quiet(`${text}: ${bytes(v)}`, () => toStack(stack),
-    { title: "Show this stack, in use" });
+    { title: "Show this stack, in use: " + text });
 }
 
 function showStatus(n) {

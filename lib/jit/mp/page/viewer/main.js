@@ -4,7 +4,6 @@
 */
 const { $ } = mp.dom;
 const { DIFF, PROFILES, VIEWS } = mp.profile;
-const { stats, chance } = mp.sums;
 const { state, graph } = mp;
 
 const PARTS = {
@@ -55,21 +54,9 @@ function drawWhenResting() {
 
 const LARGE = PROFILES.reduce((a, P) => a + P.rows + P.n, 0) > 40000;
 
-function* sumSteps(unit, views) {
-  for (const i of PROFILES.keys()) {
-    mp.sums.shape(i, unit);
-    yield;
-    for (const view of views) {
-      stats(i, view, unit);
-      yield;
-      chance(i, view, unit);
-      yield;
-    }
-  }
-}
 function* graphSteps() {
   const { unit, view, mode } = state.now;
-  yield* sumSteps(unit, [view]);
+  yield* mp.sums.grow(unit, [view]);
   if (mode === "sandwich" && choose()) return;
   if (wanted.has("graph")) yield* graph.growSteps();
 }
@@ -80,10 +67,11 @@ function* drawSteps() {
     yield;
   }
   stale();
-  yield* sumSteps(state.now.unit, VIEWS);
+  yield* mp.sums.grow(state.now.unit, VIEWS);
+  if (wanted.has("table")) yield* mp.table.growOrder();
   draw(["table", "rows"]);
   yield;
-  yield* sumSteps("lines", wanted.has("source") ? VIEWS : []);
+  yield* mp.sums.grow("lines", wanted.has("source") ? VIEWS : []);
   draw(["source", "heap"]);
 }
 

@@ -66,7 +66,20 @@ function kept(cache, name, make) {
   return map.get(name);
 }
 
-mp.state = { UNITS, get now() { return now; }, first, set, kept,
+/* The same where it is made in steps: make() is a generator. */
+function* grown(cache, name, make) {
+  const map = caches[cache];
+  if (!map.has(name)) map.set(name, yield* make());
+  return map.get(name);
+}
+/* The result of a generator, in one step. */
+function finish(work) {
+  let step;
+  do step = work.next(); while (!step.done);
+  return step.value;
+}
+
+mp.state = { UNITS, get now() { return now; }, first, set, kept, grown, finish,
   listen: (f) => listeners.push(f),
   filtered: () => Boolean(now.range || now.zone || now.state || now.type ||
     now.focus >= 0) };

@@ -5,6 +5,7 @@
 const { item } = mp.items;
 const { PROFILES } = mp.profile;
 const { state } = mp;
+const { finish } = state;
 const { weights, variances } = mp.counts;
 
 /* Which stacks are shown: at[s] is the stack whose frame s counts for, 0 for
@@ -55,17 +56,21 @@ function outermost({ key, first, kids, n }) {
 
 /* The stacks of a profile by a unit: functions or lines. leaf[s] is what a
 ** row with stack s counts for. */
-function shapeOf(P, unit) {
+function* shapeOf(P, unit) {
   const key = P[unit], at = visible(P, key), n = P.n;
+  yield;
   const up = new Int32Array(n + 1);
   for (let s = 1; s <= n; s++) up[s] = Math.max(0, at[P.parent[s]]);
   const leaf = unit === "lines" ? P.owner.map((s) => at[s]) : at;
   const shape = { n, key, at, up, leaf, ...children(up, at, n) };
+  yield;
   shape.outer = outermost(shape);
   return shape;
 }
+const growShape = (i, unit) => state.grown("counts", `shape ${i} ${unit}`,
+  () => shapeOf(PROFILES[i], unit));
 const shape = (i, unit = state.now.unit) => state.kept("counts",
-  `shape ${i} ${unit}`, () => shapeOf(PROFILES[i], unit));
+  `shape ${i} ${unit}`, () => finish(shapeOf(PROFILES[i], unit)));
 
 /* By stack: its own amount, and that with its callees'; the whole is sub[0].
 ** rows: those that count; all, if not given. */
@@ -85,9 +90,13 @@ function fold({ n, at, up, leaf }, stacks, w, rows) {
   return { own, sub };
 }
 
-function sumsOf(i, w, unit) {
-  const form = shape(i, unit), { key, outer, n } = form;
+function* sumsOf(i, of, view, unit) {
+  const form = yield* growShape(i, unit), { key, outer, n } = form;
+  yield;
+  const w = of(i, view);
+  yield;
   const { own, sub } = fold(form, PROFILES[i].stack, w);
+  yield;
   const self = new Float64Array(item.name.length), total = self.slice();
   for (let s = 1; s <= n; s++) {
     self[key[s]] += own[s];
@@ -95,11 +104,29 @@ function sumsOf(i, w, unit) {
   }
   return { self, total, own, sub, sum: sub[0] };
 }
+const growStats = (i, view, unit) => state.grown("counts",
+  `sums ${i} ${view} ${unit}`, () => sumsOf(i, weights, view, unit));
 const stats = (i, view, unit = state.now.unit) => state.kept("counts",
-  `sums ${i} ${view} ${unit}`, () => sumsOf(i, weights(i, view), unit));
+  `sums ${i} ${view} ${unit}`, () => finish(sumsOf(i, weights, view, unit)));
 /* The same sums of variances. */
+const growChance = (i, view, unit) => state.grown("counts",
+  `chance ${i} ${view} ${unit}`, () => sumsOf(i, variances, view, unit));
 const chance = (i, view, unit = state.now.unit) => state.kept("counts",
-  `chance ${i} ${view} ${unit}`, () => sumsOf(i, variances(i, view), unit));
+  `chance ${i} ${view} ${unit}`,
+  () => finish(sumsOf(i, variances, view, unit)));
+
+/* Makes all of them, of each profile, in steps. */
+function* grow(unit, views) {
+  for (const i of PROFILES.keys()) {
+    yield* growShape(i, unit);
+    for (const view of views) {
+      yield* growStats(i, view, unit);
+      yield;
+      yield* growChance(i, view, unit);
+      yield;
+    }
+  }
+}
 
 /* The sum of a view alone is had without those of all items. */
 function sumOf(i, view) {
@@ -120,4 +147,4 @@ function largest(view) {
   return best;
 }
 
-mp.sums = { shape, fold, stats, chance, whole, empty, largest };
+mp.sums = { shape, fold, stats, chance, grow, whole, empty, largest };

@@ -43,9 +43,23 @@ function sortRows(keep, by) {
   if (sort === "name") return keep.sort((a, b) => -dir * byName(a, b));
   if (!by) return keep;
   const size = by.kind === "change" ? Math.abs : Number;
-  const value = new Map(keep.map((k) => [k, size(by.value(k))]));
-  return keep.sort((a, b) => dir * (value.get(a) - value.get(b)) ||
-    byName(a, b));
+  const value = new Float64Array(item.name.length);
+  for (const k of keep) value[k] = size(by.value(k));
+  return keep.sort((a, b) => dir * (value[a] - value[b]) || byName(a, b));
+}
+
+/* The columns, the one that the rows go by, and the rows of a state: it is
+** another object after each change. */
+let ordered = { state: null, cols: [], by: null, all: [] };
+function* growOrder() {
+  const now = state.now, cols = columns();
+  if (ordered.state === now) return;
+  const by = cols.find((c) => c.id === now.sort && c.view === sortView()) ||
+    cols.find((c) => c.view === now.view) || cols[0];
+  const keep = rows(cols);
+  yield;
+  ordered = { state: now, cols, by, all: sortRows(keep, by) };
+  yield;
 }
 
 /* -- Cells ---------------------------------------------------------------- */
@@ -149,10 +163,9 @@ function addRows() {
 }
 
 function showTable() {
-  const { unit, sort } = state.now, cols = columns();
-  const by = cols.find((c) => c.id === sort && c.view === sortView()) ||
-    cols.find((c) => c.view === state.now.view) || cols[0];
-  const all = sortRows(rows(cols), by), body = el("tbody", {});
+  state.finish(growOrder());
+  const { unit } = state.now, { cols, by, all } = ordered;
+  const body = el("tbody", {});
   table = { all, cols, body };
   addRows();
   $("table").replaceChildren(...cols.length ? [head(cols, by), body] : []);
@@ -166,4 +179,4 @@ function listen() {
     state.set({ shown: state.now.shown + MORE }));
 }
 
-mp.table = { listen, showTable, addRows };
+mp.table = { listen, growOrder, showTable, addRows };
