@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Dominators, and the sizes that they retain. See data/graph.h.
+** Dominators, the sizes that they retain, and shortest paths. See data/graph.h.
 **
 ** Internally, nodes that are no leaves are known by the numbers that a
 ** depth-first search gives them, from 1 on: in the search's tree a parent has a
 ** smaller number than its children, and so a dominator has a smaller number
 ** than the nodes that it dominates.
+** Semidominators are found as Lengauer and Tarjan do, with path compression;
+** the dominator of a node is the nearest one above its parent, among the
+** dominators of that, whose number is not larger than its semidominator's.
+**
+** Arrays take over from each other: each says by what name it goes when.
 */
 #include "config.h"
 
@@ -13,175 +18,143 @@
 
 #include "data/graph.h"
 
-/* -- The search ---------------------------------------------------------- */
-
 /* Everything here except `num` is indexed by numbers of the search, of which 0
 ** is not used. */
 typedef struct search {
+  mp_graph *g;
   uint32_t n;			/* Nodes found: the last number. */
-  uint32_t *num;		/* By node: its number; 0: not met yet. */
-  mp_list node;			/* By number: the node. */
-  mp_list parent;		/* In the tree; then: a linked one. */
-  mp_list first;		/* Index of its first edge in `to`. */
-  mp_list to;			/* Nodes that edges lead to: no leaves. */
-  uint32_t *pfirst;		/* Where its predecessors begin in `pred`. */
-  uint32_t *pred;		/* Numbers that edges come from. */
-  uint32_t *semi, *label, *bucket, *dom;
-  mp_list path;		/* Room for compression. */
+  uint32_t *num;		/* By node: its number; 0: not met yet. Of a */
+				/* leaf: its holder's. This is g->holder. */
+  uint32_t *parent;		/* In the tree; then: the dominator. */
+  uint32_t *in;			/* First of its entries in `from`; then: the */
+				/* semidominator; a queue; its node. */
+  uint32_t *label;		/* Where its edges begin; then: least semi- */
+				/* dominator above; the dominator's depth. */
+  uint32_t *above;		/* A linked node; then: one far above. */
+  mp_list from;			/* Pairs: number that an edge comes from, */
+				/* and the next entry. */
 } search;
 
-/* Keeps all edges of a node; the nodes to which they lead go onto the stack if
-** they were not met before. False: no memory. */
-static bool search_edges(mp_graph *g, search *s, mp_list *stack, uint32_t num)
+/* -- The search ---------------------------------------------------------- */
+
+/* Gives a node its number; its edges go onto the stack, g->out. */
+static void visit(search *s, uint32_t node, uint32_t parent)
 {
-  uint32_t i, n = mp_graph_list(g, s->node.a[num]);
-  if (g->usage.failed || !mp_list_room(&g->usage, stack, (uint64_t)n * 2) ||
-      !mp_list_room(&g->usage, &s->to, n))
-    return false;
-  for (i = n; i > 0; i--) {
-    uint32_t to = g->out[i - 1];
-    if (mp_graph_isleaf(g, to)) continue;
-    s->to.a[s->to.n++] = to;
-    if (s->num[to] != 0) continue;
-    stack->a[stack->n++] = to;
-    stack->a[stack->n++] = num;
-  }
-  return s->to.n < UINT32_MAX || !(g->usage.failed = true);
+  uint32_t v = ++s->n;
+  s->num[node] = v;
+  s->parent[v] = parent;
+  s->in[v] = 0;
+  s->label[v] = s->g->nout;
+  s->g->edges(s->g->ud, node, s->g);
 }
 
-static bool search_all(mp_graph *g, search *s)
+/* Notes an edge that is not the tree's. */
+static bool note_edge(search *s, uint32_t from, uint32_t to)
 {
-  mp_list stack = { NULL, 0, 0 };
-  bool ok = mp_list_room(&g->usage, &stack, 2);
-  if (ok) {
-    stack.a[0] = stack.a[1] = 0;
-    stack.n = 2;
-  }
-  while (ok && stack.n > 0) {
-    uint32_t parent = stack.a[--stack.n], node = stack.a[--stack.n];
-    if (s->num[node] != 0) continue;
-    ok = mp_list_room(&g->usage, &s->node, s->n + 2) &&
-	 mp_list_room(&g->usage, &s->parent, s->n + 2) &&
-	 mp_list_room(&g->usage, &s->first, s->n + 3);
-    if (!ok) break;
-    s->num[node] = ++s->n;
-    s->node.n = s->parent.n = s->first.n = s->n + 1;
-    s->node.a[s->n] = node;
-    s->parent.a[s->n] = parent;
-    s->first.a[s->n] = (uint32_t)s->to.n;
-    ok = search_edges(g, s, &stack, s->n);
-  }
-  if (ok) s->first.a[s->n + 1] = (uint32_t)s->to.n;
-  mp_list_free(&g->usage, &stack);
-  return ok;
-}
-
-/* Reverses the edges. */
-static bool search_reverse(mp_graph *g, search *s)
-{
-  uint32_t v, i, sum = 0;
-  s->pfirst = mp_usage_numbers(&g->usage, (uint64_t)s->n + 2);
-  s->pred = mp_usage_take(&g->usage, s->to.n, sizeof(*s->pred));
-  if (g->usage.failed) return false;
-  for (i = 0; i < s->to.n; i++) s->pfirst[s->num[s->to.a[i]]]++;
-  for (v = 1; v <= s->n + 1; v++) {
-    uint32_t count = v <= s->n ? s->pfirst[v] : 0;
-    s->pfirst[v] = sum;
-    sum += count;
-  }
-  for (v = 1; v <= s->n; v++)  /* Moves each beginning to its end. */
-    for (i = s->first.a[v]; i < s->first.a[v + 1]; i++)
-      s->pred[s->pfirst[s->num[s->to.a[i]]]++] = v;
-  g->nedges = s->to.n;
-  mp_list_free(&g->usage, &s->to);
-  mp_list_free(&g->usage, &s->first);
+  uint32_t first = s->in[to];
+  if (from == to || to == 1 || from == s->parent[to] ||
+      (first != 0 && s->from.a[first] == from))
+    return true;
+  if (!mp_list_room(&s->g->usage, &s->from, 4)) return false;
+  if (s->from.n == 0) s->from.n = 2;  /* 0 is no entry. */
+  if (s->from.n > UINT32_MAX - 2) return !(s->g->usage.failed = true);
+  s->in[to] = (uint32_t)s->from.n;
+  s->from.a[s->from.n++] = from;
+  s->from.a[s->from.n++] = first;
   return true;
 }
 
-static void search_free(mp_graph *g, search *s)
+static bool search_all(search *s)
 {
-  uint64_t n = (uint64_t)s->n + 2;
-  mp_usage_give(&g->usage, s->num, g->n, 4);
-  mp_list_free(&g->usage, &s->node);
-  mp_list_free(&g->usage, &s->parent);
-  mp_list_free(&g->usage, &s->first);
-  mp_list_free(&g->usage, &s->to);
-  mp_usage_give(&g->usage, s->pfirst, n, 4);
-  mp_usage_give(&g->usage, s->pred, g->nedges, 4);
-  mp_usage_give(&g->usage, s->semi, n, 4);
-  mp_usage_give(&g->usage, s->label, n, 4);
-  mp_usage_give(&g->usage, s->bucket, n, 4);
-  mp_usage_give(&g->usage, s->dom, n, 4);
-  mp_list_free(&g->usage, &s->path);
+  mp_graph *g = s->g;
+  uint32_t v = 1;
+  g->inner = true;
+  g->nout = 0;
+  visit(s, 0, 0);
+  while (v != 0 && !g->usage.failed) {
+    uint32_t to;
+    if (g->nout == s->label[v]) {
+      v = s->parent[v];
+      continue;
+    }
+    to = g->out[--g->nout];
+    if (mp_graph_isleaf(g, to)) continue;
+    g->nedges++;
+    if (s->num[to] == 0) {
+      visit(s, to, v);
+      v = s->n;
+    } else if (!note_edge(s, v, s->num[to])) {
+      break;
+    }
+  }
+  g->inner = false;
+  return !g->usage.failed;
 }
 
 /* -- Dominators ---------------------------------------------------------- */
 
-/* The node of the least semidominator on the way from v up to the root of its
-** tree in the forest; nodes from `linked` on have an ancestor there. */
-static uint32_t eval(mp_graph *g, search *s, uint32_t v, uint32_t linked)
+/* The least semidominator on the way from v up to the root of its tree in the
+** forest; nodes from `linked` on have an ancestor there. The way up is turned
+** round for the way back, on which it is made short. */
+static uint32_t eval(search *s, uint32_t v, uint32_t linked)
 {
-  uint32_t *anc = s->parent.a, *label = s->label, *semi = s->semi, u;
+  uint32_t *above = s->above, *label = s->label;
+  uint32_t back = 0, u = v, least, root, next;
   if (v < linked) return v;
-  s->path.n = 0;
-  for (u = v; anc[u] >= linked; u = anc[u]) {
-    if (!mp_list_room(&g->usage, &s->path, 1)) return v;
-    s->path.a[s->path.n++] = u;
+  while ((next = above[u]) >= linked) {
+    above[u] = back;
+    back = u;
+    u = next;
   }
-  while (s->path.n > 0) {
-    uint32_t a;
-    u = s->path.a[--s->path.n];
-    a = anc[u];
-    if (semi[label[a]] < semi[label[u]]) label[u] = label[a];
-    anc[u] = anc[a];
+  root = above[u];
+  least = label[u];
+  while (back != 0) {
+    u = back;
+    back = above[u];
+    if (label[u] > least) label[u] = least;
+    least = label[u];
+    above[u] = root;
   }
-  return label[v];
+  return least;
 }
 
-/* Gives each node that waits for p its dominator, or a node that has the same
-** dominator. */
-static void empty_bucket(mp_graph *g, search *s, uint32_t p, uint32_t linked)
-{
-  uint32_t v, next;
-  for (v = s->bucket[p]; v != 0; v = next) {
-    uint32_t u = eval(g, s, v, linked);
-    next = s->dom[v];  /* The chain of a bucket. */
-    s->dom[v] = s->semi[u] < s->semi[v] ? u : p;
-  }
-  s->bucket[p] = 0;
-}
-
-static bool find_dominators(mp_graph *g, search *s)
+static void find_semidominators(search *s)
 {
   uint32_t w, i;
-  s->semi = mp_usage_numbers(&g->usage, (uint64_t)s->n + 2);
-  s->label = mp_usage_numbers(&g->usage, (uint64_t)s->n + 2);
-  s->bucket = mp_usage_numbers(&g->usage, (uint64_t)s->n + 2);
-  s->dom = mp_usage_numbers(&g->usage, (uint64_t)s->n + 2);
-  if (g->usage.failed) return false;
-  for (w = 1; w <= s->n; w++) s->semi[w] = s->label[w] = w;
-  for (w = s->n; w > 1 && !g->usage.failed; w--) {
-    uint32_t p = s->parent.a[w];
-    for (i = s->pfirst[w - 1]; i < s->pfirst[w]; i++) {
-      uint32_t u = eval(g, s, s->pred[i], w + 1);
-      if (s->semi[u] < s->semi[w]) s->semi[w] = s->semi[u];
+  for (w = s->n; w > 1; w--) {
+    uint32_t semi = s->parent[w];
+    for (i = s->in[w]; i != 0; i = s->from.a[i + 1]) {
+      uint32_t u = eval(s, s->from.a[i], w + 1);
+      if (u < semi) semi = u;
     }
-    s->dom[w] = s->bucket[s->semi[w]];
-    s->bucket[s->semi[w]] = w;
-    empty_bucket(g, s, p, w);
+    s->in[w] = s->label[w] = semi;
+    s->above[w] = s->parent[w];
   }
-  for (w = 2; w <= s->n; w++)
-    if (s->dom[w] != s->semi[w]) s->dom[w] = s->dom[s->dom[w]];
-  return !g->usage.failed;
 }
 
-/* -- Leaves -------------------------------------------------------------- */
+/* Every node knows its depth in the tree of dominators, and a node far above:
+** a way up takes logarithmic time. */
+static void find_dominators(search *s)
+{
+  uint32_t *depth = s->label, *jump = s->above, *dom = s->parent, w;
+  depth[1] = 0;
+  jump[1] = dom[1] = 1;
+  for (w = 2; w <= s->n; w++) {
+    uint32_t d = dom[w], semi = s->in[w], j;
+    while (d > semi) d = jump[d] > semi ? jump[d] : dom[d];
+    j = jump[d];
+    dom[w] = d;
+    depth[w] = depth[d] + 1;
+    jump[w] = depth[d] - depth[j] == depth[j] - depth[jump[j]] ? jump[j] : d;
+  }
+}
 
-/* The nearest common dominator of two nodes, in logarithmic time: every node
-** knows its depth, and a node far above. */
+/* -- Leaves and paths ---------------------------------------------------- */
+
+/* The nearest common dominator of two nodes. */
 static uint32_t common(const search *s, uint32_t a, uint32_t b)
 {
-  const uint32_t *depth = s->semi, *jump = s->label, *dom = s->dom;
+  const uint32_t *depth = s->label, *jump = s->above, *dom = s->parent;
   if (depth[a] < depth[b]) { uint32_t t = a; a = b; b = t; }
   while (depth[a] > depth[b])
     a = depth[jump[a]] >= depth[b] ? jump[a] : dom[a];
@@ -192,53 +165,111 @@ static uint32_t common(const search *s, uint32_t a, uint32_t b)
   return a;
 }
 
-/* Depths and jumps take the place of arrays that are not needed any more. */
-static void prepare_common(search *s)
+/* Finds the shortest paths, in the order of their lengths, and on the way the
+** holders of leaves. */
+static bool find_paths(search *s)
 {
-  uint32_t *depth = s->semi, *jump = s->label, *dom = s->dom, w;
-  depth[1] = 0;
-  jump[1] = dom[1] = 1;
-  for (w = 2; w <= s->n; w++) {
-    uint32_t d = dom[w], j = jump[d];
-    depth[w] = depth[d] + 1;
-    jump[w] = depth[d] - depth[j] == depth[j] - depth[jump[j]] ? jump[j] : d;
-  }
-}
-
-/* Holders of leaves: by numbers of the search at first. */
-static bool find_leaves(mp_graph *g, search *s)
-{
-  uint32_t v, i;
-  prepare_common(s);
-  for (v = 1; v <= s->n && !g->usage.failed; v++) {
-    uint32_t n = mp_graph_list(g, s->node.a[v]);
+  mp_graph *g = s->g;
+  uint32_t *queue = s->in, at, end = 0, i;
+  g->up = mp_usage_take(&g->usage, g->n, sizeof(*g->up));
+  if (g->up == NULL) return false;
+  memset(g->up, 0xff, (size_t)g->n * sizeof(*g->up));
+  g->up[0] = 0;
+  queue[end++] = 0;
+  for (at = 0; at < end; at++) {
+    uint32_t node = queue[at], v = s->num[node], n = mp_graph_list(g, node);
+    if (g->usage.failed) return false;
     for (i = 0; i < n; i++) {
       uint32_t to = g->out[i];
-      if (!mp_graph_isleaf(g, to)) continue;
-      g->holder[to] = g->holder[to] == MP_GRAPH_NONE ? v :
-		      common(s, g->holder[to], v);
+      bool met = g->up[to] != MP_GRAPH_NONE, leaf = mp_graph_isleaf(g, to);
+      if (!met) g->up[to] = node;
+      if (leaf) s->num[to] = met ? common(s, s->num[to], v) : v;
+      else if (!met) queue[end++] = to;
     }
   }
-  return !g->usage.failed;
+  return true;
 }
 
 /* -- The result ---------------------------------------------------------- */
 
-static void sum_up(mp_graph *g, const search *s)
+void mp_graph_size(mp_graph *g, uint32_t node, uint64_t size)
 {
-  uint32_t i, w;
+  uint32_t holder = node;
+  if (mp_graph_isleaf(g, node)) holder = g->holder[node];
+  if (holder != MP_GRAPH_NONE) g->sum[mp_graph_number(g, holder)] += size;
+}
+
+/* Puts nodes in the place of numbers. */
+static void name_holders(search *s)
+{
+  mp_graph *g = s->g;
+  uint32_t *node = s->in, i;
+  for (i = 0; i < g->n; i++)
+    if (!mp_graph_isleaf(g, i) && s->num[i] != 0) node[s->num[i]] = i;
   for (i = 0; i < g->n; i++) {
-    if (!mp_graph_isleaf(g, i) || g->holder[i] == MP_GRAPH_NONE) continue;
-    g->holder[i] = s->node.a[g->holder[i]];
-    g->retained[g->holder[i]] += g->retained[i];
+    uint32_t v = s->num[i];
+    if (v > 0 && !mp_graph_isleaf(g, i)) v = s->parent[v];
+    g->holder[i] = v > 0 && i > 0 ? node[v] : MP_GRAPH_NONE;
   }
-  for (w = s->n; w > 1; w--) {
-    uint32_t node = s->node.a[w], above = s->node.a[s->dom[w]];
-    g->holder[node] = above;
-    g->retained[above] += g->retained[node];
+}
+
+static bool sum_up(search *s)
+{
+  mp_graph *g = s->g;
+  const uint32_t *node = s->in;
+  uint32_t v;
+  g->sum = mp_usage_take(&g->usage, g->ninner, sizeof(*g->sum));
+  if (g->sum == NULL) return false;
+  memset(g->sum, 0, (size_t)g->ninner * sizeof(*g->sum));
+  g->sizes(g->ud, g);
+  for (v = s->n; v > 1; v--)
+    g->sum[mp_graph_number(g, node[s->parent[v]])] +=
+      mp_graph_retained(g, node[v]);
+  return true;
+}
+
+/* -- All of it ----------------------------------------------------------- */
+
+/* Numbers the nodes that are no leaves. False: no memory. */
+static bool number_inner(mp_graph *g)
+{
+  uint32_t i;
+  g->before = mp_usage_take(&g->usage, (uint64_t)g->n / 64 + 1,
+			    sizeof(*g->before));
+  if (g->before == NULL) return false;
+  for (i = 0, g->ninner = 0; i < g->n; i++) {
+    if ((i & 63) == 0) g->before[i >> 6] = g->ninner;
+    g->ninner += !mp_graph_isleaf(g, i);
   }
-  for (w = 1; w <= s->n; w++) g->order[w - 1] = s->node.a[w];
-  g->nordered = s->n;
+  return true;
+}
+
+static uint32_t *take(search *s)
+{
+  return mp_usage_take(&s->g->usage, (uint64_t)s->g->ninner + 1, 4);
+}
+
+static void give(search *s, uint32_t **a)
+{
+  mp_usage_give(&s->g->usage, *a, (uint64_t)s->g->ninner + 1, 4);
+  *a = NULL;
+}
+
+static bool find_all(search *s)
+{
+  mp_graph *g = s->g;
+  if (!search_all(s)) return false;
+  s->above = take(s);
+  if (s->above == NULL) return false;
+  find_semidominators(s);
+  mp_list_free(&g->usage, &s->from);
+  find_dominators(s);
+  if (!find_paths(s)) return false;
+  give(s, &s->above);
+  give(s, &s->label);
+  mp_graph_nolist(g);
+  name_holders(s);
+  return sum_up(s);
 }
 
 bool mp_graph_dominate(mp_graph *g)
@@ -246,16 +277,17 @@ bool mp_graph_dominate(mp_graph *g)
   search s;
   bool ok;
   memset(&s, 0, sizeof(s));
-  s.num = mp_usage_numbers(&g->usage, g->n);
-  ok = s.num != NULL && search_all(g, &s) && search_reverse(g, &s) &&
-       find_dominators(g, &s);
-  if (ok) {
-    g->holder = mp_usage_take(&g->usage, g->n, sizeof(*g->holder));
-    g->order = mp_usage_take(&g->usage, s.n, sizeof(*g->order));
-    if (g->holder != NULL) memset(g->holder, 0xff, (size_t)g->n * 4);
-    ok = !g->usage.failed && find_leaves(g, &s);
-  }
-  if (ok) sum_up(g, &s);
-  search_free(g, &s);
+  s.g = g;
+  if (!number_inner(g)) return false;
+  s.num = g->holder = mp_usage_numbers(&g->usage, g->n);
+  s.parent = take(&s);
+  s.in = take(&s);
+  s.label = take(&s);
+  ok = !g->usage.failed && find_all(&s);
+  mp_list_free(&g->usage, &s.from);
+  give(&s, &s.above);
+  give(&s, &s.label);
+  give(&s, &s.in);
+  give(&s, &s.parent);
   return ok;
 }

@@ -14,9 +14,10 @@
 ** a heap is strings, and they only take part in the last step of the
 ** computation.
 **
-** The computation is that of Lengauer and Tarjan with path compression, in
-** O(edges * log nodes) for every graph, without recursion.
-** Memory comes from malloc. One thread at a time.
+** A heap has millions of objects: the computation takes up to 24 bytes for a
+** node that is no leaf, 8 for a leaf, and 8 for an edge beyond the first that
+** leads to a node. It takes O(edges * log nodes) steps for every graph, and no
+** recursion. Memory comes from malloc. One thread at a time.
 */
 #ifndef MP_GRAPH_H
 #define MP_GRAPH_H
@@ -27,36 +28,43 @@
 #include "data/usage.h"
 
 #define MP_GRAPH_NONE	UINT32_MAX
+#define MP_GRAPH_MAX	(UINT32_MAX / 2)  /* Nodes. */
 
 typedef struct mp_graph mp_graph;
 
 /* Calls mp_graph_edge for every edge that leaves the node. */
 typedef void mp_graph_edges(void *ud, uint32_t node, mp_graph *g);
 
+/* Calls mp_graph_size for every node. */
+typedef void mp_graph_sizes(void *ud, mp_graph *g);
+
 struct mp_graph {
   /* -- The user's -- */
   uint32_t n;			/* Nodes. */
   mp_graph_edges *edges;
+  mp_graph_sizes *sizes;
   void *ud;
+  bool inner;			/* Edges to leaves need not be listed. */
   uint64_t *leaves;		/* A bit for each node. */
-  uint64_t *retained;		/* By node: first its own size. */
 
   /* -- Results -- */
   uint32_t *holder;		/* By node; MP_GRAPH_NONE: the root, and */
 				/* nodes that it does not lead to. */
-  uint32_t *order;		/* Reached nodes without leaves; a holder */
-  uint32_t nordered;		/* comes before what it holds. */
   uint32_t *up;			/* By node: the one before on the path. */
-  uint64_t nedges;		/* Between nodes that are no leaves. */
+  uint32_t ninner;		/* Nodes that are no leaves. */
+  uint64_t nedges;		/* Edges between them. */
   mp_usage usage;		/* Its memory. */
 
   /* -- Private -- */
+  uint32_t *before;		/* By word of `leaves`: inner nodes before. */
+  uint64_t *sum;		/* By number of inner nodes: retained. */
   uint32_t *out;		/* The edges reported last. */
   uint32_t nout, capout;
 };
 
-/* A graph without edges; all sizes are 0. False: no memory. */
-bool mp_graph_init(mp_graph *g, uint32_t n, mp_graph_edges *edges, void *ud);
+/* A graph without edges. False: no memory, or too many nodes. */
+bool mp_graph_init(mp_graph *g, uint32_t n, mp_graph_edges *edges,
+		   mp_graph_sizes *sizes, void *ud);
 
 static inline void mp_graph_leaf(mp_graph *g, uint32_t node)
 {
@@ -78,6 +86,12 @@ static inline void mp_graph_edge(mp_graph *g, uint32_t to)
   if (g->nout < g->capout) g->out[g->nout++] = to;
 }
 
+/* For the callback: the node's own size. */
+void mp_graph_size(mp_graph *g, uint32_t node, uint64_t size);
+
+/* Frees `out`. */
+void mp_graph_nolist(mp_graph *g);
+
 /* The edges of a node, in g->out; returns their number. */
 static inline uint32_t mp_graph_list(mp_graph *g, uint32_t node)
 {
@@ -86,17 +100,23 @@ static inline uint32_t mp_graph_list(mp_graph *g, uint32_t node)
   return g->nout;
 }
 
-/* Finds `holder`, `order` and `retained`. False: no memory. */
-bool mp_graph_dominate(mp_graph *g);
-
-/* Finds `up`, unless it is known already. Among paths of equal length, the one
+/* Finds holders, retained sizes and paths. Among paths of equal length, the one
 ** whose edges were reported first is chosen. False: no memory. */
-bool mp_graph_paths(mp_graph *g);
+bool mp_graph_dominate(mp_graph *g);
 
 /* Whether there is a path from the root to it; after mp_graph_dominate. */
 static inline bool mp_graph_reached(const mp_graph *g, uint32_t node)
 {
   return node == 0 || g->holder[node] != MP_GRAPH_NONE;
+}
+
+/* The number of an inner node among these; after mp_graph_dominate. */
+uint32_t mp_graph_number(const mp_graph *g, uint32_t node);
+
+/* The retained size of an inner node; a leaf retains itself. */
+static inline uint64_t mp_graph_retained(const mp_graph *g, uint32_t node)
+{
+  return g->sum[mp_graph_number(g, node)];
 }
 
 /* Gives the memory back. */

@@ -5,9 +5,22 @@
 #include "config.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "data/mem.h"
 #include "data/usage.h"
+
+#define HUGE		((uintptr_t)1 << 21)
+
+/* Arrays that are read in no order profit from large pages. */
+static void *ask_large(void *p, size_t size)
+{
+  uintptr_t from = ((uintptr_t)p + HUGE - 1) & ~(HUGE - 1);
+  uintptr_t to = ((uintptr_t)p + size) & ~(HUGE - 1);
+  if (p != NULL && to > from)
+    (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+  return p;
+}
 
 void *mp_usage_take(mp_usage *u, uint64_t n, size_t size)
 {
@@ -18,7 +31,7 @@ void *mp_usage_take(mp_usage *u, uint64_t n, size_t size)
   }
   u->now += n * size;
   if (u->now > u->peak) u->peak = u->now;
-  return p;
+  return ask_large(p, (size_t)n * size);
 }
 
 uint32_t *mp_usage_numbers(mp_usage *u, uint64_t n)

@@ -15,27 +15,21 @@
 
 bool mp_entries_init(mp_entries *s, mp_heap *h, mp_graph *g, uint64_t min)
 {
-  uint32_t i, sum = 0, *at;
+  uint32_t i;
   memset(s, 0, sizeof(*s));
   s->h = h;
   s->g = g;
   s->min = min > 0 ? min : 1;
-  s->line = mp_calloc(g->n, sizeof(*s->line));
-  s->next = mp_calloc(g->n, sizeof(*s->next));
-  s->begin = mp_calloc((size_t)g->n + 2, sizeof(*s->begin));
-  s->held = mp_malloc(((size_t)g->n + 1) * sizeof(*s->held));
-  if (s->line == NULL || s->next == NULL || s->begin == NULL ||
-      s->held == NULL)
-    return false;
-  at = s->begin + 1;
-  for (i = 1; i < g->n; i++)
-    if (g->holder[i] != MP_GRAPH_NONE) at[g->holder[i] + 1]++;
-  for (i = 0; i <= g->n; i++) {
-    uint32_t count = s->begin[i];
-    s->begin[i] = sum += count;
-  }
-  for (i = 1; i < g->n; i++)  /* Moves each beginning to the next one's. */
-    if (g->holder[i] != MP_GRAPH_NONE) s->held[at[g->holder[i]]++] = i;
+  s->line = g->holder;
+  s->next = mp_usage_numbers(&g->usage, g->n);
+  s->first = mp_usage_numbers(&g->usage, g->ninner);
+  if (s->next == NULL || s->first == NULL) return false;
+  for (i = g->n - 1; i > 0; i--)
+    if (mp_graph_reached(g, i)) {
+      uint32_t *first = &s->first[mp_graph_number(g, g->holder[i])];
+      s->next[i] = *first;
+      *first = i;
+    }
   return true;
 }
 
@@ -112,28 +106,30 @@ static void see(void *ud, const char *to, mp_how how, uint64_t detail)
   scan *c = ud;
   mp_entries *s = c->s;
   uint32_t node = mp_places_find(&s->h->places, to);
+  uint64_t key, self, bytes;
   const char *type;
-  uint64_t key;
   mp_entry *e;
-  if (node == 0 || s->line[node] != 0 || s->failed ||
-      s->g->holder[node] != c->holder || s->g->up[node] != c->up)
+  if (node == 0 || s->line[node] != c->holder || s->failed ||
+      s->g->up[node] != c->up)
     return;
+  self = mp_heap_size(s->h, to);
+  bytes = mp_graph_isleaf(s->g, node) ? self : mp_graph_retained(s->g, node);
   type = mp_heap_type(to);
   key = mp_mix(way_of(c, how, detail), (uint64_t)(uintptr_t)type);
   key = mp_mix(key, c->up == c->holder);
-  if (s->g->retained[node] >= s->min) key = mp_mix(key, node);
+  if (bytes >= s->min) key = mp_mix(key, node);
   if ((e = get_entry(c, key)) == NULL) return;
   if (e->count == 0)
     *e = (mp_entry){ key, detail, c->from, type, 0, 0, 0, 0, c->up, c->holder,
 		     node, 1, 0, (uint8_t)how, c->up == c->holder };
-  s->line[node] = MP_ENTRY_MANY;
+  s->line[node] = MP_ENTRY_LINE | MP_ENTRY_ANY;
   s->next[node] = e->first;
   e->first = node;
   if (!e->direct && e->up != c->up && e->count > 0 && mp_entry_numbered(e))
     e->up = MP_ENTRY_MANY;
   e->count++;
-  e->self += mp_heap_size(s->h, to);
-  e->bytes += s->g->retained[node];
+  e->self += self;
+  e->bytes += bytes;
 }
 
 static void scan_from(scan *c, uint32_t up)
@@ -143,17 +139,40 @@ static void scan_from(scan *c, uint32_t up)
   mp_heap_edges(c->s->h, c->from, see, c);
 }
 
+/* Lists what a node holds without referring to it. */
+static void list_shared(mp_entries *s, uint32_t node)
+{
+  uint32_t i = s->first[mp_graph_number(s->g, node)];
+  s->shared.n = 0;
+  for (; i != 0; i = s->next[i]) {
+    if (s->g->up[i] == node) continue;
+    if (!mp_list_room(&s->g->usage, &s->shared, 1)) s->failed = true;
+    if (s->failed) return;
+    s->shared.a[s->shared.n++] = i;
+  }
+}
+
+/* Adds what a node holds. */
+static void scan_node(scan *c, uint32_t node)
+{
+  mp_entries *s = c->s;
+  uint64_t i;
+  if (mp_graph_isleaf(s->g, node)) return;
+  list_shared(s, node);
+  c->holder = node;
+  scan_from(c, node);
+  for (i = 0; i < s->shared.n && !s->failed; i++)
+    if (!mp_entries_has(s, s->shared.a[i]))
+      scan_from(c, s->g->up[s->shared.a[i]]);
+}
+
 /* Finds all entries of a line that begins with the node. */
 static void scan_line(mp_entries *s, uint32_t node)
 {
   scan c = { s, MP_MAP_EMPTY, 0, 0, NULL };
-  uint32_t i;
   s->n = 0;
   do {
-    c.holder = node;
-    scan_from(&c, node);
-    for (i = s->begin[node]; i < s->begin[node + 1] && !s->failed; i++)
-      if (s->line[s->held[i]] == 0) scan_from(&c, s->g->up[s->held[i]]);
+    scan_node(&c, node);
     node = s->next[node];
   } while (node != 0 && !s->failed);
   mp_map_free(&c.map);
@@ -220,10 +239,11 @@ void mp_entries_find(mp_entries *s, uint32_t node)
 void mp_entries_trim(mp_entries *s)
 {
   mp_free(s->next);
-  mp_free(s->begin);
-  mp_free(s->held);
+  mp_free(s->first);
+  mp_free(s->shared.a);
   mp_free(s->a);
-  s->next = s->begin = s->held = NULL;
+  s->shared = (mp_list){ NULL, 0, 0 };
+  s->next = s->first = NULL;
   s->a = NULL;
   s->n = s->cap = 0;
 }

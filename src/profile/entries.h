@@ -19,7 +19,9 @@
 #include "data/graph.h"
 #include "vm/heap.h"
 
-#define MP_ENTRY_MANY	UINT32_MAX  /* For `up`; for `line`: in an entry. */
+#define MP_ENTRY_MANY	UINT32_MAX  /* For `up`. */
+#define MP_ENTRY_LINE	(MP_GRAPH_MAX + 1)  /* The bit of a line. */
+#define MP_ENTRY_ANY	(MP_GRAPH_MAX - 1)  /* A line: in an entry. */
 
 typedef struct mp_entry {
   uint64_t key;			/* Of the way and the type. */
@@ -41,24 +43,37 @@ typedef struct mp_entries {
   mp_heap *h;
   mp_graph *g;			/* Dominated, with paths. */
   uint64_t min;			/* Bytes. */
-  uint32_t *line;		/* By node: its line; 0: none yet. */
-  uint32_t *next;		/* By node: the next one of its entry, or 0. */
-  uint32_t *begin, *held;	/* By node: where the nodes it holds begin. */
+  uint32_t *line;		/* By node: its line, with MP_ENTRY_LINE; */
+				/* until it has one, its holder. This is */
+				/* the graph's array of holders. */
+  uint32_t *first;		/* By number of an inner node: one that it */
+				/* holds, or 0. */
+  uint32_t *next;		/* By node: the next one held by its holder; */
+				/* then: the next one of its entry; or 0. */
+  mp_list shared;		/* Nodes to which their holder does not */
+				/* refer itself. */
   mp_entry *a;			/* The entries found last. */
   uint32_t n, cap;
   bool failed;			/* There was no memory. */
 } mp_entries;
 
-/* Prepares it. False: no memory; mp_entries_trim and mp_free(line) are to be
-** called nevertheless. */
+/* Prepares it. From then on the graph's holders are not to be read, only
+** whether there is one. False: no memory; mp_entries_trim is to be called
+** nevertheless. */
 bool mp_entries_init(mp_entries *s, mp_heap *h, mp_graph *g, uint64_t min);
 
 /* Finds the entries of a line: of the node and those that `next` leads to. The
 ** caller gives each entry's nodes their line. */
 void mp_entries_find(mp_entries *s, uint32_t node);
 
-/* Gives back all memory but `line`. */
+/* Gives back its memory. */
 void mp_entries_trim(mp_entries *s);
+
+/* Whether the node has a line, or is in an entry that will have one. */
+static inline bool mp_entries_has(const mp_entries *s, uint32_t node)
+{
+  return (s->line[node] & MP_ENTRY_LINE) != 0;
+}
 
 /* The key under which a table has the entry's first object, where that is a
 ** string; *len: its length. Or NULL. */

@@ -107,13 +107,12 @@ static const char *walk(walking *k, lua_State *L, double share, bool file)
   mp_heapwalk *w = k->w;
   if (!mp_heap_open(&k->h, L))
     return k->h.layout->proved ? no_memory : k->h.layout->why;
-  if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g) ||
-      !mp_graph_paths(&k->g))
+  if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g))
     return no_memory;
   mp_places_each(&k->h.places, add_object, k);
   w->adds_up = mp_heap_own(&k->h, k->bytes, &w->own);
   if (!mp_holders_make(&w->holders, &k->h, &k->g,
-		       (uint64_t)(share * (double)k->g.retained[0])))
+		       (uint64_t)(share * (double)mp_graph_retained(&k->g, 0))))
     return no_memory;
   if (k->heap != NULL && k->heap->vm.proved)
     mp_places_each(&k->h.places, join_object, k);

@@ -129,13 +129,13 @@ static const char *answer(asking *k, lua_State *L, int index)
   k->target = o == NULL ? 0 : mp_places_find(&k->h.places, o);
   if (k->target == 0) return "only objects of the heap are held: strings, "
     "tables, functions, coroutines, userdata and cdata";
-  if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g) ||
-      !mp_graph_paths(&k->g))
+  if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g))
     return no_memory;
   mp_heap_describe(o, what, sizeof(what));
   w->what = strdup(what);
   w->self = mp_heap_size(&k->h, o);
-  w->bytes = k->g.retained[k->target];
+  w->bytes = mp_graph_isleaf(&k->g, k->target) ? w->self :
+	     mp_graph_retained(&k->g, k->target);
   w->held = mp_graph_reached(&k->g, k->target);
   holder = k->g.holder[k->target];
   if (w->held && holder != 0) make_path(k, holder, false, &w->holder);

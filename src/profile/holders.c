@@ -44,20 +44,22 @@ static void add_line(mp_holders *s, uint32_t parent, const mp_entry *e)
     l->what = strdup(what);
   }
   for (node = e->first; node != 0; node = all->next[node])
-    all->line[node] = i;
+    all->line[node] = MP_ENTRY_LINE | i;
 }
 
 /* Objects without a line of their own get that of their holder. */
 static void fill_up(mp_holders *s)
 {
-  const mp_graph *g = s->entries.g;
-  uint32_t i;
-  for (i = 1; i < g->nordered; i++)
-    if (s->entries.line[g->order[i]] == 0)
-      s->entries.line[g->order[i]] = s->entries.line[g->holder[g->order[i]]];
-  for (i = 1; i < g->n; i++)
-    if (s->entries.line[i] == 0 && g->holder[i] != MP_GRAPH_NONE)
-      s->entries.line[i] = s->entries.line[g->holder[i]];
+  mp_entries *e = &s->entries;
+  uint32_t *line = e->line, i, u, next, found;
+  for (i = 1; i < e->g->n; i++) {
+    for (u = i; u != 0 && !mp_entries_has(e, u); u = line[u]);
+    found = u == 0 ? MP_ENTRY_LINE : line[u];
+    for (u = i; u != 0 && !mp_entries_has(e, u); u = next) {
+      next = line[u];
+      line[u] = found;
+    }
+  }
 }
 
 bool mp_holders_make(mp_holders *s, mp_heap *h, mp_graph *g, uint64_t min)
@@ -68,7 +70,7 @@ bool mp_holders_make(mp_holders *s, mp_heap *h, mp_graph *g, uint64_t min)
   if (!mp_entries_init(e, h, g, min)) return false;
   new_line(s);  /* Number 0. */
   if (e->failed) return false;
-  s->lines[0].bytes = g->retained[0];
+  s->lines[0].bytes = mp_graph_retained(g, 0);
   s->lines[0].type = "VM";
   for (i = 0; i < s->nlines && !e->failed; i++) {
     if (s->lines[i].depth >= MP_HOLDERS_DEPTH || s->lines[i].bytes < e->min)
@@ -94,6 +96,5 @@ void mp_holders_free(mp_holders *s)
   }
   mp_holders_trim(s);
   mp_free(s->lines);
-  mp_free(s->entries.line);
   memset(s, 0, sizeof(*s));
 }

@@ -39,14 +39,15 @@ typedef struct mp_holders {
   uint32_t nlines, caplines;
 } mp_holders;
 
-/* Makes the lines. g: dominated, with paths. False: no memory; mp_holders_free
-** is to be called nevertheless. */
+/* Makes the lines. g: dominated; its holders are not to be read any more.
+** False: no memory; mp_holders_free is to be called nevertheless. */
 bool mp_holders_make(mp_holders *s, mp_heap *h, mp_graph *g, uint64_t min);
 
-/* The line of a node, or that of its holder. */
+/* The line of a node that is reached, or that of its holder; until the graph is
+** freed. */
 static inline uint32_t mp_holders_line(const mp_holders *s, uint32_t node)
 {
-  return s->entries.line[node];
+  return s->entries.line[node] & ~MP_ENTRY_LINE;
 }
 
 /* Gives back the memory that only making the lines took. */

@@ -12,7 +12,7 @@
 
 #ifdef MP_LAYOUT
 
-#define AHEAD		16	/* Chains of strings fetched ahead. */
+#define AHEAD		16	/* Chains of strings between two steps. */
 
 static void add_trace(mp_heap *h, const char *t)
 {
@@ -72,15 +72,29 @@ const char *mp_heap_strtab(const mp_heap *h)
   return h->g + (int32_t)h->layout->vmstate + VMSTATE_STRTAB;
 }
 
+static inline const char *first_string(uint64_t chain)
+{
+  return (const char *)(uintptr_t)(chain & ~STRTAB_CHAIN);
+}
+
+/* Strings lie anywhere in memory: fetches the first one of a chain, and the
+** second one of a chain whose first one was fetched before. */
+static inline void fetch_chain(uint64_t near, uint64_t far)
+{
+  const char *o = first_string(near);
+  __builtin_prefetch(first_string(far));
+  if (o != NULL) __builtin_prefetch(AT(const char *, o, OBJ_NEXT));
+}
+
 static void add_strings(mp_heap *h)
 {
   const char *table = mp_heap_strtab(h);
   const uint64_t *chains = AT(const uint64_t *, table, 0);
   uint32_t i, mask = AT(uint32_t, table, STRTAB_MASK);
   for (i = 0; i <= mask && !h->failed; i++) {
-    if (mask - i > AHEAD)  /* They lie anywhere. */
-      __builtin_prefetch((const void *)(uintptr_t)chains[i + AHEAD]);
-    add_list(h, (const char *)(uintptr_t)(chains[i] & ~STRTAB_CHAIN));
+    if (mask - i > 2 * AHEAD) fetch_chain(chains[i + AHEAD],
+					  chains[i + 2 * AHEAD]);
+    add_list(h, first_string(chains[i]));
   }
 }
 

@@ -19,6 +19,7 @@ typedef struct eye {
   mp_heap *h;
   mp_heap_see *see;
   void *ud;
+  bool inner;			/* Strings and cdata may be left out. */
 } eye;
 
 static inline void see(const eye *e, const char *to, mp_how how,
@@ -27,9 +28,16 @@ static inline void see(const eye *e, const char *to, mp_how how,
   if (to != NULL) e->see(e->ud, to, how, detail);
 }
 
+/* Whether a slot's object is asked for. */
+static inline bool wanted(const eye *e, slot v)
+{
+  return is_object(v) &&
+	 !(e->inner && (TAG(v) == TAGSTR || TAG(v) == TAGCDATA));
+}
+
 static inline void see_slot(const eye *e, slot v, mp_how how, uint64_t detail)
 {
-  if (is_object(v)) e->see(e->ud, PTR(v), how, detail);
+  if (wanted(e, v)) e->see(e->ud, PTR(v), how, detail);
 }
 
 static int mode_of(slot v)
@@ -66,9 +74,9 @@ static int weakness(mp_heap *h, const char *meta)
 }
 
 /* Strings are values: a weak table does not let them go. */
-static inline bool kept(slot v, bool weak)
+static inline bool kept(const eye *e, slot v, bool weak)
 {
-  return is_object(v) && (!weak || TAG(v) == TAGSTR);
+  return wanted(e, v) && (!weak || TAG(v) == TAGSTR);
 }
 
 static void see_table(const eye *e, const char *t)
@@ -81,13 +89,13 @@ static void see_table(const eye *e, const char *t)
   int weak = weakness(e->h, meta);
   see(e, meta, MP_BY_META, 0);
   for (i = 0; i < asize; i++)
-    if (kept(array[i], weak & WEAK_VALUES))
+    if (kept(e, array[i], weak & WEAK_VALUES))
       see(e, PTR(array[i]), MP_BY_INDEX, i);
   for (i = 0; hmask > 0 && i <= hmask; i++, node += NODE_SIZE) {
     slot val = AT(slot, node, NODE_VAL), key = AT(slot, node, NODE_KEY);
     if (IS_NIL(val)) continue;  /* The key may be gone. */
-    if (kept(key, weak & WEAK_KEYS)) see(e, PTR(key), MP_BY_BEING, 0);
-    if (kept(val, weak & WEAK_VALUES))
+    if (kept(e, key, weak & WEAK_KEYS)) see(e, PTR(key), MP_BY_BEING, 0);
+    if (kept(e, val, weak & WEAK_VALUES))
       see(e, PTR(val), MP_BY_KEY, (uint64_t)(uintptr_t)(node + NODE_KEY));
   }
 }
@@ -228,23 +236,28 @@ static void see_roots(const eye *e)
   for (i = 0; i < h->nfixed; i++) see_root(e, h->fixed[i], MP_ROOT_FIXED);
 }
 
-void mp_heap_edges(mp_heap *h, const char *o, mp_heap_see *f, void *ud)
+static void see_all(const eye *e, const char *o)
 {
-  const eye e = { h, f, ud };
   if (o == NULL) {
-    see_roots(&e);
+    see_roots(e);
     return;
   }
   switch (obj_gct(o)) {
-  case GCT_UPVAL: see_slot(&e, *AT(slot *, o, UPVAL_V), MP_BY_VALUE, 0); break;
-  case GCT_THREAD: see_thread(&e, o); break;
-  case GCT_PROTO: see_proto(&e, o); break;
-  case GCT_FUNC: see_function(&e, o); break;
-  case GCT_TRACE: see_trace(&e, o); break;
-  case GCT_TAB: see_table(&e, o); break;
-  case GCT_UDATA: see_userdata(&e, o); break;
+  case GCT_UPVAL: see_slot(e, *AT(slot *, o, UPVAL_V), MP_BY_VALUE, 0); break;
+  case GCT_THREAD: see_thread(e, o); break;
+  case GCT_PROTO: see_proto(e, o); break;
+  case GCT_FUNC: see_function(e, o); break;
+  case GCT_TRACE: see_trace(e, o); break;
+  case GCT_TAB: see_table(e, o); break;
+  case GCT_UDATA: see_userdata(e, o); break;
   default: break;
   }
+}
+
+void mp_heap_edges(mp_heap *h, const char *o, mp_heap_see *f, void *ud)
+{
+  const eye e = { h, f, ud, false };
+  see_all(&e, o);
 }
 
 /* -- The graph ----------------------------------------------------------- */
@@ -254,12 +267,17 @@ typedef struct making {
   mp_graph *g;
 } making;
 
-static void add_node(void *ud, uint32_t number, const void *o)
+static void add_leaf(void *ud, uint32_t number, const void *o)
 {
   const making *m = ud;
   uint8_t gct = obj_gct(o);
-  m->g->retained[number] = mp_heap_size(m->h, o);
   if (gct == GCT_STR || gct == GCT_CDATA) mp_graph_leaf(m->g, number);
+}
+
+static void add_size(void *ud, uint32_t number, const void *o)
+{
+  const making *m = ud;
+  mp_graph_size(m->g, number, mp_heap_size(m->h, o));
 }
 
 static void add_edge(void *ud, const char *to, mp_how how, uint64_t detail)
@@ -273,15 +291,22 @@ static void add_edge(void *ud, const char *to, mp_how how, uint64_t detail)
 static void tell_edges(void *ud, uint32_t node, mp_graph *g)
 {
   making m = { ud, g };
-  mp_heap_edges(m.h, node == 0 ? NULL :
-		mp_places_address(&m.h->places, node), add_edge, &m);
+  const eye e = { m.h, add_edge, &m, g->inner };
+  see_all(&e, node == 0 ? NULL : mp_places_address(&m.h->places, node));
+}
+
+static void tell_sizes(void *ud, mp_graph *g)
+{
+  making m = { ud, g };
+  mp_places_each(&m.h->places, add_size, &m);
 }
 
 bool mp_heap_graph(mp_heap *h, mp_graph *g)
 {
   making m = { h, g };
-  if (!mp_graph_init(g, h->places.count + 1, tell_edges, h)) return false;
-  mp_places_each(&h->places, add_node, &m);
+  if (!mp_graph_init(g, h->places.count + 1, tell_edges, tell_sizes, h))
+    return false;
+  mp_places_each(&h->places, add_leaf, &m);
   return true;
 }
 

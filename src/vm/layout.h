@@ -315,6 +315,7 @@ enum {				/* Kinds of frame links. */
 
 #define TAGSTR		(~(int64_t)GCT_STR)
 #define TAGTAB		(~(int64_t)GCT_TAB)
+#define TAGCDATA	(~(int64_t)GCT_CDATA)
 #define TAGNIL		(~(int64_t)0)
 #define TAGNUM		(~(int64_t)13)	/* Numbers have this tag, or less. */
 #define KEY_HOOK	UINT64_C(0x8000000000000068)  /* debug.sethook's. */
