@@ -89,7 +89,7 @@ START_TEST(no_memory_is_said)
 {
   int left;
   bool ok = false;
-  make(100000);
+  make(1000);
   for (left = 0; !ok; left++) {
     mp_places p = MP_PLACES_EMPTY;
     uint32_t i;
