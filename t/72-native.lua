@@ -246,6 +246,60 @@ r = tap.sh(("%s merge -o %s %s %s"):format(tap.mp, mp, mp, mp))
 r = tap.sh(tap.mp.." report "..mp.." lU")
 tap.like(r.out, "100%% +[78][%d.]+ MB +100%%   "..line, "profiles add up")
 
+-- -- Leaks -------------------------------------------------------------------
+
+-- Blocks that are never freed, blocks that finalizers free, and as many blocks
+-- as there were before: `stop` is how the program ends.
+local function leaking(stop)
+  return tap.program(head..[[
+local sums = {}
+local function garbage() for i = 1, 20 do sums[i % 7] = { i } end end
+local function lost() C.malloc(2000) end
+local function owned() return ffi.gc(C.malloc(2000), C.free) end
+local ring = {}
+local function kept(i)
+  if ring[i % 50] then C.free(ring[i % 50]) end
+  ring[i % 50] = C.malloc(2000)
+end
+for i = 1, 3000 do
+  lost()
+  owned()
+  kept(i)
+  garbage()
+end
+]]..stop)
+end
+
+-- The verdict on what a function has allocated.
+local function verdict(report, name)
+  local c = report:match("\nC memory in use at the end.*") or ""
+  c = c:match("\nBy stack:\n.*") or c
+  for _, v in ipairs({ "grows", "flat", "new", "unclear" }) do
+    if c:find(" "..v.."   [^\n]*\n[^\n]*< "..name.."\n") then return v end
+  end
+  return "none"
+end
+
+for _, stop in ipairs({ "os.exit(0)", "" }) do
+  r = run("-o "..mp.." -o - -O f2Lm0b1", leaking(stop))
+  tap.is(r.status, 0, "leaks of C memory are looked for")
+  if exactly then
+    local how = stop == "" and ", at a normal end" or ""
+    tap.is(verdict(r.out, "lost"), "grows", "what nobody frees grows"..how)
+    tap.is(verdict(r.out, "kept"), "flat", "what is replaced is flat"..how)
+    local v = verdict(r.out, "owned")
+    tap.ok(v ~= "grows", "what finalizers free does not grow"..how, r.out)
+    tap.like(r.out, "\n6%.%d+ MB held, 6%.%d+ MB of it in stacks that grow\n",
+      "and the sum is said")
+    r = tap.sh(tap.mp.." report "..mp.." f2Lm0")
+    tap.is(verdict(r.out, "lost"), "grows", "a profile in a file tells so, too")
+    r = run("-o /dev/null -O f2L1000kb1", leaking(stop))
+    tap.is(r.status, 3, "the exit status tells, if asked")
+  end
+end
+tap.unlike(tap.luajit("-jm=L "..tap.program("local t = {}")).out,
+  "C memory in use", "without the library there is none of it")
+
 -- -- Another allocator below -------------------------------------------------
 
 for _, lib in ipairs({ "libjemalloc.so.2", "libmimalloc.so.2" }) do

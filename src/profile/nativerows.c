@@ -4,25 +4,27 @@
 */
 #include "config.h"
 
-#include "data/mem.h"
 #include "profile/field.h"
 #include "profile/nativerows.h"
+#include "profile/survivors.h"
 #include "sample/native.h"
 
 /* Sums of fractions that cancel leave a residue far below one. */
 static double whole(double n) { return n < 1e-3 ? 0 : n; }
 
 /* Rows of C memory, after those of the profile; all refer to stacks and zones
-** that the snapshot has. */
+** that the snapshot has. place: their numbers there; 0: it has none. */
 static void push_native_rows(lua_State *L, const mp_native_sums *s,
-			     const mp_extent *e)
+			     const mp_extent *e, uint32_t *place)
 {
   int at = (int)lua_objlen(L, -1);
   uint32_t i;
   for (i = 1; i <= s->n; i++) {
     const mp_row *r = &s->rows[i];
     char state = (char)r->state;
+    place[i] = 0;
     if (r->stack > e->stacks || r->zone > e->zones) continue;
+    place[i] = (uint32_t)++at;
     lua_createtable(L, 0, 13);
     mp_field(L, "stack", r->stack);
     mp_field(L, "zone", r->zone);
@@ -39,7 +41,7 @@ static void push_native_rows(lua_State *L, const mp_native_sums *s,
     mp_field(L, "native_bytes", whole(r->alloc_bytes));
     mp_field(L, "native_inuse_objects", whole(r->inuse_objects));
     mp_field(L, "native_inuse_bytes", whole(r->inuse_bytes));
-    lua_rawseti(L, -2, ++at);
+    lua_rawseti(L, -2, at);
   }
 }
 
@@ -64,12 +66,17 @@ typedef struct native_snapshot {
 static int push_native_all(lua_State *L)
 {
   const native_snapshot *s = lua_touserdata(L, 2);
-  lua_settop(L, 1);
+  uint32_t *place = lua_newuserdata(L, ((size_t)s->sums->n + 1) * 4);
   lua_getfield(L, 1, "rows");
-  push_native_rows(L, s->sums, s->e);
+  push_native_rows(L, s->sums, s->e, place);
   lua_pop(L, 1);
   push_native(L, s->sums);
   lua_setfield(L, 1, "native");
+  if (s->sums->kept.nrecords == 0) return 0;
+  mp_survivors_push_records(L, &s->sums->kept);
+  lua_setfield(L, 1, "native_records");
+  mp_survivors_push_held(L, &s->sums->kept, s->sums->n, place);
+  lua_setfield(L, 1, "native_held");
   return 0;
 }
 
@@ -84,6 +91,6 @@ void mp_nativerows_add(lua_State *L, const mp_profile *p, const mp_extent *e)
   lua_pushvalue(L, -2);
   lua_pushlightuserdata(L, (void *)&s);
   err = lua_pcall(L, 2, 0, 0);
-  mp_free(sums.rows);
+  mp_native_sums_free(&sums);
   if (err != 0) lua_error(L);
 }

@@ -11,7 +11,7 @@
 
 /* -- What collections left, by row ---------------------------------------- */
 
-static void push_collections(lua_State *L, const mp_held *h)
+void mp_survivors_push_records(lua_State *L, const mp_held *h)
 {
   uint32_t i;
   lua_createtable(L, (int)h->nrecords, 0);
@@ -27,17 +27,19 @@ static void push_collections(lua_State *L, const mp_held *h)
 /* A sum of additions and subtractions may be a little less than zero. */
 static double not_negative(double n) { return n > 0 ? n : 0; }
 
-static void push_held(lua_State *L, const mp_held *h, uint32_t rows)
+void mp_survivors_push_held(lua_State *L, const mp_held *h, uint32_t rows,
+			    const uint32_t *place)
 {
   uint32_t i;
   int n = 0;
   lua_createtable(L, (int)h->nentries, 0);
   for (i = 0; i < h->nentries; i++) {
     const mp_held_entry *e = &h->entries[i];
-    if (e->row > rows) continue;
+    uint32_t row = e->row > rows ? 0 : place != NULL ? place[e->row] : e->row;
+    if (row == 0) continue;
     lua_createtable(L, 0, 5);
     mp_field(L, "collection", e->record + 1);
-    mp_field(L, "row", e->row);
+    mp_field(L, "row", row);
     mp_field(L, "objects", not_negative(e->objects));
     mp_field(L, "bytes", not_negative(e->bytes));
     mp_field(L, "variance", not_negative(e->variance));
@@ -91,9 +93,9 @@ void mp_survivors_push(lua_State *L, mp_alloc *h, uint32_t rows)
 {
   /* The sweep of the last collection is over, so its record is complete. */
   if (h->vm.proved && mp_vm_phase(&h->vm) != 's') mp_held_end(&h->kept);
-  push_collections(L, &h->kept);
+  mp_survivors_push_records(L, &h->kept);
   lua_setfield(L, -2, "collections");
-  push_held(L, &h->kept, rows);
+  mp_survivors_push_held(L, &h->kept, rows, NULL);
   lua_setfield(L, -2, "held");
   push_survivors(L, h, rows);
   lua_setfield(L, -2, "survivors");

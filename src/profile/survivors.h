@@ -12,4 +12,11 @@
 ** stack, for rows up to that one. Raises Lua errors: out of memory. */
 void mp_survivors_push(lua_State *L, mp_alloc *h, uint32_t rows);
 
+/* Push records, and what each holds of the rows up to that one. place: the
+** numbers of the rows in the snapshot, 0: it has none; or NULL: they are the
+** same. Raise Lua errors: out of memory. */
+void mp_survivors_push_records(lua_State *L, const mp_held *h);
+void mp_survivors_push_held(lua_State *L, const mp_held *h, uint32_t rows,
+			    const uint32_t *place);
+
 #endif

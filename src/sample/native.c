@@ -44,6 +44,10 @@ static struct {
   mp_map rows;			/* row of the capture and frame -> row. VM's. */
   uint32_t others, unknown;	/* Stacks of what is not known better. */
   double allocated;		/* Bytes, up to the last sample. */
+  bool leaks;			/* Records of what is in use are wanted. */
+  mp_held kept;			/* These. */
+  uint64_t cycle;		/* Their number, of those dropped, too. */
+  double began;			/* When it started, by the wall clock. */
   uint64_t taken;
   atomic_uint_least64_t dropped;
   pthread_t forker;		/* Has the lock while it forks, */
@@ -151,6 +155,17 @@ static double in_use(void)
   return (double)n.live.count * n.period.mean;
 }
 
+/* Records what is in use, by row. */
+static void record(void)
+{
+  const mp_held_record now = {
+    mp_clock_wall() - n.began, n.allocated, ++n.cycle
+  };
+  n.kept.due = 0;
+  mp_held_flip(&n.kept, &now, &n.counts);
+  mp_held_end(&n.kept);
+}
+
 static void count(void *p, size_t size, const mp_draw *d, const place *w)
 {
   uint32_t row = mp_counts_row(&n.counts, w->stack, w->zone, w->state, 0);
@@ -206,6 +221,7 @@ static void made(void *p, size_t size, const void *ret, const char *what,
   if (n.capture != NULL && w.stack != 0) {
     n.allocated += (double)(d->drawn - d->left);
     count(p, size, d, &w);
+    if (n.leaks && n.allocated >= n.kept.due) record();
     if (timed) mp_period_took(&n.period, mp_clock_wall() - begun);
     draw_distance(d, in_use());
   }
@@ -305,12 +321,14 @@ static void clear(void)
   mp_samples_free(&n.samples);
   mp_map_free(&n.leaves);
   mp_map_free(&n.rows);
+  mp_held_free(&n.kept);
   if (n.live.slots != NULL) mp_live_free(&n.live);
   mp_counts_init(&n.counts);
   memset(&n.samples, 0, sizeof(n.samples));
   n.allocated = 0;
   n.taken = 0;
   n.dropped = 0;
+  n.cycle = 0;
   n.last = NULL;
 }
 
@@ -332,6 +350,8 @@ static bool start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
     return false;
   mp_period_init(&n.period, period, seed);
   n.heap = heap;
+  n.leaks = heap->wants_leaks;
+  n.began = mp_clock_wall();
   n.thread = thread;
   n.capture = c;
   n.last = c;
@@ -413,6 +433,8 @@ void mp_native_child(mp_native_forked how)
   n.dropped = 0;
   if (whole && how == MP_NATIVE_ANEW) {
     mp_counts_restart(&n.counts);
+    mp_held_free(&n.kept);
+    n.began = mp_clock_wall();
     n.taken = 0;
     return;
   }
@@ -430,11 +452,33 @@ void mp_native_forget(const mp_capture *c)
   unlock();
 }
 
+/* A copy of the records, with one of this moment; none: no memory. */
+static void copy_records(mp_held *to)
+{
+  size_t size;
+  mp_held_init(to);
+  if (!n.leaks) return;
+  record();
+  size = n.kept.nentries * sizeof(*to->entries);
+  *to = n.kept;
+  to->sums = NULL;
+  to->entries = mp_malloc(size + 1);
+  if (to->entries != NULL) memcpy(to->entries, n.kept.entries, size);
+  else mp_held_init(to);
+}
+
+void mp_native_sums_free(mp_native_sums *s)
+{
+  mp_free(s->rows);
+  mp_held_free(&s->kept);
+}
+
 bool mp_native_sum(const mp_capture *c, mp_native_sums *s)
 {
   size_t size;
   if (n.last != c) return false;
   if (!lock()) return false;
+  copy_records(&s->kept);
   size = ((size_t)n.counts.nrows + 1) * sizeof(*s->rows);
   s->rows = mp_malloc(size);
   if (s->rows != NULL && n.counts.nrows > 0)
@@ -446,6 +490,7 @@ bool mp_native_sum(const mp_capture *c, mp_native_sums *s)
   s->period = n.period.mean;
   s->adaptive = n.period.adaptive;
   unlock();
+  if (s->rows == NULL) mp_native_sums_free(s);
   return s->rows != NULL;
 }
 

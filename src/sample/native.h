@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "data/counts.h"
+#include "data/held.h"
 #include "sample/alloc.h"
 #include "sample/capture.h"
 
@@ -61,17 +62,20 @@ void mp_native_before_fork(void);
 void mp_native_parent(void);
 void mp_native_child(mp_native_forked how);
 
-/* A copy of the counts. */
+/* A copy of the counts, and of the records for the verdicts on leaks. */
 typedef struct mp_native_sums {
-  mp_row *rows;			/* From 1 to n; the caller frees them. */
+  mp_row *rows;			/* From 1 to n. */
   uint32_t n;
   uint64_t taken, dropped, live;  /* Samples: all, lost ones, in use. */
   double period;
   bool adaptive;
+  mp_held kept;			/* What was in use, at moments spread over */
+				/* all that was allocated, the last one now. */
 } mp_native_sums;
 
 /* False: the profile has no C memory, or there is no memory for the copy. */
 bool mp_native_sum(const mp_capture *c, mp_native_sums *s);
+void mp_native_sums_free(mp_native_sums *s);
 
 /* The name of a frame that stands for code at an address, in buf; its library
 ** in *library. False: the frame is none of these. */

@@ -187,6 +187,17 @@ local tables = {
     { "row", "ref", of = "row" },
     { "objects", "number" }, { "births", "number" },
   } },
+  { name = "native_record", key = "native_records", recorded = true,
+    fields = {
+    { "wall", "number", max = SECONDS }, { "allocated", "number" },
+    { "cycle", "number" },
+  } },
+  { name = "native_held", key = "native_held", recorded = true, fields = {
+    { "collection", "ref", of = "native_record" },
+    { "row", "ref", of = "row" },
+    { "objects", "number" }, { "bytes", "number" },
+    { "variance", "number", max = 2^106 },
+  } },
   { name = "pin", key = "pins", recorded = true, fields = {
     { "row", "ref", of = "row" },
     { "objects", "number" }, { "bytes", "number" },

@@ -20,6 +20,12 @@
 -- because its samples have been the same ones since early in the run.
 -- Otherwise, and without enough collections, it is unclear.
 --
+-- C memory has records of its own: of all that is in use, at moments spread
+-- over what is allocated. The collector does not count that memory, but
+-- finalizers may free it, so that a part of a record may be garbage. If there
+-- were two full collections at the end, no record counts for more than they
+-- left; else only the lowest record between two collections counts.
+--
 -- The clock is the number of bytes that the program has allocated, which stands
 -- still while the program waits.
 --
@@ -190,11 +196,17 @@ local function came_last(g)
   return true
 end
 
+-- Garbage is in no record of what is left at the end.
+local function cap(g)
+  local last = g.bytes[#g.bytes] or 0
+  for i, bytes in ipairs(g.bytes) do g.bytes[i] = math.min(bytes, last) end
+end
+
 local function verdict(p, times, g)
   if g.held < 0.1 * g.inuse or #times >= DENSE and came_last(g) then
     return "new"
   end
-  local answer = grows(times, g, p.heap.alloc_bytes)
+  local answer = grows(times, g, p.allocated or p.heap.alloc_bytes)
   if answer == nil then return "unclear" end
   return answer and "grows" or "flat"
 end
@@ -225,6 +237,7 @@ local function groups(p, name)
     g.count[i] = g.count[i] + h.objects
   end
   for _, g in ipairs(list) do
+    if p.capped then cap(g) end
     g.held = math.min(g.bytes[#times] or 0, g.inuse)
     g.new = g.inuse - g.held
     if g.survivors > 0 then
@@ -235,4 +248,65 @@ local function groups(p, name)
   return list
 end
 
-return { groups = groups, grows = grows }
+-- -- C memory ----------------------------------------------------------------
+
+-- The records that are the lowest between two collections: a table from their
+-- numbers to new ones.
+local function lowest_records(p)
+  local total, best, k = {}, {}, 0
+  for i = 1, #p.native_records do total[i] = 0 end
+  for _, h in ipairs(p.native_held) do
+    total[h.collection] = total[h.collection] + h.bytes
+  end
+  for i, record in ipairs(p.native_records) do
+    local next = p.collections[k+1]
+    while next and next.wall <= record.wall do
+      k = k + 1
+      next = p.collections[k+1]
+    end
+    if k > 0 and not (best[k] and total[best[k]] <= total[i]) then
+      best[k] = i
+    end
+  end
+  local number, n = {}, 0
+  for c = 1, k do
+    if best[c] then
+      n = n + 1
+      number[best[c]] = n
+    end
+  end
+  return number
+end
+
+-- The records that have a new number, and what they hold.
+local function chosen(p, number)
+  local records, held = {}, {}
+  for i, record in ipairs(p.native_records) do
+    if number[i] then records[number[i]] = record end
+  end
+  for _, h in ipairs(p.native_held) do
+    local to = number[h.collection]
+    if to then
+      held[#held+1] = { collection = to, row = h.row, bytes = h.bytes,
+	objects = h.objects, variance = h.variance }
+    end
+  end
+  return records, held
+end
+
+-- The C memory of a profile as a profile for `groups`; nil: there is none.
+local function native(p)
+  if not (p.native_records and p.native_held and p.collections) then return end
+  local rows, records, held = {}, p.native_records, p.native_held
+  for i, row in ipairs(p.rows) do
+    rows[i] = setmetatable({ inuse_bytes = row.native_inuse_bytes or 0,
+      inuse_objects = row.native_inuse_objects or 0 }, { __index = row })
+  end
+  if not p.collected then records, held = chosen(p, lowest_records(p)) end
+  local last = p.native_records[#p.native_records]
+  return setmetatable({ rows = rows, collections = records, held = held,
+    survivors = {}, capped = p.collected, allocated = last and last.allocated,
+    is_native = true }, { __index = p })
+end
+
+return { groups = groups, grows = grows, native = native }

@@ -40,6 +40,8 @@ local function new(snapshot)
     zones = snapshot.zones, course = snapshot.course or {},
     timeline = snapshot.timeline or {}, events = snapshot.events,
     collections = snapshot.collections, held = snapshot.held,
+    native_records = snapshot.native_records,
+    native_held = snapshot.native_held,
     walk = snapshot.walk, memory = snapshot.memory or {},
     pins = snapshot.pins,
     survivors = snapshot.survivors, collected = snapshot.collected

@@ -15,6 +15,7 @@ local PARTS = 5 -- Parts of the run that a row shows.
 local DEPTH = 6 -- Frames of a stack, unless the options set them.
 local INDENT = (" "):rep(6) -- Before what stands below a row.
 local SERIES = "held after collections, by fifths of the run"
+local NATIVE_SERIES = "in use, by fifths of the run"
 
 -- -- Names -------------------------------------------------------------------
 
@@ -100,9 +101,10 @@ end
 -- The rows of a table as text. On a narrow terminal the series moves to the
 -- next line.
 local function rows_text(p, o, shown, holder, width)
+  local series = p.is_native and NATIVE_SERIES or SERIES
   local function text(below)
     local rows = { { "held", "new", "objects", "mean age", "verdict",
-      below and "" or SERIES } }
+      below and "" or series } }
     for _, g in ipairs(shown) do
       rows[#rows+1] = row_cells(p, o, g, holder, width, below)
     end
@@ -111,7 +113,7 @@ local function rows_text(p, o, shown, holder, width)
   local all = text(false)
   for line in all:gmatch("[^\n]+") do
     if width and width_of(line) > width then
-      return cells.wrap("Below each row: "..SERIES.."\n", width)..text(true)
+      return cells.wrap("Below each row: "..series.."\n", width)..text(true)
     end
   end
   return all
@@ -142,6 +144,10 @@ end
 
 local function heading(p)
   local n = #p.collections
+  if p.is_native then
+    return ("C memory in use at the end (recorded %s):\n"):format(
+      numbers.counted(n, "time"))
+  end
   return ("Held after the last collection (%d recorded%s), and new since:\n")
     :format(n, p.collected and ", a full one at the end" or "")
 end
@@ -154,22 +160,18 @@ local function sum(list, field, which)
   return total
 end
 
--- Returns the text, nil, and the bytes held in stacks that grow.
-return function(p, o, env)
-  if not (p.collections and p.held and p.survivors) then
-    return "no leak data: profile with option L, which records what "..
-      "collections leave\n"
-  end
-  if not p.heap.gc_cycles then
-    return cells.wrap("no leak data: what collections leave is not known on "..
-      "this LuaJIT (see capture)\n", env.width)
-  end
+-- Appends the tables of a profile to the list of texts. Returns the bytes held
+-- in stacks that grow, and whether a verdict is unclear.
+local function put_tables(p, o, env, out)
   local depth = o.depth_given and math.abs(o.depth) or DEPTH
   local by_stack, by_line = row_namer(p, o, depth), row_namer(p, o, 1)
-  local stacks = leaks.groups(p, by_stack)
+  local stacks, unclear = leaks.groups(p, by_stack), false
   local in_all, leaked = sum(stacks, "held"), sum(stacks, "held", "grows")
-  if sum(stacks, "inuse") == 0 then return heading(p).."nothing\n", nil, 0 end
-  local out, unclear = { cells.wrap(heading(p), env.width) }, false
+  out[#out+1] = cells.wrap(heading(p), env.width)
+  if sum(stacks, "inuse") == 0 then
+    out[#out+1] = "nothing\n"
+    return 0, false
+  end
   local function put(list, name)
     sort(list)
     local text, doubt = groups_table(p, o, list, name, env.width)
@@ -185,6 +187,26 @@ return function(p, o, env)
   out[#out+1] = "\n"..cells.wrap(("%s held, %s of it in stacks that grow\n")
     :format(numbers.bytes(in_all, o.kib), numbers.bytes(leaked, o.kib)),
     env.width)
+  return leaked, unclear
+end
+
+-- Returns the text, nil, and the bytes held in stacks that grow.
+return function(p, o, env)
+  if not (p.collections and p.held and p.survivors) then
+    return "no leak data: profile with option L, which records what "..
+      "collections leave\n"
+  end
+  if not p.heap.gc_cycles then
+    return cells.wrap("no leak data: what collections leave is not known on "..
+      "this LuaJIT (see capture)\n", env.width)
+  end
+  local out, native = {}, leaks.native(p)
+  local leaked, unclear = put_tables(p, o, env, out)
+  if native then
+    out[#out+1] = "\n"
+    local more, doubt = put_tables(native, o, env, out)
+    leaked, unclear = leaked + more, unclear or doubt
+  end
   if unclear then
     out[#out+1] = cells.wrap(
       "unclear: too few collections, or samples, to tell\n", env.width)
