@@ -2,6 +2,8 @@
 /* mp_map: a hash map from 64-bit keys to 32-bit values. */
 #include "config.h"
 
+#include <pthread.h>
+
 #include "check_main.h"
 #include "data/map.h"
 #include "data/mem.h"
@@ -139,7 +141,36 @@ START_TEST(no_memory_changes_nothing)
 }
 END_TEST
 
+static void *put_many(void *m)
+{
+  uint32_t i;
+  for (i = 1; i <= N; i++)
+    if (!mp_map_put(m, key(i), i)) return NULL;
+  return m;
+}
+
+/* A signal's handler gets none, and other threads do. */
+START_TEST(denied_memory_is_one_threads)
+{
+  mp_map here = MP_MAP_EMPTY, there = MP_MAP_EMPTY;
+  pthread_t thread;
+  void *done;
+  mp_mem_deny();
+  ck_assert(mp_mem_denied());
+  ck_assert_ptr_null(put_many(&here));
+  ck_assert_int_eq(pthread_create(&thread, NULL, put_many, &there), 0);
+  pthread_join(thread, &done);
+  mp_mem_allow();
+  ck_assert_ptr_eq(done, &there);
+  ck_assert(!mp_mem_denied());
+  ck_assert_ptr_eq(put_many(&here), &here);
+  mp_map_free(&here);
+  mp_map_free(&there);
+}
+END_TEST
+
 CHECK_MAIN("map", empty_map_has_nothing, what_was_put_is_found,
 	   keys_that_share_a_slot, put_replaces, every_key_is_allowed,
 	   cleared_and_freed_maps_are_usable, a_reserved_put_succeeds,
-	   a_replacement_takes_no_memory, no_memory_changes_nothing)
+	   a_replacement_takes_no_memory, no_memory_changes_nothing,
+	   denied_memory_is_one_threads)

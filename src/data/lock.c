@@ -19,6 +19,13 @@ void mp_lock(void)
   held++;
 }
 
+bool mp_lock_try(void)
+{
+  if (pthread_mutex_trylock(&mutex) != 0) return false;
+  held++;
+  return true;
+}
+
 void mp_unlock(void)
 {
   held--;

@@ -9,7 +9,8 @@
 **
 ** The lock is recursive: starting or stopping LuaJIT's profiler flushes all
 ** traces, and the program may have attached a handler to that event which
-** calls the profiler. A signal handler that returns never takes the lock.
+** calls the profiler. A signal handler that returns does not wait for the lock,
+** but where it has interrupted compiled code and no thread waits for it.
 */
 #ifndef MP_LOCK_H
 #define MP_LOCK_H
@@ -17,6 +18,10 @@
 #include <stdbool.h>
 
 void mp_lock(void);
+
+/* Takes the lock if no other thread has it. */
+bool mp_lock_try(void);
+
 void mp_unlock(void);
 
 /* Whether nobody has the lock at the moment. Async-signal-safe. */

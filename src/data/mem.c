@@ -4,12 +4,27 @@
 */
 #include "config.h"
 
+#include <pthread.h>
+
 #include "data/lock.h"
 #include "data/mem.h"
 
 int mp_mem_left = -1;
 
 atomic_size_t mp_mem_bytes;
+
+atomic_bool mp_mem_denying;
+static pthread_t denied;	/* That thread, while mp_mem_denying is set. */
+
+void mp_mem_deny(void)
+{
+  denied = pthread_self();
+  mp_mem_denying = true;
+}
+
+void mp_mem_allow(void) { mp_mem_denying = false; }
+
+bool mp_mem_refuses(void) { return pthread_equal(denied, pthread_self()); }
 
 bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size)
 {

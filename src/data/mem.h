@@ -24,9 +24,23 @@ static inline void *mp_mem_count(void *p)
 /* Allocations that still succeed; negative: all of them. For tests. */
 extern int mp_mem_left;
 
+/* In a signal handler that may have interrupted malloc: until it is allowed
+** again, this thread gets no memory. One thread at a time. */
+void mp_mem_deny(void);
+void mp_mem_allow(void);
+
+/* Whether this thread is denied memory. Async-signal-safe. */
+extern atomic_bool mp_mem_denying;
+bool mp_mem_refuses(void);
+static inline bool mp_mem_denied(void)
+{
+  return __builtin_expect(mp_mem_denying, 0) && mp_mem_refuses();
+}
+
 static inline bool mp_mem_fails(void)
 {
-  return __builtin_expect(mp_mem_left >= 0, 0) && mp_mem_left-- <= 0;
+  return mp_mem_denied() ||
+	 (__builtin_expect(mp_mem_left >= 0, 0) && mp_mem_left-- <= 0);
 }
 
 static inline void *mp_malloc(size_t n)

@@ -33,7 +33,24 @@ static void rewrite(mp_ctx *c)
   mp_signal_release(false);
 }
 
-void mp_safepoint(void *data, lua_State *L, int signals, int state)
+/* Draws and writes if the time for that has come. */
+static double write_due(mp_ctx *c)
+{
+  double wall = mp_span_wall(&c->profile.span);
+  if (mp_screen_due(&c->screen, wall)) draw(c);
+  if (c->plan.every > 0 && wall >= c->due) rewrite(c);
+  return wall;
+}
+
+static void take_signal(void)
+{
+  mp_lock();
+  mp_signal_take_again();
+  mp_unlock();
+}
+
+void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
+		  int state)
 {
   mp_ctx *c = data;
   mp_profile *p = &c->profile;
@@ -41,17 +58,33 @@ void mp_safepoint(void *data, lua_State *L, int signals, int state)
   mp_inherit_look(c);
   if (c->done && !c->inherits) return;
   c->thread = pthread_self();
-  mp_cpu_count(&p->cpu, L, signals, state);
+  mp_cpu_count(&p->cpu, L, waiting, state);
   mp_objects_settle(&p->heap, L, state);
   mp_point_take(p, false);
   if (c->done) return;
-  if (signals > 0) mp_callback_call(c, L, signals, state);
-  wall = mp_span_wall(&p->span);
-  if (mp_screen_due(&c->screen, wall)) draw(c);
-  if (c->plan.every > 0 && wall >= c->due) rewrite(c);
+  if (samples > 0) mp_callback_call(c, L, samples, state);
+  wall = write_due(c);
   if (c->look != NULL) c->look(c, L, wall);
-  mp_signal_look();
-  mp_lock();
-  mp_signal_take_again();
-  mp_unlock();
+  mp_signal_look(true);
+  take_signal();
+}
+
+/* Whether the report of any run needs its VM at rest. */
+static bool reports_need_vm(void)
+{
+  const mp_ctx *c;
+  for (c = mp_ctx_list(); c != NULL; c = c->next)
+    if (c->plan.leaks || c->plan.memory || c->plan.walk > 0) return true;
+  return false;
+}
+
+void mp_safepoint_incode(void *data)
+{
+  mp_ctx *c = data;
+  if (!c->profile.heap.vm.coarse || c->done || c->profile.busy) return;
+  c->thread = pthread_self();
+  mp_point_take(&c->profile, mp_signal_waits());
+  write_due(c);
+  if (!reports_need_vm()) mp_signal_look(false);
+  take_signal();
 }

@@ -7,7 +7,12 @@
 
 #include "lua.h"
 
-/* A luaJIT_profile_callback; data: the mp_ctx. */
-void mp_safepoint(void *data, lua_State *L, int signals, int state);
+/* An mp_cpu_callback; data: the mp_ctx. */
+void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
+		  int state);
+
+/* An mp_cpu_incode: that part of the work which does not touch the VM, where
+** the next safepoint may be far away. */
+void mp_safepoint_incode(void *data);
 
 #endif

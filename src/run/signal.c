@@ -199,13 +199,15 @@ void mp_signal_leave(void)
 
 /* -- Reports ------------------------------------------------------------- */
 
-void mp_signal_look(void)
+bool mp_signal_waits(void) { return pending != 0; }
+
+void mp_signal_look(bool safepoint)
 {
   const struct timespec step = { 0, 1000000 };
   if (pending == 0) return;
   mp_signal_hold(false);
   while (standing_in) nanosleep(&step, NULL);
-  mp_final_report_all(true);
+  mp_final_report_all(safepoint);
   die_of(pending);
 }
 

@@ -35,8 +35,13 @@ void mp_signal_take_again(void);
 /* Restores the actions of the signals. A signal that waits is delivered. */
 void mp_signal_leave(void);
 
-/* At a safepoint: if a signal has arrived, reports, and dies of the signal. */
-void mp_signal_look(void);
+/* Whether a signal has arrived that ends the process. */
+bool mp_signal_waits(void);
+
+/* If a signal has arrived, reports, and dies of the signal. To be called where
+** everything is allowed that is allowed inside the allocator; safepoint: the VM
+** is at rest. */
+void mp_signal_look(bool safepoint);
 
 /* Around the writing of reports. ending: the program, or its Lua state, has
 ** come to its end by itself. */

@@ -45,6 +45,7 @@ size_t mp_alloc_inuse(mp_alloc *h)
 
 void mp_alloc_freeze(mp_alloc *h)
 {
+  mp_capture_enter(h->capture);
   mp_alloc_unhold(h);
   h->saved = h->now;
   h->saved_inuse = mp_alloc_inuse(h);
@@ -60,6 +61,7 @@ void mp_alloc_thaw(mp_alloc *h)
   h->frozen = false;
   mp_alloc_inuse(h);
   mp_alloc_hold(h);
+  mp_capture_leave(h->capture);
 }
 
 static void restart_ages(mp_samples *s)

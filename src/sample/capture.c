@@ -22,6 +22,7 @@
 #include "sample/dump.h"
 #include "sample/name.h"
 #include "sample/zone.h"
+#include "vm/interrupt.h"
 #include "vm/type.h"
 
 /* -- Beginning and end --------------------------------------------------- */
@@ -119,7 +120,7 @@ static bool uses(const mp_capture *c, double share)
 ** of the existing ones, in another state or of another type. */
 static bool is_full(mp_capture *c)
 {
-  if (!c->full && c->limit != 0 && uses(c, 0.75)) {
+  if (!c->full && c->limit != 0 && !mp_mem_denied() && uses(c, 0.75)) {
     c->other = pseudo_stack(c, OTHER);
     c->otherzone = mp_stacks_push(&c->zones, 0, pseudo_in(&c->zones, OTHER));
     c->full = c->stacks.closed = c->zones.closed = true;
@@ -156,7 +157,8 @@ static void identify(mp_capture *c, const char *proto, mp_frame *f)
   if (f->chunk == 0) f->chunk = code.chunk;
 }
 
-/* The frame of a report for a verified frame. MP_NONE: no memory. */
+/* The frame of a report for a verified frame. MP_NONE: no memory. In a signal
+** handler the dynamic linker cannot be asked for names. */
 static uint32_t frame_id(mp_capture *c, const mp_vmframe *vf)
 {
   uint64_t h = frame_hash(vf);
@@ -164,9 +166,13 @@ static uint32_t frame_id(mp_capture *c, const mp_vmframe *vf)
   char buf[MP_NAME_MAX + MP_CHUNK_MAX];
   mp_frame f;
   if (id != 0) return id;
+  if (mp_mem_denied() && vf->proto == NULL && vf->builtin == 0) return MP_NONE;
   mp_name_frame(c->view, vf, &f, buf);
   if (!c->lines) f.line = 0;
-  if (f.kind == MP_LUA) identify(c, vf->proto, &f);
+  if (f.kind == MP_LUA) {
+    identify(c, vf->proto, &f);
+    if (f.code == 0 && mp_mem_denied()) return MP_NONE;
+  }
   id = mp_stacks_frame(&c->stacks, &f);
   if (id != MP_NONE && !mp_map_put(&c->frames, h, id)) return MP_NONE;
   return id;
@@ -231,6 +237,7 @@ static uint32_t verified_stack(mp_capture *c, mp_where *w)
   int n = mp_view_frames(c->view, c->vm, c->walk, w, &below, &cut);
   if (n < 0) return pseudo_stack(c, "(stack not readable)");
   if (n == 0) return pseudo_stack(c, "(no Lua function)");
+  if (cut && mp_mem_denied()) return MP_NONE;
   if (cut) below = pseudo_stack(c, MORE_FRAMES);
   return push_frames(c, n, below);
 }
@@ -309,7 +316,7 @@ static inline uint32_t capture(mp_capture *c, mp_where *w, int state,
   return hit->row;
 }
 
-uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
+static uint32_t safepoint_row(mp_capture *c, lua_State *L, int state)
 {
   mp_where w;
   if (!c->vm->proved)
@@ -319,12 +326,25 @@ uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
 	 pseudo_row(c, "(no Lua function)", state, 0);
 }
 
-uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
+uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
 {
-  return pseudo_row(c, name, state, 0);
+  uint32_t row;
+  mp_capture_enter(c);
+  row = safepoint_row(c, L, state);
+  mp_capture_leave(c);
+  return row;
 }
 
-uint32_t mp_capture_running(mp_capture *c, uint8_t type)
+uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
+{
+  uint32_t row;
+  mp_capture_enter(c);
+  row = pseudo_row(c, name, state, 0);
+  mp_capture_leave(c);
+  return row;
+}
+
+static inline uint32_t running_row(mp_capture *c, uint8_t type)
 {
   const char *top = NULL;
   mp_where w;
@@ -345,20 +365,58 @@ uint32_t mp_capture_running(mp_capture *c, uint8_t type)
   return capture(c, &w, state, type, top);
 }
 
+uint32_t mp_capture_running(mp_capture *c, uint8_t type)
+{
+  uint32_t row;
+  mp_capture_enter(c);
+  row = running_row(c, type);
+  mp_capture_leave(c);
+  return row;
+}
+
 uint32_t mp_capture_freeing(mp_capture *c)
 {
   if (!c->vm->proved) return 0;
   if (!mp_vm_collecting(c->vm)) return mp_capture_running(c, 0);
-  if (c->gcrow == 0)
+  if (c->gcrow == 0) {
+    mp_capture_enter(c);
     c->gcrow = row_of(c, pseudo_stack(c, COLLECTOR), 0, 'G', 0);
+    mp_capture_leave(c);
+  }
   return c->gcrow;
+}
+
+/* Zones are in a table that a C function may be changing. */
+static uint32_t interrupted_row(mp_capture *c, mp_where *w, int state,
+				bool calm)
+{
+  if (!calm && c->zonetable != NULL && !mp_vm_noarray(c->zonetable)) return 0;
+  if (!mp_where_key(c->walk, w) && !calm) return 0;
+  return capture(c, w, state, 0, NULL);
+}
+
+uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm)
+{
+  uint32_t row;
+  mp_where w;
+  int state;
+  *calm = false;
+  if (!c->vm->proved || c->inside > 0 ||
+      !mp_interrupt_where(c->vm, context, &w, &state, calm))
+    return 0;
+  if (!*calm) mp_mem_deny();
+  row = interrupted_row(c, &w, state, *calm);
+  if (!*calm) mp_mem_allow();
+  return row;
 }
 
 void mp_capture_forget(mp_capture *c, const void *block)
 {
+  mp_capture_enter(c);
   mp_codes_freed(&c->codes, block);
   c->generation++;
   mp_vm_forget(c->vm);
   mp_walk_forget(c->walk);
   mp_map_clear(&c->frames);
+  mp_capture_leave(c);
 }

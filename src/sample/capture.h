@@ -12,6 +12,7 @@
 #ifndef MP_CAPTURE_H
 #define MP_CAPTURE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +52,7 @@ typedef struct mp_capture {
   bool full;			/* New stacks and zones count as "(other)". */
   uint32_t other, otherzone;	/* A stack and a zone of that name. */
   bool lines;			/* Frames have lines. */
+  volatile int inside;		/* Calls under way that work on the tables. */
   uint32_t gcrow;		/* Row of frees by the collector, or 0. */
   mp_walk *walk;		/* The stack that was met last. */
   mp_view *view;		/* The stack that is looked at. */
@@ -62,6 +64,20 @@ typedef struct mp_capture {
 bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots);
 void mp_capture_free(mp_capture *c);
+
+/* Around work on the tables, and around what the profiler itself has the VM do:
+** in between, mp_capture_interrupted captures nothing. */
+static inline void mp_capture_enter(mp_capture *c)
+{
+  c->inside++;
+  atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void mp_capture_leave(mp_capture *c)
+{
+  atomic_signal_fence(memory_order_seq_cst);
+  c->inside--;
+}
 
 /* Sets how much memory its tables and the counts may take, and how many rows
 ** there may be. Beyond that new stacks, names and zones count as "(other)". */
@@ -81,13 +97,20 @@ uint32_t mp_capture_named(mp_capture *c, const char *name, int state);
 ** for an object of that type. */
 uint32_t mp_capture_running(mp_capture *c, uint8_t type);
 
+/* The row of the running thread, which a signal has interrupted in compiled
+** code: in the signal's handler, of which that is the context. 0: not known.
+** *calm: whether all may be done now that may be done inside the allocator. */
+uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm);
+
 /* The row of the code that is freeing memory. 0: not known. */
 uint32_t mp_capture_freeing(mp_capture *c);
 
 /* Functions were collected: others may lie where they were. */
 static inline void mp_capture_collected(mp_capture *c)
 {
+  mp_capture_enter(c);
   mp_walk_collected(c->walk);
+  mp_capture_leave(c);
 }
 
 /* Forgets all keys that depend on the block, a prototype or a trace that is

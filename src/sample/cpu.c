@@ -56,10 +56,12 @@ static void begin_clock(mp_cpu *c, pid_t tid, bool by_process)
 /* -- The timer ----------------------------------------------------------- */
 
 static void on_safepoint(void *data, lua_State *L, int samples, int state);
+static mp_ticks_handler on_interrupt;
 
 static void start_timer(mp_cpu *c)
 {
-  const mp_ticker t = { on_safepoint, c->vm, c->tid, c->interval };
+  const mp_ticker t = { on_safepoint, c->vm, c->tid, c->interval,
+			  on_interrupt };
   bool own;
   c->clock = mp_ticks_start(&t, &own);
   begin_clock(c, c->tid, !own);
@@ -224,12 +226,15 @@ void mp_cpu_stop(mp_cpu *c, lua_State *L)
 static void on_safepoint(void *data, lua_State *L, int samples, int state)
 {
   mp_cpu *c = owner;
+  int waiting;
   if (c == NULL || c->vm != data || lua_topointer(L, LUA_REGISTRYINDEX) != data)
     return;
-  samples = mp_ticks_take(samples);
+  waiting = mp_ticks_take(samples);
+  samples = waiting + c->early;
+  c->early = 0;
   mp_ticks_enter();
   mp_cpu_here(c);
-  c->at_safepoint(c->data, L, samples, state);
+  c->at_safepoint(c->data, L, samples, waiting, state);
   mp_ticks_leave(owner == c ? c->capture->anchor : NULL);
 }
 
@@ -239,6 +244,25 @@ static void count(mp_cpu *c, uint32_t row, int samples)
   c->samples += (uint64_t)samples;
   if (row != 0) c->capture->counts->rows[row].cpu += samples;
   else c->dropped += (uint64_t)samples;
+}
+
+/* In our timer's handler: a tick within compiled code is counted at once, not
+** at the next safepoint, which may be in another function, or never come. */
+static mp_ticks_after *on_interrupt(const void *context, void **data)
+{
+  mp_cpu *c = owner;
+  bool calm = false;
+  uint32_t row;
+  int n;
+  if (c == NULL || !mp_lock_try()) return NULL;
+  row = mp_capture_interrupted(c->capture, context, &calm);
+  if (row != 0 && (n = mp_ticks_take(0)) > 0) {
+    count(c, row, n);
+    c->early += n;
+  }
+  mp_unlock();
+  *data = c->data;
+  return calm ? c->in_code : NULL;
 }
 
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)

@@ -21,15 +21,22 @@
 
 #include "lua.h"
 
-/* Called where L may be used: after `samples` ticks, in that VM state. */
-typedef void mp_cpu_callback(void *data, lua_State *L, int samples, int state);
+/* Called where L may be used: after `samples` ticks, of which `waiting` have
+** not been counted, in that VM state. */
+typedef void mp_cpu_callback(void *data, lua_State *L, int samples,
+			     int waiting, int state);
+
+/* Called in a signal handler that has interrupted compiled code, and no C
+** function: all may be done that may be done inside the allocator. */
+typedef void mp_cpu_incode(void *data);
 
 /* The thread that hands the profiler over also writes to a cpu: fields that the
 ** two threads share are atomic, or written and read under the lock. */
 typedef struct mp_cpu {
   mp_capture *capture;		/* The profile's. */
   mp_cpu_callback *at_safepoint;
-  void *data;			/* Its argument. */
+  mp_cpu_incode *in_code;
+  void *data;			/* Their argument. */
   int interval;			/* Milliseconds asked of the timer. */
   bool lines;			/* Mode "l", not "f". */
   const void *vm;		/* Identifies the VM: its registry. */
@@ -39,7 +46,8 @@ typedef struct mp_cpu {
   bool waited;			/* Another VM that we profile had it. */
   bool by_process;		/* LuaJIT's timer had to stay. */
   const char *_Atomic clock;	/* Name of the clock: static string, or NULL. */
-  uint64_t samples;		/* Ticks counted. */
+  uint64_t samples;		/* Ticks counted, */
+  int early;			/* of these, since the last safepoint. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
   double before;		/* CPU time used in threads it ran in before, */
   double begun;			/* clock of this one when it began to count, */
@@ -47,9 +55,9 @@ typedef struct mp_cpu {
   struct mp_cpu *next;		/* The next one that would take over. */
 } mp_cpu;
 
-/* Starts sampling; the caller has set capture, at_safepoint, data, interval,
-** lines. L runs. Returns 0, or EBUSY: another profiler has the timer, and
-** nothing was started. Then and before a start all but mp_cpu_ask may be
+/* Starts sampling; the caller has set capture, at_safepoint, in_code, data,
+** interval, lines. L runs. Returns 0, or EBUSY: another profiler has the timer,
+** and nothing was started. Then and before a start all but mp_cpu_ask may be
 ** called all the same. Where another VM that we profile has it, has_timer
 ** stays false for now, and waited becomes true for good. */
 int mp_cpu_start(mp_cpu *c, lua_State *L);

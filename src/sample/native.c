@@ -111,19 +111,28 @@ typedef struct place {
   uint8_t state;
 } place;
 
-/* On the VM's thread, outside of the lock. */
-static place capture(const void *ret, const char *what)
+static place place_of(const void *ret, const char *what)
 {
   place w = { n.unknown, 0, 'C' };
-  uint32_t id, frame, stack;
+  uint32_t id = mp_capture_running(n.capture, 0), frame, stack;
   const mp_row *r;
-  if (!n.heap->vm.proved) return w;
-  id = mp_capture_running(n.capture, 0);
   frame = leaf(ret, what);
   if (id == 0 || frame == MP_NONE) return w;
   r = &n.capture->counts->rows[id];
   stack = mp_stacks_push(&n.capture->stacks, r->stack, frame);
   if (stack != MP_NONE) w = (place){ stack, r->zone, r->state };
+  return w;
+}
+
+/* On the VM's thread, outside of the lock. */
+static place capture(const void *ret, const char *what)
+{
+  mp_capture *c = n.capture;
+  place w = { n.unknown, 0, 'C' };
+  if (!n.heap->vm.proved) return w;
+  mp_capture_enter(c);
+  w = place_of(ret, what);
+  mp_capture_leave(c);
   return w;
 }
 

@@ -76,7 +76,9 @@ static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
   if (type == MP_TYPE_UNKNOWN || from == MP_ROW_LOST || (s && s->waiting))
     return;
   r = &counts->rows[from];
+  mp_capture_enter(h->capture);
   to = mp_counts_row(counts, r->stack, r->zone, r->state, (uint8_t)type);
+  mp_capture_leave(h->capture);
   if (to == 0) return;
   mp_counts_move(counts, from, to, s ? s->objects : 1, u->size);
   if (h->asked.counted && !mp_events_move(&h->events, from, to,

@@ -26,6 +26,7 @@ static struct {
   _Atomic pid_t tid;		/* The thread of the VM, or 0. */
   luaJIT_profile_callback cb;	/* LuaJIT's profiler runs with these. */
   const void *data;
+  mp_ticks_handler *interrupted;
   bool own;			/* The timer is ours: this one. */
   mp_timer timer;
   struct sigaction old;		/* What its signal did before. */
@@ -55,8 +56,10 @@ static void no_target(void)
 ** is left alone. */
 static void on_tick(int sig, siginfo_t *info, void *context)
 {
+  mp_ticks_after *after = NULL;
+  void *data = NULL;
   int saved = errno;
-  (void)sig; (void)context;
+  (void)sig;
   inside++;
   if (this_thread() == target.tid && target.own &&
       mp_profiler_runs(target.cb, target.data)) {
@@ -64,10 +67,14 @@ static void on_tick(int sig, siginfo_t *info, void *context)
       ticks++;
       mp_timer_ticked(&target.timer);
     }
-    if (!called_back) mp_rehook_set();
+    if (!called_back) {
+      mp_rehook_set();
+      after = target.interrupted(context, &data);
+    }
     trigger(SIGPROF);
   }
   inside--;
+  if (after != NULL) after(data);
   errno = saved;
 }
 
@@ -180,6 +187,7 @@ const char *mp_ticks_start(const mp_ticker *t, bool *own)
   no_target();
   target.cb = t->cb;
   target.data = t->data;
+  target.interrupted = t->interrupted;
   ticks = 0;
   asked = 0;
   *own = start_own_timer(t);

@@ -22,6 +22,12 @@
 
 #include "luajit.h"
 
+/* Called in the handler of our timer's signal, before LuaJIT's: the context is
+** the handler's. If it returns a function, that is called with the data last,
+** when the timer may be stopped by others. */
+typedef void mp_ticks_after(void *data);
+typedef mp_ticks_after *mp_ticks_handler(const void *context, void **data);
+
 /* The receiver of the ticks: LuaJIT's profiler was started with these values,
 ** and runs in that thread. */
 typedef struct mp_ticker {
@@ -29,6 +35,7 @@ typedef struct mp_ticker {
   const void *data;
   pid_t tid;
   int interval;			/* Milliseconds. */
+  mp_ticks_handler *interrupted;
 } mp_ticker;
 
 /* LuaJIT's profiler was just started: learns its handler. */

@@ -29,6 +29,11 @@ static code call_at(const char *T, uint64_t addr)
   return p >= AT(code, T, TR_MCODE) && *p == CALL_OP ? p : NULL;
 }
 
+bool mp_call_returns(const char *T, uint64_t addr)
+{
+  return call_at(T, addr) != NULL;
+}
+
 /* The next call of the same function from p on, before `end`, or NULL. */
 static code next_call(code call, code p, code end)
 {

@@ -13,9 +13,13 @@
 #ifndef MP_CALL_H
 #define MP_CALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MP_CALL_NONE UINT32_MAX
+
+/* Whether the instruction before `addr` calls a function at a distance. */
+bool mp_call_returns(const char *trace, uint64_t addr);
 
 /* The number of calls in the machine code that come before the one that returns
 ** to `addr` and call the same function. MP_CALL_NONE: that is no call, or one

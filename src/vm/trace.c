@@ -33,9 +33,7 @@ bool mp_trace_has(const char *T, uint64_t addr)
   return addr - AT(uint64_t, T, TR_MCODE) <= AT(uint32_t, T, TR_SZMCODE);
 }
 
-/* The word that holds the return address of a C function called by the
-** trace. */
-static const uint64_t *return_slot(lua_State *L, const char *T)
+const uint64_t *mp_trace_return(lua_State *L, const char *T)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
   const char *sp = cf - CF_SPILL - AT(uint16_t, T, TR_SPADJUST);
@@ -80,6 +78,8 @@ static __attribute__((noinline)) bool find_array(mp_vm *vm)
   return false;
 }
 
+bool mp_trace_known(mp_vm *vm) { return vm->traces != 0 || find_array(vm); }
+
 /* -- The running trace --------------------------------------------------- */
 
 /* Unwinding the C stack from here: the innermost return into a trace. */
@@ -107,12 +107,12 @@ static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
 const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
 {
   unwound u = { vm, NULL, 0 };
-  if (vm->traces == 0 && !find_array(vm)) return NULL;
+  if (!mp_trace_known(vm)) return NULL;
   if (n > 0) {
     const char *T = mp_trace_get(vm, (uint32_t)n);
-    if (T != NULL && mp_trace_has(T, *ret = *return_slot(L, T))) {
+    if (T != NULL && mp_trace_has(T, *ret = *mp_trace_return(L, T))) {
       vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, n,
-				return_slot(L, T) };
+				mp_trace_return(L, T) };
       return T;
     }
   }
@@ -179,7 +179,7 @@ __attribute__((noinline))
 const char *mp_trace_exit(mp_vm *vm, uint64_t pc, const char **snap)
 {
   uint32_t ofs;
-  if (vm->traces == 0 && !find_array(vm)) return NULL;
+  if (!mp_trace_known(vm)) return NULL;
   for (ofs = vm->traces + TRACES_END; ofs < J_SEARCH; ofs += EXIT_NUMBER) {
     uint32_t n = AT(uint32_t, vm->g, ofs), baseofs;
     uint32_t e = AT(uint32_t, vm->g, ofs + EXIT_NUMBER);
@@ -249,7 +249,7 @@ bool mp_trace_isret(const mp_vm *vm, uint64_t pc)
 bool mp_trace_tookover(mp_vm *vm, uint64_t pc)
 {
   uint32_t i, size;
-  if (vm->traces == 0 && !find_array(vm)) return false;
+  if (!mp_trace_known(vm)) return false;
   size = mp_trace_limit(vm);
   for (i = 1; i < size; i++) {
     const char *T = mp_trace_get(vm, i);

@@ -13,6 +13,10 @@
 
 #include "vm/vm.h"
 
+/* Whether the array of traces has been met, or is met now: there are traces.
+** Async-signal-safe. */
+bool mp_trace_known(mp_vm *vm);
+
 /* The trace of that number, or NULL. The array must have been met. */
 const char *mp_trace_get(const mp_vm *vm, uint32_t n);
 
@@ -27,6 +31,10 @@ bool mp_trace_has(const char *trace, uint64_t addr);
 ** of a trace while the collector runs. NULL: not found. */
 const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n,
 			     uint64_t *ret);
+
+/* The word that holds the return address of a C function which the trace has
+** called; where it has called none, that word is anything. */
+const uint64_t *mp_trace_return(lua_State *L, const char *trace);
 
 /* Whether the trace that was met last (vm->met) is running still, or again,
 ** and in the same C frame. */

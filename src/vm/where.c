@@ -121,7 +121,19 @@ bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state)
   return true;
 }
 
+bool mp_where_key(mp_walk *walk, mp_where *w)
+{
+  w->key = key_of(walk, w);
+  return !walk->cut;
+}
+
 #else
+
+bool mp_where_key(mp_walk *walk, mp_where *w)
+{
+  (void)walk; (void)w;
+  return false;
+}
 
 bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
 			mp_where *w)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The place in compiled code where a signal has interrupted the VM.
+**
+** In the signal's handler, in the thread that runs the VM. Everything is
+** async-signal-safe and only reads.
+*/
+#ifndef MP_INTERRUPT_H
+#define MP_INTERRUPT_H
+
+#include <stdbool.h>
+
+#include "vm/vm.h"
+#include "vm/where.h"
+
+/* Finds out where the VM is; context: the handler's. All of w but the key is
+** set, as of the last snapshot in the code. *state: the VM's, one of "NG".
+** *calm: the interrupted instruction is one of compiled code, not of a C
+** function that was called there, so all may be done that may be done inside
+** the allocator. False: it is no compiled code, or nothing is known of it. */
+bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
+			int *state, bool *calm);
+
+#endif
