@@ -11,8 +11,8 @@ if not manual then
   os.exit(2)
 end
 
-local modes = { "-jm=j", "-jm", "b1", "e", "L" }
-local names = { ["-jm=j"] = ".Cm j", ["-jm"] = "none of these",
+local modes = { "-jm", "l", "b1", "e", "L" }
+local names = { ["-jm"] = "none of these", l = ".Cm l",
   b1 = ".Cm b1", e = ".Cm e", L = ".Cm L" }
 
 -- The column of each mode, and the ratios of each program.

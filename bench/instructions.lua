@@ -13,7 +13,7 @@
 local luajit = arg[-1] or "luajit"
 local here = arg[0]:match("^(.*)instructions%.lua$")
 
-local modes = { "fjb100m", "fb100m", "fb512", "f", "fb1", "e" }
+local modes = { "fb100m", "flb100m", "fb512", "f", "fb1", "e" }
 -- Two lengths of each.
 local programs = { objects = { 0.001, 0.004 }, strings = { 0.001, 0.004 },
   compiler = { 0.002, 0.008 }, recursion = { 0.005, 0.02 } }

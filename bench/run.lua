@@ -42,8 +42,8 @@ local examples = { "filter-wasteful" }
 -- Name, option; targets: geometric mean, worst.
 local configs = {
   { "plain" },
-  { "-jm=j", "-jm=fj,/dev/null", 1.01, 1.05 },
-  { "-jm", "-jm=f,/dev/null", 1.02, 1.10 },
+  { "-jm", "-jm=f,/dev/null", 1.01, 1.05 },
+  { "l", "-jm=fl,/dev/null", 1.02, 1.10 },
   { "b64k", "-jm=fb64k,/dev/null" },
   { "b1", "-jm=fb1,/dev/null", 1.25, 2.0 },
   { "e", "-jm=e,/dev/null", 1.6, 2.8 },

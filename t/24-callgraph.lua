@@ -675,7 +675,7 @@ print(expression(require("jit.mp.core").snapshot()))
 -- Profiles a program with every allocation counted.
 local function profiled(flags, text)
   local r = tap.luajit(flags.." "..tap.program(([[
-require("jit.mp").start("fb1", "/dev/null")
+require("jit.mp").start("flb1", "/dev/null")
 assert(loadstring(%q, "@lib/program.lua"))()
 ]]):format(text)..dump))
   local snapshot = loadstring("return "..r.out)

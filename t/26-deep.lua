@@ -33,7 +33,7 @@ local function down(n)
   if n > 0 then t[2] = down(n - 1) end
   return t
 end
-assert(core.start("fb1", "/dev/null"))
+assert(core.start("flb1", "/dev/null"))
 down(%d)
 ]]..look
 

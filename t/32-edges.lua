@@ -34,7 +34,7 @@ local function run(name, program, opts)
   return r.out
 end
 
-local out = run("probe", "core.start('fb1', '/dev/null') rows()")
+local out = run("probe", "core.start('flb1', '/dev/null') rows()")
 if not out:find("^exact") then tap.skip("capture is not exact on this VM") end
 
 -- Objects counted on a line of a program, 0 if there are none; and on all other
@@ -54,7 +54,7 @@ local function fib(n)
   if n < 2 then return n end
   return fib(n - 1) + fib(n - 2)
 end
-core.start("fi1", "/dev/null")
+core.start("fli1", "/dev/null")
 for i = 1, 300 do fib(24) end
 rows()]])
 tap.unlike(out, "line 0 ",
@@ -63,7 +63,7 @@ tap.like(out, "line %d+ %u objects %d+ cpu [1-9]", "and there are some")
 
 -- A table of strings that is gone lets the collector shrink what is the VM's.
 out = run("shrinking", [[
-core.start("fb1", "/dev/null")
+core.start("flb1", "/dev/null")
 for round = 1, 4 do
   local t = {}
   for i = 1, 60000 do t[i] = "a string of round " .. round .. ", " .. i end
@@ -86,7 +86,7 @@ local function pair(i)
   return { i, i }
 end
 local keep = {}
-core.start("fb1", "/dev/null")
+core.start("flb1", "/dev/null")
 for i = 1, 30000 do
   local a = pair(i)
   local b = { i }
@@ -118,7 +118,7 @@ local n, s = 0, 0
 local function note(i)
   n = n + i
 end
-core.start("fb1", "/dev/null")
+core.start("flb1", "/dev/null")
 for i = 1, 10000 do note(i) s = s + #tostring(i) end
 rows()]]
 for _, opts in ipairs({ "", "-O-loop", "-O-fold", "-Ohotloop=2" }) do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Stacks of functions in compiled code; and option j: functions and their
--- stacks without lines, at the cost of nearly nothing.
+-- Stacks of functions in compiled code; and profiles without lines, at the cost
+-- of nearly nothing: where no report shows lines, or with option j.
 
 local tap = require("tap")
 package.path = tap.srcdir.."/t/truth/?.lua;"..package.path
@@ -113,7 +113,7 @@ for _, name in ipairs(exact and names or {}) do
 end
 
 -- CPU time behind a return is the caller's.
-local r = tap.luajit("-jm=jcs2m0 "..tap.program([[
+local r = tap.luajit("-jm=cs2m0 "..tap.program([[
   local function small(x) return x + 1 end
   local function heavy(n)
     local s = 0
@@ -133,6 +133,86 @@ if exact then
     "time behind a return is not the called function's", r.out)
 end
 
+-- -- Compiled code without a safepoint ---------------------------------------
+
+-- The CPU samples of a report, by function.
+local function samples(report)
+  local t = {}
+  for n, name in report:gmatch("\n +(%d+) +%d+ +([%w_ ]+)") do
+    t[name] = tonumber(n)
+  end
+  return t
+end
+
+-- Loops that call nothing, for which LuaJIT's profiler has no check.
+r = tap.luajit("-jm=cri1m0 "..tap.program([[
+  local function long(n)
+    local s = 0
+    for i = 1, n do s = s + i % 7 end
+    return s
+  end
+  local function short(n)
+    local s = 0
+    for i = 1, n do s = s + i % 7 end
+    return s
+  end
+  local clock, t = os.clock, 0
+  local stop = clock() + 0.5
+  repeat t = t + long(8e5) + short(1e5) until clock() > stop]]))
+local n = samples(r.out)
+if exact then
+  tap.ok((n.long or 0) > 2 * (n.short or 0) and (n.short or 0) > 0,
+    "loops without calls: time is that of the function with the loop", r.out)
+end
+
+-- One trace, in which one function does three times as much as the other.
+r = tap.luajit("-jm=cri1m0 "..tap.program([[
+  local function little(x) return ((x / 1.1) / 1.2) / 1.3 + 1e9 end
+  local function much(x)
+    x = ((x / 1.1) / 1.2) / 1.3
+    x = ((x / 1.1) / 1.2) / 1.3
+    return ((x / 1.1) / 1.2) / 1.3 + 1e9
+  end
+  local function work(n)
+    local x = 1e9
+    for i = 1, n do x = much(little(x)) end
+  end
+  local clock = os.clock
+  local stop = clock() + 0.5
+  repeat work(1e6) until clock() > stop]]))
+n = samples(r.out)
+if exact then
+  tap.ok((n.much or 0) > (n.little or 0) and (n.little or 0) > 0 and
+    (n.work or 0) < (n.little or 0),
+    "functions within one trace: each has its own time", r.out)
+end
+
+-- Nothing but the handler can report: the program never comes to a safepoint.
+local loop = tap.program([[
+  io.open(arg[1], "w"):close()
+  local x = 0
+  while true do x = x + 1 end]])
+local ready, written = tap.tmpname(), tap.tmpname(".txt")
+local function endless(options, action)
+  return tap.sh(([[
+    rm -f %s
+    %s -jm=%s,%s %s %s & pid=$!
+    n=0
+    while [ ! -e %s ] && [ $n -lt 600 ]; do sleep 0.05; n=$((n+1)); done
+    %s
+    kill -TERM $pid; wait $pid; echo status $?]]):format(ready, tap.command,
+      options, written, loop, ready, ready, action))
+end
+r = endless("f", "sleep 0.5")
+tap.is(r.out, "status 143\n", "SIGTERM in a loop without calls: status", r.err)
+tap.ok((tap.read(written) or ""):find("main chunk"),
+  "SIGTERM in a loop without calls: the report")
+r = endless("fw1", ([[
+    n=0
+    while ! grep -q chunk %s && [ $n -lt 600 ]; do sleep 0.1; n=$((n+1)); done
+    cat %s]]):format(written, written))
+tap.ok(r.out:find("main chunk"), "option w in a loop without calls", r.out)
+
 -- -- Reports ----------------------------------------------------------------
 
 local program = tap.program("local t = {} for i = 1, 1e4 do t[i % 9] = {} end")
@@ -143,7 +223,8 @@ for _, options in ipairs { "l", "fl", "a", "A", "q" } do
   local out = tap.sh(tap.mp.." report "..file.." "..options)
   if exact then
     tap.ok(out.status ~= 0 and out.err:find("no lines: a profile has them "..
-      "where the program ran without option j", 1, true),
+      "where the program ran with option l, or with an output file that "..
+      "shows lines", 1, true),
       options..": says that there are none", out.err)
   else
     tap.is(out.status, 0, options..": safepoints have lines", out.err)
@@ -152,7 +233,7 @@ end
 r = tap.sh(tap.mp.." report "..file)
 tap.is(r.status, 0, "functions can be shown", r.err)
 if exact then
-  tap.ok(r.out:find("functions only (option j)", 1, true),
+  tap.ok(r.out:find("functions, no lines", 1, true),
     "the header says so", r.out)
 end
 
@@ -163,9 +244,29 @@ for _, options in ipairs { "lj", "ja", "Aj", "je", "jq", "jL", "jW", "Mj" } do
     .."option '"..letter.."' shows", 1, true), options..": refused", r.err)
 end
 
+-- The options and outputs decide.
+local with, without = "with a line", "functions, no lines"
+for _, case in ipairs { { "", without }, { "f", without }, { "3s", without },
+    { "g", without }, { "vf", without }, { "zf", without }, { "G", nil },
+    { "l", with }, { "fl", with }, { "a", with }, { "e", with } } do
+  r = tap.luajit("-jm="..case[1].." "..program)
+  tap.is(r.status, 0, '"'..case[1]..'": exit status', r.err)
+  if exact and case[2] then
+    tap.ok(r.out:find(case[2], 1, true), '"'..case[1]..'": '..case[2], r.out)
+  end
+end
+for _, suffix in ipairs { ".mp", ".html", ".pb.gz" } do
+  local name = tap.tmpname(".txt")
+  r = tap.luajit(("-jm=f,%s,%s %s"):format(name, tap.tmpname(suffix), program))
+  tap.is(r.status, 0, suffix..": exit status", r.err)
+  if exact then
+    tap.ok((tap.read(name) or ""):find(with, 1, true), suffix.." has lines")
+  end
+end
+
 r = tap.luajit(tap.program([[
   local mp = require("jit.mp")
-  mp.start("j", "/dev/null")
+  mp.start("", "/dev/null")
   local t = {}
   for i = 1, 1e4 do t[i % 9] = { i } end
   print(mp.report("l", "/dev/null"))

@@ -77,8 +77,8 @@ local function kill(flags, body, sig, seconds)
     ( sleep 60; kill -9 $pid ) 2>/dev/null & guard=$!
     wait $pid; status=$?
     kill $guard 2>/dev/null
-    exit $status]]):format(sig == "INT" and "env --default-signal=INT" or "",
-    tap.command, flags, out, file, ready, seconds or 0.2, sig))
+    exit $status]]):format(sig:find("^INT") and "env --default-signal=INT" or
+    "", tap.command, flags, out, file, ready, seconds or 0.2, sig))
   return r, tap.read(out)
 end
 
@@ -112,13 +112,24 @@ reported(report, "SIGHUP")
 -- lost where the signal comes during a sample: so there are some runs. A shell
 -- starts background jobs with SIGINT ignored.
 if not tap.slow and tap.sh("env --default-signal=INT true").status == 0 then
+  local calls = { { "a compiled loop with calls", [[
+      local function add(n) return n + 1 end
+      local n = 0 while true do n = add(n) end]] }, { "an allocation loop", [[
+      local function add(n) keep[n % 100 + 1] = { n } return n + 1 end
+      local n = 0 while true do n = add(n) end]] } }
   for i = 1, 6 do
-    local loop = loops[i % 2 == 0 and 1 or 3]
+    local loop = calls[i % 2 + 1]
     r, report = kill("", loop[2], "INT", i * 0.02)
     tap.like(r.err, "interrupted", "SIGINT in "..loop[1].." interrupts it")
     tap.is(r.status, 1, "SIGINT: the command fails")
     reported(report, "SIGINT")
   end
+
+  -- Without a call there is no place for the hook, and the command dies of the
+  -- second signal, as it does without a profile.
+  r, report = kill("", loops[1][2], "INT $pid; sleep 1; kill -INT")
+  tap.is(r.status, 128 + 2, "a second SIGINT: dies of it")
+  reported(report, "a second SIGINT")
 end
 
 -- A program's own handler is left alone: SIGTERM ignored stays ignored.

@@ -22,7 +22,7 @@ tap.is(core.snapshot(), nil, "snapshot before start fails")
 
 -- Running.
 local out = tap.tmpname(".txt")
-tap.is(mp.start("fb1", out), true, "start")
+tap.is(mp.start("flb1", out), true, "start")
 ok, msg, errno = mp.start("f")
 tap.is(ok, nil, "a second start fails")
 tap.like(msg, "already running", "a second start says so")

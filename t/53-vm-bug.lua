@@ -18,7 +18,7 @@ local r = tap.luajit(tap.program([[
   print(sum == 100)]]))
 local has = r.out ~= "true\n"
 
-for _, options in ipairs { "f", "fl", "l" } do
+for _, options in ipairs { "a", "fl", "l" } do
   local out = tap.tmpname(".txt")
   r = tap.luajit(("-jm=%s,%s %s"):format(options, out,
     tap.program("local t = {} for i = 1, 1e5 do t[i % 9 + 1] = { i } end")))
@@ -29,7 +29,7 @@ end
 
 -- Without lines nothing brings it out; where the layout is not known, the mode
 -- is the same.
-r = tap.luajit("-jm=j "..tap.program("local t = {}"))
+r = tap.luajit("-jm=f "..tap.program("local t = {}"))
 tap.is(r.out:find("has a bug", 1, true) ~= nil, has and not tap.knows_layout(),
   "no lines, no bug")
 

@@ -80,7 +80,7 @@ local function difference(a, b, path)
   end
 end
 
-for _, opts in ipairs({ "f", "fb1", "e", "L", "fb4k" }) do
+for _, opts in ipairs({ "l", "flb1", "e", "L", "fb4kl" }) do
   local p = profiled(opts)
   local text = file.write(p)
   local q, msg = file.read(text)
@@ -95,7 +95,7 @@ for _, opts in ipairs({ "f", "fb1", "e", "L", "fb4k" }) do
 end
 
 -- Names hold any byte.
-local p = profiled("fb1")
+local p = profiled("flb1")
 p.frames[1].name = "\n\t\\x41-\0\255"
 p.frames[2].name = "-"
 p.frames[3].name = ""

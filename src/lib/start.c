@@ -55,11 +55,11 @@ static void set_plan(mp_ctx *c)
   p->maxrows = (uint32_t)(mp_report_limit(plan) / ROW_IN_REPORT);
   mp_period_init(&p->heap.period, plan->period, mp_seed());
   p->cpu.at_safepoint = mp_safepoint;
+  p->cpu.in_code = mp_safepoint_incode;
   p->cpu.data = c;
   p->cpu.interval = plan->interval;
   /* Samples that wait for the next safepoint need one at each line. */
   p->cpu.lines = plan->lines || !p->heap.vm.proved;
-  p->heap.vm.coarse = !p->cpu.lines;
   c->due = plan->every;
 }
 
@@ -146,6 +146,8 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   if (!open_screen(c, p) || !none_within(L, p)) return false;
   mp_guard_anchor(L, c);
   mp_callback_take(c, L);
+  if (c->callback != NULL) c->profile.cpu.lines = true;  /* It comes at each. */
+  c->profile.heap.vm.coarse = !c->profile.cpu.lines;
   if (!none_within(L, p) || !start_timer(c, L, p)) return false;
   if (!c->plan.calls || mp_calls_start(&c->profile.calls, L)) return true;
   mp_cpu_stop(&c->profile.cpu, L);

@@ -68,7 +68,7 @@ static void push_info(lua_State *L, mp_profile *p)
   set_string(L, "cwd", o->cwd);
   set_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
   set_string(L, "capture_why", p->heap.vm.why);
-  if (!p->cpu.lines) set_bool(L, "no_lines", true);
+  if (!p->capture.lines) set_bool(L, "no_lines", true);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
   if (p->cpu.waited)
     mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "

@@ -39,7 +39,7 @@ end
 -- The end is a timer's: the request may be aborted.
 local function use(seconds)
   if not own then
-    local ok, msg, errno = core.start("f", "/dev/null")
+    local ok, msg, errno = core.start("fl", "/dev/null")
     if not ok then return errno == 114 or nil, msg end -- EALREADY.
     own = true
   end

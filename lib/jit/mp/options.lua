@@ -42,7 +42,7 @@ local list = {
     "allocated it" },
   { "M", "memory of the process: a table that adds up to its RSS" },
   { "T", "live: shows the table in the terminal while the program runs" },
-  { "j", "functions only, no lines: compiled code keeps nearly all its speed" },
+  { "j", "no lines, in output files either: compiled code keeps its speed" },
   { "N", "no source text in an HTML file" },
   { "P", "one pprof file for CPU and heap instead of two" },
   { "q", "lines and their shares as file:line: text, for editors" },
@@ -213,7 +213,7 @@ end
 -- Letters of which each is a report of its own.
 local reports = { "a", "A", "g", "e", "n", "L", "W", "M", "q", "G" }
 
--- Letters of which the report shows lines.
+-- Letters whose report shows lines.
 local lined = { "l", "a", "A", "e", "L", "W", "M", "q" }
 
 local function check(o, seen)
@@ -267,7 +267,9 @@ local function set_flags(o, seen)
   o.live = seen.T ~= nil
   o.combined = seen.P ~= nil
   o.nosource = seen.N ~= nil
-  o.lines = seen.j == nil
+  o.functions = seen.j ~= nil
+  o.lines = false
+  for _, c in ipairs(lined) do o.lines = o.lines or seen[c] ~= nil end
   for c in pairs(run_only) do
     local at = o.run_only and seen[o.run_only] or math.huge
     if seen[c] and seen[c] < at then o.run_only = c end
@@ -284,8 +286,9 @@ end
 --   annotate ("a", "A" or nil), folded, quickfix, callgraph, events, leaks,
 --   walk (share of the heap that has a line of its own, or nil),
 --   leak_limit (bytes or nil), limit (bytes), memory, live, combined, nosource,
---   lines (whether the profile has them), run_only (the first letter that has
---   no meaning where no program is run, or nil)
+--   lines (whether the report shows them), functions (whether no output is
+--   to), run_only (the first letter that has no meaning where no program is
+--   run, or nil)
 local function parse(text)
   local o, seen = { text = text, min = 3, limit = 256 * 1048576 }, {}
   local pos = 1

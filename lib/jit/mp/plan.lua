@@ -43,6 +43,13 @@ local function take_sort(names)
   end
 end
 
+-- Adds to the options those that an output of the format stands for.
+local function imply(o, format)
+  if not format then return end
+  if format.walk then o.walk, o.walk_file = o.walk or o.min / 100, true end
+  if format.lines ~= false and not o.functions then o.lines = true end
+end
+
 -- Takes an option string, or a table of options (jit.mp.settings), and names of
 -- outputs, one of which may be --sort=KEY in place of a name; false or ""
 -- stands for none. Returns the parsed options
@@ -51,6 +58,7 @@ end
 --   remarks     messages for when a file is written, by its name
 --   cpu_only    no view of the heap is asked for
 --   bold        a terminal may get bold text
+--   lines       an output shows lines
 --   contents    the text to be written in place of a report: the help
 local function make(text, ...)
   local names = {}
@@ -77,12 +85,7 @@ local function make(text, ...)
     if msg then return nil, msg end
   end
   o.files, o.remarks = files(names, o)
-  for _, name in ipairs(o.files) do
-    local format = formats.of(name)
-    if format and format.walk then
-      o.walk, o.walk_file = o.walk or o.min / 100, true
-    end
-  end
+  for _, name in ipairs(o.files) do imply(o, formats.of(name)) end
   o.cpu_only = #o.views == 1 and o.views[1] == "cpu" and not o.events and
     not o.leaks and not o.walk
   o.bold = style.allowed()

@@ -38,8 +38,8 @@ local function without(p, what, letter)
     return ("no %s in a window: they are of the whole run\n"):format(what)
   end
   if not letter then
-    return nil, ("no %s: a profile has them where the program ran without "..
-      "option j"):format(what)
+    return nil, ("no %s: a profile has them where the program ran with "..
+      "option l, or with an output file that shows lines"):format(what)
   elseif has_asked(p, letter) then
     return ("no %s: they could not be recorded\n"):format(what)
   end

@@ -7,7 +7,7 @@ local names = require("jit.mp.model.names")
 local address = require("jit.mp.push.address")
 
 -- view: the module. set: options that the suffix implies. part: another suffix
--- stands for this one.
+-- stands for this one. lines: false where the format shows none.
 local list = {
   { ".cpu.pb.gz", view = "format.pprof", part = true,
     set = { pprof = "cpu" } },
@@ -19,8 +19,9 @@ local list = {
   { ".heapprofile", view = "format.heapprofile" },
   { ".firefox.json", view = "format.firefox" },
   { ".dhat.json", view = "format.dhat" },
-  { ".prom", view = "format.metrics" },
-  { ".folded", view = "format.folded", set = { folded = true } },
+  { ".prom", view = "format.metrics", lines = false },
+  { ".folded", view = "format.folded", lines = false,
+    set = { folded = true } },
   { ".heapsnapshot", view = "heap.snapshot", walk = true },
   { ".html", view = "page.html" },
   { ".mp", view = "format.file_write" },

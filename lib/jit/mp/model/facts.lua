@@ -118,7 +118,7 @@ end
 -- The share of each view that has a line:
 -- "with a line CPU 98%, allocated 99.9%"; or that there are none.
 function facts.lines(p, list)
-  if p.info.no_lines then return "functions only (option j)" end
+  if p.info.no_lines then return "functions, no lines" end
   local t = {}
   for _, name in ipairs(list or { "cpu", "alloc", "inuse" }) do
     local share = p:line_share(name)
