@@ -81,7 +81,8 @@ function setup(thread)
   thread:set("id", threads)
 end
 function init()
-  assert(require("jit.mp").start("f", dir.."/wrk-"..id..".txt"))
+  assert(require("jit.mp").start("f", dir.."/wrk-"..id..".txt",
+    dir.."/wrk-"..id..".mp", dir.."/wrk.%m.mp"))
   right, wrong = 0, 0
 end
 function request()
@@ -113,6 +114,12 @@ for i = 1, 2 do
   tap.like(tap.read(dir.."/wrk-"..i..".txt"), "request",
     "thread "..i.." reports")
 end
+local function objects(name)
+  return require("jit.mp.format.file").read(tap.read(dir.."/"..name) or "")
+    .heap.alloc_objects
+end
+tap.is(objects("wrk.all.mp"), objects("wrk-1.mp") + objects("wrk-2.mp"),
+  "one report has both threads")
 local served = tonumber(get("/served"))
 tap.ok(served and served >= n and served <= n + 8, "the server served them",
   tostring(served).." of "..tostring(n))
