@@ -9,6 +9,11 @@
 ** next call often makes them again. A user can keep with a frame the id of the
 ** stack below it (`stack`).
 **
+** The words of all frames are compared each time. The VM has no trace of a
+** frame that was left and made again, perhaps from another line, with the same
+** frames above it. So the cost grows with the depth, by a load from another
+** line of the cache for each frame.
+**
 ** A walk belongs to one context, and is used by one thread at a time, also
 ** inside the allocator. Its memory comes from malloc; if that fails, the stack
 ** is cut.
