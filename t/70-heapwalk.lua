@@ -289,6 +289,63 @@ tap.like(r.out, "and 1 more\n", "references are limited")
 tap.like(r.out, "\n2\t5\t5\ttrue\n", "they are tables, too")
 tap.like(r.out, "false\t[^\n]*bad argument", "a value is needed")
 
+-- -- Many --------------------------------------------------------------------
+
+text = walk([[
+list = {}
+for i = 1, 10000 do
+  list[i] = coroutine.create(function(x)
+    local mine = { x, x }
+    coroutine.yield()
+    return mine
+  end)
+  coroutine.resume(list[i], { i })
+end
+os.exit(0)
+]])
+tap.like(text, "list%[%*%]  %(10000 x thread%)", "10,000 coroutines")
+tap.like(text, "list%[%*%] local mine %(%S+%)  %(10000 x table%)",
+  "and the locals of each")
+
+if not tap.slow then
+  text = walk("big = {} for i = 1, 1e6 do big[i] = { i } end os.exit(0)")
+  tap.like(text, "big%[%*%]  %(1000000 x table%)", "an array of a million")
+end
+
+-- A value that refers to its weak key: LuaJIT has no ephemerons.
+text = walk([==[
+weak, keys = setmetatable({}, { __mode = "k" }), {}
+for i = 1, 3000 do
+  keys[i] = {}
+  weak[keys[i]] = { ("x"):rep(200)..i }
+end
+weak[{}] = ("z"):rep(200000)
+local lone = {}
+weak[lone] = { lone, ("y"):rep(100000) }
+lone = nil
+collectgarbage() collectgarbage()
+os.exit(0)
+]==])
+tap.like(text, "weak%[%*%]  %(3000 x table%)", "the values of a weak table")
+tap.like(text, 'weak%[table%]%[2%]  %(string "yyy',
+  "and one that keeps its own key")
+tap.like(text, "\n +%d+%% +%S+ kB +keys  %(table%)", "keys are held elsewhere")
+tap.unlike(text, '"zzz', "a key that nothing holds is gone with its value")
+
+-- A string that two tables refer to is held by the nearest that holds both.
+text = walk([==[
+one, two = { {} }, { {} }
+one[1].text = ("s"):rep(300000)
+two[1].text = one[1].text
+a = { b = { { ("t"):rep(300000) } } }
+a.b[2] = { a.b[1][1] }
+os.exit(0)
+]==])
+tap.unlike(text, " kB +one  %(table", "a shared string is not held by one")
+tap.unlike(text, " kB +two  %(table", "nor by the other")
+tap.like(text, 'string "sss', "but by the nearest that holds them both")
+tap.like(text, '\n[^\n]* a%.b%[[12]%]%[1%]  %(string "ttt', "with its path")
+
 -- -- Drawings ----------------------------------------------------------------
 
 r = lua([[
