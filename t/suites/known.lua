@@ -15,6 +15,9 @@ return {
   { "tarantool/gh-6163-min-max", heap }, -- fails in three places, or in four
   { "tarantool/lj-1004-oom-error-frame", -- a reason for skipping the test
     "the first key that pairs() finds differs from state to state" },
+  { "tarantool/lj-1128-table-new-opt-tnew", profiled }, -- 8 of 120 runs
+  { "tarantool/lj-603-err-snap-restore", -- a reason for skipping the test
+    "the first key that pairs() finds differs from state to state" },
   { "tarantool/lj-1169-down-rec-side",
     "plain LuaJIT crashes where -jp and -jm happen not to" },
   { "tarantool/lj-522-fix-dlerror-return-null",
