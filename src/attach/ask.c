@@ -81,7 +81,7 @@ static const char *not_reached(const mp_session *s)
 {
   if (s->block == 0)
     return "no moment was found at which the profiler could be loaded: the "
-	   "program was in the C library all the time";
+	   "program was stopped, or in the C library, all the time";
   return "the program did not run any Lua code that could be interrupted: it "
 	 "sleeps or works in a C function that Lua has called";
 }

@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/maps.h"
 #include "attach/tracee.h"
@@ -36,6 +38,7 @@ struct mp_tracee {
   int signal;			/* To be delivered when it goes on. */
   bool changed;			/* `regs` are to be written first. */
   bool gone;			/* It has ended. */
+  bool halted;			/* It got SIGSTOP meanwhile. */
   struct user_regs_struct regs;	/* As the program has them. */
   size_t xsize;
   char xstate[XSTATE_MAX];	/* The other registers, during a call. */
@@ -156,6 +159,7 @@ void mp_tracee_release(mp_tracee *t)
   if (!t->gone) {
     if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
     ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal);
+    if (t->halted) syscall(SYS_tkill, t->tid, SIGSTOP);
   }
   free(t);
 }
@@ -278,6 +282,15 @@ static struct user_regs_struct fresh(const mp_tracee *t, uint64_t ip)
   return r;
 }
 
+/* Whether a stop is none that a call, or a step of it, ends with: SIGSTOP can
+** neither be held back, nor may it end a call halfway. */
+static bool comes_between(mp_tracee *t, int status)
+{
+  if (status >> 16 == 0 && WSTOPSIG(status) != SIGSTOP) return false;
+  if (status >> 16 == 0) t->halted = true;
+  return true;
+}
+
 int64_t mp_tracee_syscall(mp_tracee *t, const mp_place *p, long number,
 			  const uint64_t args[6])
 {
@@ -294,23 +307,27 @@ int64_t mp_tracee_syscall(mp_tracee *t, const mp_place *p, long number,
   r.r9 = args[5];
   ptrace(PTRACE_SETREGS, t->tid, NULL, &r);
   r.rax = (uint64_t)-EINTR;
-  if (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) == 0 &&
-      await_stop(t, &status))
-    ptrace(PTRACE_GETREGS, t->tid, NULL, &r);
+  while (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) == 0 &&
+	 await_stop(t, &status)) {
+    struct user_regs_struct now;
+    ptrace(PTRACE_GETREGS, t->tid, NULL, &now);
+    if (comes_between(t, status) && now.rip == p->syscall) continue;
+    r.rax = now.rax;
+    break;
+  }
   put_back(t, mask);
   return (int64_t)r.rax;
 }
 
 /* Waits for the breakpoint that the call returns to. A call that does not
-** return is abandoned, wherever it is. If the process is told to stop, the
-** thread does so when it is left. */
+** return is abandoned, wherever it is. */
 static bool wait_return(mp_tracee *t, const mp_place *p,
 			struct user_regs_struct *r)
 {
   int status;
   while (wait_working(t, CALL_MAX, &status)) {
     ptrace(PTRACE_GETREGS, t->tid, NULL, r);
-    if (status >> 16 != 0) ptrace(PTRACE_CONT, t->tid, NULL, NULL);
+    if (comes_between(t, status)) ptrace(PTRACE_CONT, t->tid, NULL, NULL);
     else return WSTOPSIG(status) == SIGTRAP && r->rip == p->trap + 1;
   }
   if (!t->gone && ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) == 0)

@@ -243,9 +243,8 @@ static mp_visited stop_and_visit(mp_session *s, const mp_attach_call *call,
     mp_look_forbidden(s->pid, s->msg, sizeof(s->msg));
     return MP_VISIT_FAILED;
   }
-  if (t == NULL)
-    return fails(s, err == EBUSY ? "the process is stopped, or cannot be "
-		 "interrupted" : strerror(err));
+  if (t == NULL && err == EBUSY) return MP_VISITED;  /* It may go on. */
+  if (t == NULL) return fails(s, strerror(err));
   v = visit(s, t, call, placed);
   mp_tracee_release(t);
   return v;
