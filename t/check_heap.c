@@ -9,8 +9,9 @@
 #include "check_main.h"
 
 #include "data/mem.h"
-#include "vm/heap.h"
 #include "vm/heapname.h"
+#include "vm/heapprove.h"
+#include "vm/heapsize.h"
 #include "vm/vm.h"
 
 #include "lauxlib.h"

@@ -183,9 +183,9 @@ static void stop_here(lua_State *L)
 {
   char msg[512];
   int err;
-  mp_signal_hold(false);
+  mp_signal_hold();
   err = mp_guard_end(L, msg, sizeof(msg));
-  mp_signal_release(false);
+  mp_signal_release();
   if (err != 0) fail(msg);
   else block.phase = MP_ATTACH_DONE;
 }

@@ -95,7 +95,7 @@ static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
   /* The report is made after the samplers were stopped. */
   stop_samplers(c, L);
   removed = mp_hook_remove(&c->profile.heap, L);
-  mp_point_take(&c->profile, true);
+  mp_point_force(&c->profile);
   err = mp_final_report(c, buf, n);
   let_go(c, L);
   if (removed) {
@@ -121,7 +121,7 @@ mp_ctx *mp_guard_detach(lua_State *L)
   g->run = NULL;
   mp_ctx_await(c);
   stop_samplers(c, L);
-  mp_point_take(&c->profile, true);
+  mp_point_force(&c->profile);
   mp_alloc_freeze(&c->profile.heap);
   mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   let_go(c, L);
@@ -135,12 +135,12 @@ static int guard_gc(lua_State *L)
   char msg[512];
   if (c != NULL) {
     if (c->plan.memory)
-      mp_memory_take(&c->profile, c->report.state.R, true);
+      mp_memory_take(&c->profile, c->report.state.R);
     mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 			MP_CLOSING);
-    mp_signal_hold(true);
+    mp_signal_hold_at_end();
     if (end_run(g, L, msg, sizeof(msg)) != 0) mp_say(msg);
-    mp_signal_release(true);
+    mp_signal_release_at_end();
   }
   mp_ctx_bury(g->spare);
   for (c = g->stuck; c != NULL; c = next) {

@@ -35,12 +35,12 @@ static int core_stop(lua_State *L)
     return mp_fail(L, "the profiler cannot be stopped by a finalizer that runs "
 		   "inside of it", EBUSY);
   mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
-  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R, true);
+  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
   mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 		      MP_AT_END);
-  mp_signal_hold(false);
+  mp_signal_hold();
   err = mp_guard_end(L, msg, sizeof(msg));
-  mp_signal_release(false);
+  mp_signal_release();
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, 1);
   return 1;
@@ -55,7 +55,7 @@ static int core_report(lua_State *L)
   int err;
   mp_check_arguments(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
-  mp_point_take(&c->profile, true);
+  mp_point_force(&c->profile);
   err = mp_window_write(L, c, NULL, NULL, &help, msg, sizeof(msg));
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, !help);

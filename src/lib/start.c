@@ -167,7 +167,7 @@ static void begin(mp_ctx *c, lua_State *L)
   mp_hook_install(&c->profile.heap, L);
   mp_native_start(&c->profile.capture, &c->profile.heap, &c->thread,
 		  c->plan.period, mp_seed());
-  mp_point_take(&c->profile, true);
+  mp_point_force(&c->profile);
 }
 
 /* Writes the list of the options in place of a profile. */

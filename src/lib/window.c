@@ -78,11 +78,11 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
   double leaked;
   mp_plan plan;
   int err;
-  mp_signal_hold(false);
+  mp_signal_hold();
   err = mp_plan_make(&plan, &c->report.state, L, &p->origin, buf, n);
   *help = plan.help;
   if (err == 0) {
-    if (plan.memory) mp_memory_take(p, c->report.state.R, true);
+    if (plan.memory) mp_memory_take(p, c->report.state.R);
     mp_heapwalk_refresh(p, L, plan.walk, plan.walk_file, MP_MEANWHILE);
     c->report.from = from;
     c->report.to = to;
@@ -92,7 +92,7 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
   mp_plan_free(&plan, &c->report.state);
   mp_heapwalk_drop(p);
   mp_memory_drop(p);
-  mp_signal_release(false);
+  mp_signal_release();
   return err;
 }
 

@@ -169,11 +169,11 @@ static int open_special(mp_output *o)
   int fd, err = mp_target_check(o->dir.fd, o->name, &st);
   if (err != 0) return err;
   if (!S_ISLNK(st.st_mode)) flags |= O_NOFOLLOW;
-  mp_write_waits(true);  /* The other end may have no reader yet. */
+  mp_write_begins_waiting();  /* The other end may have no reader yet. */
   do
     fd = openat(o->dir.fd, o->name, flags);
   while (fd < 0 && errno == EINTR);
-  mp_write_waits(false);
+  mp_write_ends_waiting();
   if (fd < 0) return errno;
   keep(&o->file, fd);
   return 0;

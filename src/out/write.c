@@ -21,9 +21,14 @@ static volatile int *watched;
 
 void mp_write_watch(volatile int *flag) { watched = flag; }
 
-void mp_write_waits(bool waits)
+void mp_write_begins_waiting(void)
 {
-  if (watched != NULL) *watched = waits;
+  if (watched != NULL) *watched = 1;
+}
+
+void mp_write_ends_waiting(void)
+{
+  if (watched != NULL) *watched = 0;
 }
 
 typedef struct guard {
@@ -78,9 +83,9 @@ int mp_write(int fd, const char *text, size_t len)
   guard g;
   int err;
   hold_signals(&g);
-  mp_write_waits(true);
+  mp_write_begins_waiting();
   err = write_all(fd, text, len);
-  mp_write_waits(false);
+  mp_write_ends_waiting();
   release_signals(&g, err);
   return err;
 }

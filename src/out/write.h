@@ -6,7 +6,6 @@
 #ifndef MP_WRITE_H
 #define MP_WRITE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Writes all of the text, however long that takes. */
@@ -17,7 +16,8 @@ void mp_say(const char *text);
 
 /* From now on the flag is raised while a write waits for its reader. */
 void mp_write_watch(volatile int *flag);
-void mp_write_waits(bool waits);
+void mp_write_begins_waiting(void);
+void mp_write_ends_waiting(void);
 
 /* Writes what the program has in the buffer of its standard output. Another
 ** thread may be stuck with the lock: then nothing is done. */

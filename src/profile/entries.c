@@ -10,6 +10,7 @@
 #include "data/mem.h"
 #include "profile/entries.h"
 #include "vm/heapname.h"
+#include "vm/heapsize.h"
 
 /* -- The tree of holders ------------------------------------------------- */
 

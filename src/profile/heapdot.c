@@ -12,6 +12,8 @@
 #include "data/mem.h"
 #include "profile/heapdot.h"
 #include "vm/heapname.h"
+#include "vm/heapprove.h"
+#include "vm/heapsize.h"
 
 typedef struct drawing {
   mp_heap h;

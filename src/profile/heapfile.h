@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "data/graph.h"
-#include "vm/heap.h"
+#include "vm/heapsize.h"
 
 /* The text, from malloc, and its length. NULL: no memory. g: dominated. */
 char *mp_heapfile_make(mp_heap *h, mp_graph *g, const mp_heapown *own,

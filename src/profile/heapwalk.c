@@ -14,6 +14,7 @@
 #include "profile/field.h"
 #include "profile/heapfile.h"
 #include "profile/heapwalk.h"
+#include "vm/heapprove.h"
 
 /* The data of a walk while the program stands still. */
 typedef struct walking {

@@ -13,6 +13,7 @@
 #include "profile/profile.h"
 #include "vm/arena.h"
 #include "vm/heapname.h"
+#include "vm/heapsize.h"
 
 #define MP_HEAPWALK_TYPES	MP_HEAP_TYPES
 

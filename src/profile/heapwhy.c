@@ -14,6 +14,8 @@
 #include "profile/heapwhy.h"
 #include "profile/entryname.h"
 #include "vm/heapname.h"
+#include "vm/heapprove.h"
+#include "vm/heapsize.h"
 
 #define PATH_MAX_SHOWN	40	/* References of a path that are named. */
 

@@ -69,7 +69,7 @@ static void copy_events(mp_mark *m, const mp_events *events)
 bool mp_mark_take(mp_mark *m, mp_profile *p)
 {
   /* An object that is still to change its row would count in two windows. */
-  if (!p->span.ended) mp_objects_look(&p->heap, false);
+  if (!p->span.ended) mp_objects_look(&p->heap);
   m->rows = mp_calloc((size_t)p->counts.nrows + 1, sizeof(*m->rows));
   m->events = mp_calloc((size_t)p->heap.events.count + 1, sizeof(*m->events));
   if (m->rows == NULL || m->events == NULL) {

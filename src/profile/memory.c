@@ -215,7 +215,7 @@ static void add_up(mp_profile *p, mp_memory *m, const mp_smaps *s,
   mp_free(k.list);
 }
 
-void mp_memory_take(mp_profile *p, lua_State *R, bool rest)
+static void take(mp_profile *p, lua_State *R, bool rest)
 {
   mp_memory *m;
   mp_smaps s;
@@ -226,6 +226,10 @@ void mp_memory_take(mp_profile *p, lua_State *R, bool rest)
   if (m->known) add_up(p, m, &s, R, rest);
   p->memory = m;
 }
+
+void mp_memory_take(mp_profile *p, lua_State *R) { take(p, R, true); }
+
+void mp_memory_take_partly(mp_profile *p, lua_State *R) { take(p, R, false); }
 
 void mp_memory_drop(mp_profile *p)
 {

@@ -42,9 +42,13 @@ typedef struct mp_memory {
   uint32_t npins;
 } mp_memory;
 
-/* Takes it into p->memory, in place of the last one. R: the profiler's private
-** state, or NULL. rest: the VM is at rest. */
-void mp_memory_take(mp_profile *p, lua_State *R, bool rest);
+/* Takes the table into p->memory, in place of the last one. The VM is at rest.
+** R: the profiler's private state, or NULL. */
+void mp_memory_take(mp_profile *p, lua_State *R);
+
+/* The same while the VM is not at rest: LuaJIT's allocator is not read. */
+void mp_memory_take_partly(mp_profile *p, lua_State *R);
+
 void mp_memory_drop(mp_profile *p);
 
 /* Pushes it as a table, and the pins as a list. Raise Lua errors: out of

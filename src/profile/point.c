@@ -28,14 +28,10 @@ static size_t resident(void)
   return strtoul(end, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-void mp_point_take(mp_profile *p, bool must)
+static void add_point(mp_profile *p, double wall)
 {
-  double wall = mp_span_wall(&p->span);
+  int saved = errno;
   mp_point pt;
-  int saved;
-  p->heap.now_ms = (uint64_t)(wall * 1000);
-  if (!must && (p->heap.frozen || !mp_course_due(&p->course, wall))) return;
-  saved = errno;
   pt.wall = wall;
   pt.cpu = p->span.ended ? p->span.cpu1 : mp_cpu_time(&p->cpu);
   pt.allocated = mp_alloc_bytes(&p->heap);
@@ -43,7 +39,26 @@ void mp_point_take(mp_profile *p, bool must)
   pt.cycles = p->heap.cycles;
   pt.phase = p->heap.vm.proved ? mp_vm_phase(&p->heap.vm) : '?';
   pt.rss = resident();
-  if (must) mp_course_demand(&p->course);
   mp_course_add(&p->course, &pt, &p->counts);
   errno = saved;
+}
+
+/* The time of the run, which the heap sampler gets in milliseconds. */
+static double tell_time(mp_profile *p)
+{
+  double wall = mp_span_wall(&p->span);
+  p->heap.now_ms = (uint64_t)(wall * 1000);
+  return wall;
+}
+
+void mp_point_take(mp_profile *p)
+{
+  double wall = tell_time(p);
+  if (!p->heap.frozen && mp_course_due(&p->course, wall)) add_point(p, wall);
+}
+
+void mp_point_force(mp_profile *p)
+{
+  mp_course_demand(&p->course);
+  add_point(p, tell_time(p));
 }

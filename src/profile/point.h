@@ -5,13 +5,14 @@
 #ifndef MP_POINT_H
 #define MP_POINT_H
 
-#include <stdbool.h>
-
 #include "profile/profile.h"
 
-/* Takes a point if one is due, or if `must` is set: at the end, so that the
-** timeline adds up to the counts. May be called inside the allocator; keeps
+/* Takes a point if one is due. May be called inside the allocator; keeps
 ** errno. */
-void mp_point_take(mp_profile *p, bool must);
+void mp_point_take(mp_profile *p);
+
+/* Takes a point even if none is due: at the end, so that the timeline adds up to
+** the counts. */
+void mp_point_force(mp_profile *p);
 
 #endif

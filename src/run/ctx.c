@@ -23,7 +23,7 @@ static void tick(void *data)
   mp_ctx *c = data;
   c->thread = pthread_self();
   mp_cpu_here(&c->profile.cpu);
-  mp_point_take(&c->profile, false);
+  mp_point_take(&c->profile);
 }
 
 /* Clears a context that is used again, whose hook may be called at any time. */

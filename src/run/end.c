@@ -13,9 +13,9 @@
 static void at_exit(void)
 {
   if (mp_ctx_list() == NULL) return;
-  mp_signal_hold(true);
-  mp_final_report_all(true);
-  mp_signal_release(true);
+  mp_signal_hold_at_end();
+  mp_final_report_all();
+  mp_signal_release_at_end();
 }
 
 void mp_end_install(void)

@@ -55,7 +55,7 @@ static int report(mp_ctx *c, char *buf, size_t n)
     mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   mp_screen_close(&c->screen);
   if (c->plan.memory && c->profile.memory == NULL)
-    mp_memory_take(&c->profile, c->report.state.R, false);
+    mp_memory_take_partly(&c->profile, c->report.state.R);
   err = mp_report_finish(&c->report, &c->plan, &leaked, buf, n);
   if (c->plan.writer.on_stop != NULL && !mp_process_stands_in())
     c->plan.writer.on_stop(c->plan.writer.ctx, err < 0 ? -1 : err);
@@ -81,24 +81,42 @@ static void prepare(mp_ctx *c)
 {
   lua_State *L = c->profile.capture.anchor;
   mp_leaks_collect(&c->profile, L);
-  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R, true);
+  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
   mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
 		      MP_AT_END);
-  mp_point_take(&c->profile, true);
+  mp_point_force(&c->profile);
 }
 
-void mp_final_report_all(bool safepoint)
+static void report_or_say(mp_ctx *c)
 {
   char msg[512];
+  if (mp_final_report(c, msg, sizeof(msg)) != 0) mp_say(msg);
+}
+
+/* The VM of another thread may be running. */
+static bool is_here(const mp_ctx *c)
+{
+  return c->profile.span.pid == mp_process() &&
+	 pthread_equal(c->thread, pthread_self());
+}
+
+void mp_final_report_all(void)
+{
   mp_ctx *c;
   mp_ctx_keep_all();
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
     mp_inherit_look(c);
-    /* The VM of another thread may be running. */
-    if (safepoint && !c->done && c->profile.span.pid == mp_process() &&
-	pthread_equal(c->thread, pthread_self()))
-      prepare(c);
-    if (mp_final_report(c, msg, sizeof(msg)) != 0)
-      mp_say(msg);
+    if (!c->done && is_here(c)) prepare(c);
+    report_or_say(c);
+  }
+}
+
+void mp_final_report_stuck(void)
+{
+  mp_ctx *c;
+  mp_ctx_keep_all();
+  for (c = mp_ctx_list(); c != NULL; c = c->next) {
+    mp_inherit_look(c);
+    report_or_say(c);
   }
 }

@@ -14,8 +14,11 @@
 ** thread. Returns as mp_report_write. */
 int mp_final_report(mp_ctx *c, char *buf, size_t n);
 
-/* The same for all runs of the process; all messages go to standard error.
-** safepoint: the thread that calls may work in its VM. */
-void mp_final_report_all(bool safepoint);
+/* The same for all runs of the process; all messages go to standard error. The
+** thread that calls may work in its VM. */
+void mp_final_report_all(void);
+
+/* The same in a thread that may be stuck in its VM. */
+void mp_final_report_stuck(void);
 
 #endif

@@ -16,21 +16,21 @@
 
 static void draw(mp_ctx *c)
 {
-  mp_signal_hold(false);
+  mp_signal_hold();
   mp_report_draw(&c->report, &c->plan, &c->screen);
-  mp_signal_release(false);
+  mp_signal_release();
 }
 
 /* Rewrites the files. An error is only reported at the end, if it persists. */
 static void rewrite(mp_ctx *c)
 {
   char msg[512];
-  mp_signal_hold(false);
-  mp_point_take(&c->profile, true);
-  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R, true);
+  mp_signal_hold();
+  mp_point_force(&c->profile);
+  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
   mp_report_rewrite(&c->report, &c->plan, msg, sizeof(msg));
   c->due = mp_span_wall(&c->profile.span) + c->plan.every;
-  mp_signal_release(false);
+  mp_signal_release();
 }
 
 /* Draws and writes if the time for that has come. */
@@ -60,7 +60,7 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   c->thread = pthread_self();
   mp_cpu_count(&p->cpu, L, waiting, state);
   mp_objects_settle(&p->heap, L, state);
-  mp_point_take(p, false);
+  mp_point_take(p);
   if (c->done) return;
   if (samples > 0) mp_callback_call(c, L, samples, state);
   wall = write_due(c);

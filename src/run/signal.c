@@ -205,31 +205,40 @@ void mp_signal_look(bool safepoint)
 {
   const struct timespec step = { 0, 1000000 };
   if (pending == 0) return;
-  mp_signal_hold(false);
+  mp_signal_hold();
   while (standing_in) nanosleep(&step, NULL);
-  mp_final_report_all(safepoint);
+  if (safepoint) mp_final_report_all();
+  else mp_final_report_stuck();
   die_of(pending);
 }
 
-void mp_signal_hold(bool at_end)
+void mp_signal_hold(void) { writing++; }
+
+void mp_signal_hold_at_end(void)
 {
-  if (at_end) {
-    told = pending != 0;
-    ending++;
-    mp_signal_take();
-  }
+  told = pending != 0;
+  ending++;
+  mp_signal_take();
   writing++;
 }
 
-void mp_signal_release(bool at_end)
+void mp_signal_release(void)
 {
   int sig;
-  if (at_end) ending--;
   if (--writing > 0) return;
   sig = pending;
-  if (sig != 0 && at_end && told) die_of(sig);
-  if (sig != 0 && at_end) send_later(sig, GRACE);
-  else if (sig != 0) begin(sig);
+  if (sig != 0) begin(sig);
+  mp_write_settle();
+}
+
+void mp_signal_release_at_end(void)
+{
+  int sig;
+  ending--;
+  if (--writing > 0) return;
+  sig = pending;
+  if (sig != 0 && told) die_of(sig);
+  if (sig != 0) send_later(sig, GRACE);
   mp_write_settle();
 }
 

@@ -43,9 +43,12 @@ bool mp_signal_waits(void);
 ** is at rest. */
 void mp_signal_look(bool safepoint);
 
-/* Around the writing of reports. ending: the program, or its Lua state, has
-** come to its end by itself. */
-void mp_signal_hold(bool ending);
-void mp_signal_release(bool ending);
+/* Around the writing of reports. */
+void mp_signal_hold(void);
+void mp_signal_release(void);
+
+/* The same when the program, or its Lua state, has come to its end by itself. */
+void mp_signal_hold_at_end(void);
+void mp_signal_release_at_end(void);
 
 #endif

@@ -71,7 +71,7 @@ static void run_child(pid_t parent)
   mp_process_stand_in(parent);
   mp_lock_renew();
   mp_write_watch(&progress->writing);
-  mp_final_report_all(false);
+  mp_final_report_stuck();
   progress->written = 1;
   _exit(0);
 }

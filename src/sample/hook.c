@@ -94,7 +94,7 @@ static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
   uint32_t row;
   if (h->retired) return pass_on(h, ptr, osize, 0);
   before_free(h, ptr, osize);
-  if (ptr == h->types.unknown.block) mp_objects_look(h, true);
+  if (ptr == h->types.unknown.block) mp_objects_look_last(h);
   row = mp_live_find(&h->live, ptr);
   if (row != 0) mp_counts_freed(h->capture->counts, row, 1, osize);
   return h->allocf(h->allocd, ptr, osize, 0);
@@ -135,7 +135,7 @@ static __attribute__((noinline)) void *allocate_again(mp_alloc *h, void *ptr,
   uint32_t origin;
   void *p;
   if (h->vm.proved) watch_heap(h, 0);
-  if (ptr == h->types.unknown.block) mp_objects_look(h, true);
+  if (ptr == h->types.unknown.block) mp_objects_look_last(h);
   p = allocate(h, ptr, osize, nsize);
   if (p == NULL) return NULL;
   count_realloc(h, osize, nsize);
@@ -235,7 +235,7 @@ static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
   void *p;
   if (h->retired) return pass_on(h, ptr, osize, nsize);
   mp_alloc_unhold(h);
-  mp_objects_look(h, false);
+  mp_objects_look(h);
   if (h->now.countdown < 0)
     p = sampled_alloc(h, ptr, osize, nsize,
 		      mp_type_site(&h->types, ret, frame));
@@ -267,7 +267,7 @@ static __attribute__((noinline)) void *exact_alloc(mp_alloc *h, void *ptr,
   mp_site *site;
   uint32_t row;
   void *p;
-  mp_objects_look(h, false);
+  mp_objects_look(h);
   site = mp_type_site(&h->types, ret, frame);
   row = mp_capture_running(h->capture, site ? site->type : 0);
   p = allocate_any(h, ptr, osize, nsize, row);

@@ -59,7 +59,7 @@ bool mp_objects_replaced(mp_alloc *h, uint32_t old, uint32_t id, size_t size)
 uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize)
 {
   uint32_t id;
-  if (ptr != NULL && ptr == h->types.unknown.block) mp_objects_look(h, true);
+  if (ptr != NULL && ptr == h->types.unknown.block) mp_objects_look_last(h);
   id = mp_live_take(&h->live, ptr);
   return id != 0 ? mp_objects_forget(h, id, osize) : 0;
 }
@@ -89,12 +89,19 @@ static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
   else mp_live_put(&h->live, u->block, to);
 }
 
-void mp_objects_look_at(mp_alloc *h, bool gone)
+static void look(mp_alloc *h, bool gone)
 {
   mp_unknown u = h->types.unknown;
   mp_type type;
   if (mp_type_look(&h->types, &h->vm, gone, &type))
     set_type(h, &u, type);
+}
+
+void mp_objects_look_now(mp_alloc *h) { look(h, false); }
+
+void mp_objects_look_last(mp_alloc *h)
+{
+  if (h->types.unknown.block != NULL) look(h, true);
 }
 
 /* -- Samples that waited ------------------------------------------------- */

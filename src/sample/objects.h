@@ -28,13 +28,15 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size);
 ** row that allocated it, or 0. */
 uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize);
 
-/* Looks at the block whose type is not known yet, if there is one. gone: for
-** the last time, because the block is about to be freed. */
-void mp_objects_look_at(mp_alloc *h, bool gone);
-static inline void mp_objects_look(mp_alloc *h, bool gone)
+/* Looks at the block whose type is not known yet, if there is one. */
+void mp_objects_look_now(mp_alloc *h);
+static inline void mp_objects_look(mp_alloc *h)
 {
-  if (h->types.unknown.block != NULL) mp_objects_look_at(h, gone);
+  if (h->types.unknown.block != NULL) mp_objects_look_now(h);
 }
+
+/* Looks at that block, which is about to be freed, for the last time. */
+void mp_objects_look_last(mp_alloc *h);
 
 /* Asks for the type of a block that was just allocated. */
 static inline void mp_objects_ask_type(mp_alloc *h, mp_site *site, void *p,

@@ -112,15 +112,6 @@ bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L)
   return !h->failed && mp_places_close(&h->places);
 }
 
-bool mp_heap_open(mp_heap *h, lua_State *L)
-{
-  const mp_heaplayout *layout = mp_heap_prove();
-  if (layout->proved) return mp_heap_find(h, layout, L);
-  memset(h, 0, sizeof(*h));
-  h->layout = layout;
-  return false;
-}
-
 void mp_heap_close(mp_heap *h)
 {
   mp_places_free(&h->places);
@@ -143,14 +134,6 @@ const char *mp_heap_argument(mp_heap *h, lua_State *L, int index)
 bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L)
 {
   (void)h; (void)layout; (void)L;
-  return false;
-}
-
-bool mp_heap_open(mp_heap *h, lua_State *L)
-{
-  (void)L;
-  memset(h, 0, sizeof(*h));
-  h->layout = mp_heap_prove();
   return false;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** References between objects, and the graph that they make. See vm/heap.h.
+** References between objects, and the graph that they make. See vm/heapedge.h.
 */
 #include "config.h"
 
-#include "vm/heap.h"
+#include "vm/heapedge.h"
+#include "vm/heapsize.h"
 #include "vm/layout.h"
 
 #ifdef MP_LAYOUT

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "vm/heap.h"
+#include "vm/heapedge.h"
 
 #define MP_LABEL_MAX	160	/* Bytes that every name fits in. */
 

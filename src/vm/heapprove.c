@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The proof of the heap's layout, on a state of its own.
+** The proof of the heap's layout. See vm/heapprove.h.
 **
 ** That state has an allocator that knows all blocks of memory and their sizes.
 ** A program makes objects of all kinds there. Then each object's size must be
@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vm/heap.h"
+#include "vm/heapedge.h"
+#include "vm/heapprove.h"
+#include "vm/heapsize.h"
 #include "vm/layout.h"
 #include "vm/prove.h"
 
@@ -357,4 +359,13 @@ const mp_heaplayout *mp_heap_prove(void)
   if (!layout.proved) prove_once();
   pthread_mutex_unlock(&mutex);
   return &layout;
+}
+
+bool mp_heap_open(mp_heap *h, lua_State *L)
+{
+  const mp_heaplayout *proved = mp_heap_prove();
+  if (proved->proved) return mp_heap_find(h, proved, L);
+  memset(h, 0, sizeof(*h));
+  h->layout = proved;
+  return false;
 }

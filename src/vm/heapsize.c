@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Sizes of objects, and of the VM's own memory. See vm/heap.h.
+** Sizes of objects, and of the VM's own memory. See vm/heapsize.h.
 */
 #include "config.h"
 
 #include <string.h>
 
-#include "vm/heap.h"
+#include "vm/heapsize.h"
 #include "vm/layout.h"
 
 #ifdef MP_LAYOUT
