@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "data/lock.h"
 #include "data/process.h"
 #include "out/output.h"
+#include "out/replace.h"
 #include "out/write.h"
 
 bool mp_output_perpid(const mp_output *o)
@@ -60,32 +60,6 @@ const char *mp_output_name(char buf[MP_NAME_SIZE], const char *name)
   }
   *out = '\0';
   return buf;
-}
-
-/* -- Kept descriptors ---------------------------------------------------- */
-
-static void keep(mp_kept *k, int fd)
-{
-  struct stat st;
-  k->fd = fd;
-  k->dev = 0;
-  k->ino = 0;
-  if (fstat(fd, &st) != 0) return;
-  k->dev = st.st_dev;
-  k->ino = st.st_ino;
-}
-
-static bool is_kept(const mp_kept *k)
-{
-  struct stat st;
-  return k->fd >= 0 && fstat(k->fd, &st) == 0 && st.st_dev == k->dev &&
-	 st.st_ino == k->ino;
-}
-
-static void let_go(mp_kept *k)
-{
-  if (is_kept(k)) close(k->fd);
-  k->fd = -1;
 }
 
 /* -- Names --------------------------------------------------------------- */
@@ -134,28 +108,11 @@ static int find_target(mp_output *o)
   err = mp_target_find(&target, path);
   free(path);
   if (err != 0) return err;
-  let_go(&o->dir);
-  keep(&o->dir, target.dir);
+  mp_kept_close(&o->dir);
+  mp_kept_set(&o->dir, target.dir);
   memcpy(o->name, target.name, sizeof(o->name));
   o->pid = mp_process();
   return 0;
-}
-
-#define TRIES	100		/* At a name that nobody has. */
-
-/* Makes a file with a name that nobody can foresee. Returns a descriptor, or
-** -1 and errno. */
-static int create_temporary(int dir, const char *name, char *temp, size_t n)
-{
-  int i, fd = -1;
-  for (i = 0; i < TRIES && fd < 0; i++) {
-    uint64_t r;
-    if (getrandom(&r, sizeof(r), 0) != sizeof(r)) return -1;
-    snprintf(temp, n, ".%.200s.%016llx.tmp", name, (unsigned long long)r);
-    fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno != EEXIST) return -1;
-  }
-  return fd;
 }
 
 /* -- Opening ------------------------------------------------------------- */
@@ -175,18 +132,7 @@ static int open_special(mp_output *o)
   while (fd < 0 && errno == EINTR);
   mp_write_ends_waiting();
   if (fd < 0) return errno;
-  keep(&o->file, fd);
-  return 0;
-}
-
-/* Whether a file can be made there. */
-static int try_directory(const mp_output *o)
-{
-  char temp[NAME_MAX + 1];
-  int fd = create_temporary(o->dir.fd, o->name, temp, sizeof(temp));
-  if (fd < 0) return errno;
-  close(fd);
-  unlinkat(o->dir.fd, temp, 0);
+  mp_kept_set(&o->file, fd);
   return 0;
 }
 
@@ -196,10 +142,11 @@ static int open_output(mp_output *o)
   int err = find_target(o);
   if (err != 0) return err;
   err = mp_target_check(o->dir.fd, o->name, &st);
-  if (err != 0) return err == ENOENT ? try_directory(o) : err;
+  if (err == ENOENT) return mp_replace_try(o->dir.fd, o->name);
+  if (err != 0) return err;
   if (S_ISDIR(st.st_mode)) return EISDIR;
   if (faccessat(o->dir.fd, o->name, W_OK, 0) != 0) return errno;
-  if (S_ISREG(st.st_mode)) return try_directory(o);
+  if (S_ISREG(st.st_mode)) return mp_replace_try(o->dir.fd, o->name);
   o->special = true;
   return S_ISFIFO(st.st_mode) ? 0 : open_special(o);
 }
@@ -244,14 +191,14 @@ int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w)
 
 void mp_output_forked(mp_output *o)
 {
-  if (o->special) let_go(&o->file);  /* It is the parent's. */
+  if (o->special) mp_kept_close(&o->file);  /* It is the parent's. */
   if (o->push != NULL) mp_push_forget(o->push);
 }
 
 void mp_output_close(mp_output *o)
 {
-  let_go(&o->dir);
-  let_go(&o->file);
+  mp_kept_close(&o->dir);
+  mp_kept_close(&o->file);
   mp_push_free(o->push);
   o->push = NULL;
   free(o->path);
@@ -261,34 +208,6 @@ void mp_output_close(mp_output *o)
 
 /* -- Writing ------------------------------------------------------------- */
 
-/* Gives the new file the mode and owner of the one that it replaces. A
-** stranger's file, which may have appeared since the start, is not replaced. */
-static int take_after(int dir, const char *name, int fd)
-{
-  struct stat st;
-  int err = mp_target_check(dir, name, &st);
-  if (err == ENOENT || err == ELOOP) return 0;
-  if (err != 0) return err;
-  (void)!fchown(fd, st.st_uid, st.st_gid);
-  (void)!fchmod(fd, st.st_mode & 0777);
-  return 0;
-}
-
-/* Writes a file in that directory, or leaves what is there. */
-static int replace(int dir, const char *name, const char *text, size_t len)
-{
-  char temp[NAME_MAX + 1];
-  int fd, err;
-  fd = create_temporary(dir, name, temp, sizeof(temp));
-  if (fd < 0) return errno;
-  err = take_after(dir, name, fd);
-  if (err == 0) err = mp_write(fd, text, len);
-  if (close(fd) != 0 && err == 0) err = errno;
-  if (err == 0 && renameat(dir, temp, dir, name) != 0) err = errno;
-  if (err != 0) unlinkat(dir, temp, 0);
-  return err;
-}
-
 /* Finds the target again for another process. If that fails, as from another
 ** root, the directory stays, and only the name is that of this process. */
 static int find_again(mp_output *o)
@@ -296,7 +215,7 @@ static int find_again(mp_output *o)
   int err = find_target(o);
   char *path;
   const char *name;
-  if (err == 0 || !is_kept(&o->dir)) return err;
+  if (err == 0 || !mp_kept_holds(&o->dir)) return err;
   if ((path = expand(o)) == NULL) return ENOMEM;
   name = strrchr(path, '/') + 1;
   if (strlen(name) <= NAME_MAX) {
@@ -310,23 +229,23 @@ static int find_again(mp_output *o)
 /* The target as it was kept, if that is still right. */
 static int check_target(mp_output *o)
 {
-  if (o->pid == mp_process() && is_kept(&o->dir)) return 0;
+  if (o->pid == mp_process() && mp_kept_holds(&o->dir)) return 0;
   return find_again(o);
 }
 
 static int write_file(mp_output *o, const char *text, size_t len)
 {
   int err = check_target(o);
-  if (err == 0) err = replace(o->dir.fd, o->name, text, len);
+  if (err == 0) err = mp_replace(o->dir.fd, o->name, text, len);
   if (err != ENOENT) return err;
   err = find_target(o);  /* The directory may have been made anew. */
-  return err != 0 ? err : replace(o->dir.fd, o->name, text, len);
+  return err != 0 ? err : mp_replace(o->dir.fd, o->name, text, len);
 }
 
 static int write_special(mp_output *o, const char *text, size_t len)
 {
   int err = 0;
-  if (!is_kept(&o->file)) {
+  if (!mp_kept_holds(&o->file)) {
     err = check_target(o);
     if (err == 0) err = open_special(o);
   }

@@ -27,18 +27,12 @@
 #include <sys/types.h>
 
 #include "luajit-mp.h"
+#include "out/kept.h"
 #include "out/push.h"
 #include "out/target.h"
 
 #define MP_ELSEWHERE (-4)	/* The writer is in another process. */
 #define MP_NO_CURL (-5)		/* No command that sends to a server. */
-
-/* A descriptor, and the file that it was when it was opened. */
-typedef struct mp_kept {
-  int fd;			/* Or -1. */
-  dev_t dev;
-  ino_t ino;
-} mp_kept;
 
 typedef struct mp_output {
   char *path;			/* Absolute, %p and %t kept; or NULL. */

@@ -11,8 +11,8 @@
 ** errno. */
 void mp_point_take(mp_profile *p);
 
-/* Takes a point even if none is due: at the end, so that the timeline adds up to
-** the counts. */
+/* Takes a point even if none is due: at the end, so that the timeline adds up
+** to the counts. */
 void mp_point_force(mp_profile *p);
 
 #endif

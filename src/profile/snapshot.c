@@ -4,115 +4,16 @@
 */
 #include "config.h"
 
-#include <limits.h>
-#include <string.h>
-
 #include "profile/extent.h"
 #include "profile/field.h"
+#include "profile/groups.h"
 #include "profile/heapwalk.h"
 #include "profile/memory.h"
 #include "profile/nativerows.h"
 #include "profile/snapshot.h"
 #include "profile/survivors.h"
-#include "sample/native.h"
-#include "vm/bug.h"
+#include "sample/nativename.h"
 #include "vm/type.h"
-
-static void set_string(lua_State *L, const char *key, const char *s)
-{
-  if (s == NULL) return;
-  lua_pushstring(L, s);
-  lua_setfield(L, -2, key);
-}
-
-static void set_bool(lua_State *L, const char *key, bool b)
-{
-  lua_pushboolean(L, b);
-  lua_setfield(L, -2, key);
-}
-
-/* An array of so many strings, or up to a NULL. */
-static void set_list(lua_State *L, const char *key, const char *const *list,
-		     int max)
-{
-  int i;
-  if (list == NULL) return;
-  lua_newtable(L);
-  for (i = 0; i < max && list[i] != NULL; i++) {
-    lua_pushstring(L, list[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, key);
-}
-
-/* then: where the window begins, or NULL. */
-static void push_time(lua_State *L, const mp_span *span, const mp_sums *sums,
-		      const mp_sums *then)
-{
-  if (then != NULL) mp_field(L, "window", then->wall);
-  mp_field(L, "pid", (double)span->pid);
-  mp_field(L, "started", span->unix0 + (then != NULL ? then->wall : 0));
-  mp_field(L, "wall", sums->wall);
-  mp_field(L, "cpu", sums->cpu);
-  if (sums->cut > 0) mp_field(L, "cut", sums->cut);
-}
-
-static void push_info(lua_State *L, mp_profile *p)
-{
-  const mp_origin *o = &p->origin;
-  set_string(L, "script", o->script);
-  set_string(L, "luajit", o->luajit);
-  set_string(L, "os", o->os);
-  set_string(L, "arch", o->arch);
-  set_string(L, "options", o->options);
-  set_string(L, "cwd", o->cwd);
-  set_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
-  set_string(L, "capture_why", p->heap.vm.why);
-  if (!p->capture.lines) set_bool(L, "no_lines", true);
-  set_list(L, "command", (const char *const *)o->command, INT_MAX);
-  if (p->cpu.waited)
-    mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
-		 "process has the profiling timer: there is one in a process");
-  if (p->capture.full)
-    mp_notes_add(&p->notes, "the limit of memory was reached: new stacks, "
-		 "names and zones count as (other) since; option C raises it");
-  if (p->cpu.lines && mp_bug_found())
-    mp_notes_add(&p->notes, "this LuaJIT has a bug that a profile may bring "
-		 "out: see BUGS in luajit-mp(1)");
-  set_list(L, "notes", p->notes.list, MP_NOTES);
-}
-
-static void push_cpu(lua_State *L, const mp_cpu *c, const mp_sums *sums)
-{
-  lua_newtable(L);
-  set_bool(L, "enabled", c->had_timer);
-  mp_field(L, "samples", sums->ticks);
-  mp_field(L, "interval", c->interval);
-  set_string(L, "clock", c->clock);
-}
-
-static void push_heap(lua_State *L, mp_alloc *h, const mp_sums *s)
-{
-  double inuse = (double)mp_alloc_inuse(h);
-  lua_newtable(L);
-  set_bool(L, "enabled", true);
-  mp_field(L, "alloc_objects", s->allocs);
-  mp_field(L, "alloc_bytes", s->bytes);
-  mp_field(L, "free_objects", s->frees);
-  mp_field(L, "free_bytes", s->freed);
-  mp_field(L, "realloc_objects", s->reallocs);
-  mp_field(L, "realloc_bytes", s->realloc_bytes);
-  mp_field(L, "realloc_freed", s->realloc_freed);
-  mp_field(L, "samples", s->taken);
-  mp_field(L, "dropped", s->dropped);
-  mp_field(L, "period", h->exact ? 1 : h->period.mean);
-  set_bool(L, "adaptive", h->period.adaptive);
-  mp_field(L, "inuse", inuse);
-  mp_field(L, "inuse_samples", (double)h->live.count);
-  mp_field(L, "inuse_start", (double)h->inuse_start);
-  mp_field(L, "peak", (double)h->peak);
-  if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);
-}
 
 /* Pushes an empty list with room for n; in a window their number is not
 ** known. */
@@ -135,10 +36,10 @@ static void push_frames(lua_State *L, const mp_stacks *s, const mp_extent *e)
     const mp_frame copy = s->frames[i], *f = &copy;  /* The array may move. */
     if ((id = mp_extent_new(e->frame_of, i)) == 0) continue;
     lua_createtable(L, 0, 6);
-    set_string(L, "kind", kinds[f->kind]);
-    if (mp_native_name(f, native, &library)) {
-      set_string(L, "name", native);
-      set_string(L, "source", library);
+    mp_field_string(L, "kind", kinds[f->kind]);
+    if (mp_nativename_get(f, native, &library)) {
+      mp_field_string(L, "name", native);
+      mp_field_string(L, "source", library);
     } else if (f->name != NULL) {
       lua_pushlstring(L, f->name, f->namelen);
       lua_setfield(L, -2, "name");
@@ -215,7 +116,7 @@ static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
   mp_field(L, "inuse_bytes", whole(r->inuse_bytes));
   mp_field(L, "peak_objects", whole(r->peak_objects));
   mp_field(L, "peak_bytes", whole(r->peak_bytes));
-  set_string(L, "type", mp_type_name(r->type));
+  mp_field_string(L, "type", mp_type_name(r->type));
   if (r->calls > 0) mp_field(L, "calls", r->calls);
   if (!temporary) return;
   mp_field(L, "temp_objects", whole(r->temp_objects));
@@ -259,7 +160,7 @@ static void push_course(lua_State *L, const mp_course *c, uint32_t n)
     mp_field(L, "inuse", (double)p->inuse);
     mp_field(L, "cycles", (double)p->cycles);
     mp_field(L, "rss", (double)p->rss);
-    set_string(L, "phase", phase_name(p->phase));
+    mp_field_string(L, "phase", phase_name(p->phase));
     lua_rawseti(L, -2, (int)i + 1);
   }
 }
@@ -294,7 +195,7 @@ static void push_events(lua_State *L, const mp_events *e, const mp_extent *to)
     if (to->to != NULL) mp_mark_event(to->from, to->to, i, ev);
     if (ev->count == 0) continue;
     lua_createtable(L, 0, 6);
-    set_string(L, "kind", ev->kind == MP_FREE ? "free" : "realloc");
+    mp_field_string(L, "kind", ev->kind == MP_FREE ? "free" : "realloc");
     mp_field(L, "row", ev->at);
     mp_field(L, "origin", ev->origin);
     mp_field(L, "count", (double)ev->count);
@@ -302,23 +203,6 @@ static void push_events(lua_State *L, const mp_events *e, const mp_extent *to)
     mp_field(L, "free_bytes", (double)ev->free_bytes);
     lua_rawseti(L, -2, ++n);
   }
-}
-
-/* Pushes the groups: values of the profile as a whole. */
-static void push_groups(lua_State *L, mp_profile *p, const mp_mark *from,
-			const mp_mark *to)
-{
-  static const mp_sums start;
-  const mp_sums sums = to != NULL ? mp_mark_sums(from, to) : mp_sums_now(p);
-  lua_newtable(L);
-  push_time(L, &p->span, &sums, to == NULL ? NULL : from == NULL ? &start :
-	    &from->sums);
-  push_info(L, p);
-  lua_setfield(L, -2, "info");
-  push_cpu(L, &p->cpu, &sums);
-  lua_setfield(L, -2, "cpu");
-  push_heap(L, &p->heap, &sums);
-  lua_setfield(L, -2, "heap");
 }
 
 static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
@@ -348,7 +232,7 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_mark *from,
   mp_extent_push(L, &e, p, from, to);
   lua_createtable(L, 0, 12);
   mp_field(L, "version", 1);
-  push_groups(L, p, from, to);
+  mp_groups_push(L, p, from, to);
   push_tables(L, p, &e);
   if (to == NULL) mp_nativerows_add(L, p, &e);
   lua_remove(L, -2);

@@ -18,8 +18,6 @@
 #ifndef MP_SIGNAL_H
 #define MP_SIGNAL_H
 
-#include <stdbool.h>
-
 /* To be called once, before the other functions; and in the child of a fork. */
 void mp_signal_install(void);
 void mp_signal_forked(void);
@@ -47,7 +45,7 @@ void mp_signal_look(bool safepoint);
 void mp_signal_hold(void);
 void mp_signal_release(void);
 
-/* The same when the program, or its Lua state, has come to its end by itself. */
+/* The same when the program, or its Lua state, has ended by itself. */
 void mp_signal_hold_at_end(void);
 void mp_signal_release_at_end(void);
 

@@ -19,16 +19,14 @@
 #include "data/port.h"
 #include "data/samples.h"
 #include "sample/native.h"
-
-#include "lauxlib.h"
+#include "sample/nativename.h"
+#include "sample/nativesites.h"
 
 #define PATIENCE	200	/* Milliseconds that the lock is waited for. */
-#define SITES		32	/* Places where LuaJIT's allocator asks. */
 
 static struct {
   pthread_mutex_t lock;
   mp_port *port;		/* Of the library; NULL: there is none. */
-  const void *sites[SITES];
 
   /* Whose it is; NULL: nobody's. */
   mp_capture *capture;
@@ -85,8 +83,6 @@ static bool is_own(const void *ret)
   return (const char *)ret >= base && (const char *)ret < etext;
 }
 
-#define NATIVE	"@native "	/* Function and address follow. */
-
 /* The frame of the code that made the call. MP_NONE: no memory. The frame is
 ** named when it is reported: here a thread that waits for our lock may have the
 ** loader's. */
@@ -95,11 +91,10 @@ static uint32_t leaf(const void *ret, const char *what)
   uint64_t key = mp_mix(mp_mix(1, (uint64_t)(uintptr_t)ret),
 			(uint64_t)(uintptr_t)what);
   uint32_t id = mp_map_get(&n.leaves, key);
-  char name[64];
-  mp_frame f = { .kind = MP_C, .linedefined = -1, .name = name };
+  char buf[MP_NATIVE_NAME];
+  mp_frame f;
   if (id != 0) return id;
-  f.namelen = (uint32_t)snprintf(name, sizeof(name), NATIVE "%s %lx", what,
-				 (unsigned long)(uintptr_t)ret);
+  f = mp_nativename_frame(ret, what, buf);
   id = mp_stacks_frame(&n.capture->stacks, &f);
   if (id != MP_NONE) mp_map_put(&n.leaves, key, id);
   return id;
@@ -281,39 +276,6 @@ static const mp_sink sink = { made, gone, take, drop, put };
 
 /* -- Beginning and end --------------------------------------------------- */
 
-/* Makes an allocator request memory from the system in all of its ways. */
-static void exercise(lua_Alloc f, void *ud)
-{
-  enum { BLOCKS = 64, SIZE = 100 << 10, LARGE = 1 << 20 };
-  void *blocks[BLOCKS], *p = f(ud, NULL, 0, LARGE), *q;
-  int i;
-  if (p != NULL && (q = f(ud, p, LARGE, 4 * LARGE)) != NULL) {
-    p = f(ud, q, 4 * LARGE, 2 * LARGE);
-    f(ud, p != NULL ? p : q, p != NULL ? 2 * LARGE : 4 * LARGE, 0);
-  } else {
-    f(ud, p, LARGE, 0);
-  }
-  for (i = 0; i < BLOCKS; i++) blocks[i] = f(ud, NULL, 0, SIZE);
-  for (i = 0; i < BLOCKS; i++) f(ud, blocks[i], blocks[i] ? SIZE : 0, 0);
-}
-
-/* Finds the places where LuaJIT's allocator calls the system: that memory is
-** the Lua heap, which is counted by its objects. */
-static void learn_sites(const mp_alloc *heap)
-{
-  lua_State *L;
-  n.port->note(n.sites, SITES);
-  if ((L = luaL_newstate()) != NULL) {
-    void *ud;
-    lua_Alloc f = lua_getallocf(L, &ud);
-    exercise(f, ud);
-    lua_close(L);
-  }
-  exercise(heap->allocf, heap->allocd);
-  n.port->nsites = n.port->note(NULL, 0);
-  n.port->sites = n.sites;
-}
-
 static uint32_t pseudo_stack(mp_capture *c, const char *name)
 {
   mp_frame f = { .kind = MP_PSEUDO, .linedefined = -1, .name = name };
@@ -379,7 +341,8 @@ bool mp_native_start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
   if (n.port == NULL) n.port = find_port();
   if (n.port == NULL) return false;
   mp_native_pause();
-  if (n.port->nsites == 0) learn_sites(heap);
+  if (n.port->nsites == 0)
+    mp_nativesites_learn(n.port, heap->allocf, heap->allocd);
   if (lock()) {
     ok = n.capture == NULL && start(c, heap, thread, period, seed);
     unlock();
@@ -501,39 +464,4 @@ bool mp_native_sum(const mp_capture *c, mp_native_sums *s)
   unlock();
   if (s->rows == NULL) mp_native_sums_free(s);
   return s->rows != NULL;
-}
-
-/* Whether an address is in the program or library that LuaJIT is part of. */
-static bool is_luajit(const void *base)
-{
-  Dl_info info;
-  return dladdr((const void *)(size_t)luaL_newstate, &info) != 0 &&
-	 info.dli_fbase == base;
-}
-
-bool mp_native_name(const mp_frame *f, char buf[MP_NATIVE_NAME],
-		    const char **library)
-{
-  unsigned long addr;
-  char name[96], what[32];
-  Dl_info info;
-  bool found;
-  if (f->kind != MP_C || f->name == NULL || f->namelen >= sizeof(name))
-    return false;
-  memcpy(name, f->name, f->namelen);  /* It need not end in 0. */
-  name[f->namelen] = '\0';
-  if (sscanf(name, NATIVE "%31s %lx", what, &addr) != 2) return false;
-  found = dladdr((const char *)addr - 1, &info) != 0 && info.dli_fname != NULL;
-  *library = NULL;
-  if (found) {
-    const char *base = strrchr(info.dli_fname, '/');
-    *library = base ? base + 1 : info.dli_fname;
-  }
-  if (found && info.dli_sname != NULL)
-    snprintf(buf, MP_NATIVE_NAME, "%s", info.dli_sname);
-  else if (!found || is_luajit(info.dli_fbase))
-    snprintf(buf, MP_NATIVE_NAME, "%s", what);
-  else
-    snprintf(buf, MP_NATIVE_NAME, "(%.200s)", *library);
-  return true;
 }

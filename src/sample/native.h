@@ -26,8 +26,6 @@
 #include "sample/alloc.h"
 #include "sample/capture.h"
 
-#define MP_NATIVE_NAME	256	/* Bytes of a name, with its 0. */
-
 /* Starts the sampler for a profile. period: as mp_period_init's. thread: the
 ** thread of the VM, which may change. To be called on that thread, while the
 ** heap sampler works. False: there is no library, another profile has the
@@ -76,10 +74,5 @@ typedef struct mp_native_sums {
 /* False: the profile has no C memory, or there is no memory for the copy. */
 bool mp_native_sum(const mp_capture *c, mp_native_sums *s);
 void mp_native_sums_free(mp_native_sums *s);
-
-/* The name of a frame that stands for code at an address, in buf; its library
-** in *library. False: the frame is none of these. */
-bool mp_native_name(const mp_frame *f, char buf[MP_NATIVE_NAME],
-		    const char **library);
 
 #endif

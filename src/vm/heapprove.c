@@ -2,7 +2,7 @@
 /*
 ** The proof of the heap's layout. See vm/heapprove.h.
 **
-** That state has an allocator that knows all blocks of memory and their sizes.
+** The state has an allocator that knows all blocks of memory and their sizes.
 ** A program makes objects of all kinds there. Then each object's size must be
 ** that of its blocks, nothing but the VM's own blocks may be left, it must all
 ** add up to what the collector counts, and after a full collection every

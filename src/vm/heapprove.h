@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The proof of the heap's layout, on a state of its own, of the same VM: all kinds
-** of objects are made there, each must have the size of its block of memory, and
-** after a full collection each must be reached.
+** The proof of the heap's layout, on a state of its own, of the same VM: all
+** kinds of objects are made there, each must have the size of its block of
+** memory, and after a full collection each must be reached.
 */
 #ifndef MP_HEAPPROVE_H
 #define MP_HEAPPROVE_H

@@ -4,62 +4,12 @@
 ----------------------------------------------------------------------------
 
 local names = require("jit.mp.model.names")
+local optionlist = require("jit.mp.optionlist")
 local views = require("jit.mp.model.views")
-
--- All options: the parser, the help and the test of the manual use this list.
--- arg: "n" takes a number, "bytes" a number with an optional k or m.
-local list = {
-  { "f", "function names (the default)" },
-  { "F", "function names with their module" },
-  { "l", "lines; with f or F: the lines within each function" },
-  { "<n>", "depth of the stacks shown; default 1" },
-  { "-<n>", "the same, callers first" },
-  { "s", "split: functions, and their callers (or with -: what they call)" },
-  { "R", "recursion collapsed: a function that calls itself is one frame" },
-  { "p", "full paths of source files" },
-  { "v", "VM states; before or after f, F or l: split by it" },
-  { "z", "zones (jit.zone); before or after f, F or l: split by it" },
-  { "t", "types of objects; before or after f, F or l: split by it" },
-  { "c", "view: CPU" },
-  { "h", "view: heap, allocated" },
-  { "u", "view: heap, in use; default: these three views" },
-  { "x", "view: heap, in use when it was highest" },
-  { "Y", "view: C memory, allocated; luajit-mp run --native measures it" },
-  { "U", "view: C memory, in use" },
-  { "o", "count objects in the heap views, not bytes" },
-  { "r", "raw numbers: samples, bytes or objects" },
-  { "k", "bytes in KiB, MiB and GiB" },
-  { "a", "annotated source, with some lines around what counts" },
-  { "A", "annotated source, whole files" },
-  { "g", "call graph: callers and callees of each function" },
-  { "e", "exact events: allocations, reallocations and frees by line, and "..
-    "where the memory came from; implies b1" },
-  { "n", "calls: how often each function was called, and its memory per "..
-    "call; implies b1, and the compiler is off" },
-  { "L[<n>[k|m]]", "leaks: what is still held after a full collection, and "..
-    "whether it grows; exit status 3 where n bytes or more leak" },
-  { "W", "heap walk: what holds the memory at the end, by size, and who "..
-    "allocated it" },
-  { "M", "memory of the process: a table that adds up to its RSS" },
-  { "T", "live: shows the table in the terminal while the program runs" },
-  { "j", "no lines, in output files either: compiled code keeps its speed" },
-  { "N", "no source text in an HTML file" },
-  { "P", "one pprof file for CPU and heap instead of two" },
-  { "q", "lines and their shares as file:line: text, for editors" },
-  { "G", "folded stacks for a flame graph, of one view (default: c)" },
-  { "m<n>", "hide what is below n percent in every view; default 3" },
-  { "i<n>", "milliseconds between CPU samples; default 10" },
-  { "w<n>", "write the files anew every n seconds, not at the end only" },
-  { "b<n>[k|m]", "mean bytes between allocation samples, fixed; b1: every "..
-    "allocation, exact; default: adapts from 16k to 2m" },
-  { "C<n>[k|m]", "bytes that stacks, names and rows may take, at most; twice "..
-    "that while a report is made; default 256m" },
-  { "H", "print this list and stop" },
-}
 
 -- Letters that stand alone.
 local plain = {}
-for _, opt in ipairs(list) do
+for _, opt in ipairs(optionlist.list) do
   if #opt[1] == 1 then plain[opt[1]] = true end
 end
 
@@ -313,27 +263,4 @@ local function parse(text)
   return o
 end
 
--- Breaks a text into lines of at most n characters.
-local function wrap(text, n)
-  local lines, line = {}, ""
-  for word in text:gmatch("%S+") do
-    if line ~= "" and #line + 1 + #word > n then
-      lines[#lines+1], line = line, ""
-    end
-    line = line == "" and word or line.." "..word
-  end
-  lines[#lines+1] = line
-  return lines
-end
-
-local function help()
-  local out = { "luajit -jm[=options[,output]] script [args]\n\n" }
-  for _, opt in ipairs(list) do
-    for i, line in ipairs(wrap(opt[2], 62)) do
-      out[#out+1] = ("  %-10s  %s\n"):format(i == 1 and opt[1] or "", line)
-    end
-  end
-  return table.concat(out)
-end
-
-return { parse = parse, help = help, list = list }
+return { parse = parse, help = optionlist.help, list = optionlist.list }

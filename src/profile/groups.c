@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See profile/groups.h.
+*/
+#include "config.h"
+
+#include <limits.h>
+
+#include "profile/field.h"
+#include "profile/groups.h"
+#include "vm/bug.h"
+
+/* An array of so many strings, or up to a NULL. */
+static void set_list(lua_State *L, const char *key, const char *const *list,
+		     int max)
+{
+  int i;
+  if (list == NULL) return;
+  lua_newtable(L);
+  for (i = 0; i < max && list[i] != NULL; i++) {
+    lua_pushstring(L, list[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, key);
+}
+
+/* then: where the window begins, or NULL. */
+static void push_time(lua_State *L, const mp_span *span, const mp_sums *sums,
+		      const mp_sums *then)
+{
+  if (then != NULL) mp_field(L, "window", then->wall);
+  mp_field(L, "pid", (double)span->pid);
+  mp_field(L, "started", span->unix0 + (then != NULL ? then->wall : 0));
+  mp_field(L, "wall", sums->wall);
+  mp_field(L, "cpu", sums->cpu);
+  if (sums->cut > 0) mp_field(L, "cut", sums->cut);
+}
+
+static void push_info(lua_State *L, mp_profile *p)
+{
+  const mp_origin *o = &p->origin;
+  mp_field_string(L, "script", o->script);
+  mp_field_string(L, "luajit", o->luajit);
+  mp_field_string(L, "os", o->os);
+  mp_field_string(L, "arch", o->arch);
+  mp_field_string(L, "options", o->options);
+  mp_field_string(L, "cwd", o->cwd);
+  mp_field_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
+  mp_field_string(L, "capture_why", p->heap.vm.why);
+  if (!p->capture.lines) mp_field_bool(L, "no_lines", true);
+  set_list(L, "command", (const char *const *)o->command, INT_MAX);
+  if (p->cpu.waited)
+    mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
+		 "process has the profiling timer: there is one in a process");
+  if (p->capture.full)
+    mp_notes_add(&p->notes, "the limit of memory was reached: new stacks, "
+		 "names and zones count as (other) since; option C raises it");
+  if (p->cpu.lines && mp_bug_found())
+    mp_notes_add(&p->notes, "this LuaJIT has a bug that a profile may bring "
+		 "out: see BUGS in luajit-mp(1)");
+  set_list(L, "notes", p->notes.list, MP_NOTES);
+}
+
+static void push_cpu(lua_State *L, const mp_cpu *c, const mp_sums *sums)
+{
+  lua_newtable(L);
+  mp_field_bool(L, "enabled", c->had_timer);
+  mp_field(L, "samples", sums->ticks);
+  mp_field(L, "interval", c->interval);
+  mp_field_string(L, "clock", c->clock);
+}
+
+static void push_heap(lua_State *L, mp_alloc *h, const mp_sums *s)
+{
+  double inuse = (double)mp_alloc_inuse(h);
+  lua_newtable(L);
+  mp_field_bool(L, "enabled", true);
+  mp_field(L, "alloc_objects", s->allocs);
+  mp_field(L, "alloc_bytes", s->bytes);
+  mp_field(L, "free_objects", s->frees);
+  mp_field(L, "free_bytes", s->freed);
+  mp_field(L, "realloc_objects", s->reallocs);
+  mp_field(L, "realloc_bytes", s->realloc_bytes);
+  mp_field(L, "realloc_freed", s->realloc_freed);
+  mp_field(L, "samples", s->taken);
+  mp_field(L, "dropped", s->dropped);
+  mp_field(L, "period", h->exact ? 1 : h->period.mean);
+  mp_field_bool(L, "adaptive", h->period.adaptive);
+  mp_field(L, "inuse", inuse);
+  mp_field(L, "inuse_samples", (double)h->live.count);
+  mp_field(L, "inuse_start", (double)h->inuse_start);
+  mp_field(L, "peak", (double)h->peak);
+  if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);
+}
+
+void mp_groups_push(lua_State *L, mp_profile *p, const mp_mark *from,
+		    const mp_mark *to)
+{
+  static const mp_sums start;
+  const mp_sums sums = to != NULL ? mp_mark_sums(from, to) : mp_sums_now(p);
+  lua_newtable(L);
+  push_time(L, &p->span, &sums, to == NULL ? NULL : from == NULL ? &start :
+	    &from->sums);
+  push_info(L, p);
+  lua_setfield(L, -2, "info");
+  push_cpu(L, &p->cpu, &sums);
+  lua_setfield(L, -2, "cpu");
+  push_heap(L, &p->heap, &sums);
+  lua_setfield(L, -2, "heap");
+}
