@@ -190,13 +190,6 @@ void mp_heapwalk_drop(mp_profile *p)
 
 /* -- As a table ---------------------------------------------------------- */
 
-static void set_string(lua_State *L, const char *key, const char *s)
-{
-  if (s == NULL) return;
-  lua_pushstring(L, s);
-  lua_setfield(L, -2, key);
-}
-
 static void push_types(lua_State *L, const mp_heapwalk *w)
 {
   int i, n = 0;
@@ -204,7 +197,7 @@ static void push_types(lua_State *L, const mp_heapwalk *w)
   for (i = 0; i < MP_HEAPWALK_TYPES; i++) {
     if (w->types[i] == NULL) continue;
     lua_createtable(L, 0, 5);
-    set_string(L, "type", w->types[i]);
+    mp_field_string(L, "type", w->types[i]);
     mp_field(L, "count", (double)w->held[i].count);
     mp_field(L, "bytes", (double)w->held[i].bytes);
     mp_field(L, "garbage_count", (double)w->garbage[i].count);
@@ -234,9 +227,9 @@ static void push_lines(lua_State *L, const mp_holders *s)
     mp_field(L, "count", l->count);
     mp_field(L, "self", (double)l->self);
     mp_field(L, "bytes", (double)l->bytes);
-    set_string(L, "type", l->type);
-    set_string(L, "label", l->label);
-    set_string(L, "what", l->what);
+    mp_field_string(L, "type", l->type);
+    mp_field_string(L, "label", l->label);
+    mp_field_string(L, "what", l->what);
     lua_rawseti(L, -2, (int)i);
   }
 }
@@ -265,13 +258,11 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
   lua_createtable(L, 0, 12);
   mp_field(L, "at", w->at);
   mp_field(L, "seconds", w->seconds);
-  set_string(L, "why", w->why);
+  mp_field_string(L, "why", w->why);
   if (w->why != NULL) return;
   mp_field(L, "total", (double)w->own.total);
-  lua_pushboolean(L, w->adds_up);
-  lua_setfield(L, -2, "adds_up");
-  lua_pushboolean(L, w->closing);
-  lua_setfield(L, -2, "closing");
+  mp_field_bool(L, "adds_up", w->adds_up);
+  mp_field_bool(L, "closing", w->closing);
   mp_field(L, "held", (double)w->holders.lines[0].bytes);
   mp_field(L, "references", (double)w->edges);
   mp_field(L, "memory", (double)w->memory);

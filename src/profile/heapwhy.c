@@ -178,10 +178,8 @@ static void push_references(lua_State *L, const mp_heapwhy *w, uint32_t most)
     const mp_reference *r = &w->list[i];
     lua_createtable(L, 0, 3);
     mp_field(L, "count", r->count);
-    lua_pushstring(L, r->path);
-    lua_setfield(L, -2, "path");
-    lua_pushstring(L, r->from);
-    lua_setfield(L, -2, "from");
+    mp_field_string(L, "path", r->path);
+    mp_field_string(L, "from", r->from);
     lua_rawseti(L, -2, (int)i + 1);
   }
 }
@@ -192,12 +190,9 @@ void mp_heapwhy_push(lua_State *L, const mp_heapwhy *w, uint32_t most)
   uint32_t i;
   for (i = 0; i < w->nlist; i++) count += w->list[i].count;
   lua_createtable(L, 0, 8);
-  lua_pushstring(L, w->what);
-  lua_setfield(L, -2, "what");
-  lua_pushstring(L, w->holder);
-  lua_setfield(L, -2, "holder");
-  lua_pushboolean(L, w->held);
-  lua_setfield(L, -2, "held");
+  mp_field_string(L, "what", w->what);
+  mp_field_string(L, "holder", w->holder);
+  mp_field_bool(L, "held", w->held);
   mp_field(L, "self", (double)w->self);
   mp_field(L, "bytes", (double)w->bytes);
   mp_field(L, "references", (double)count);

@@ -48,14 +48,12 @@ static void push_native_rows(lua_State *L, const mp_native_sums *s,
 static void push_native(lua_State *L, const mp_native_sums *s)
 {
   lua_createtable(L, 0, 6);
-  lua_pushboolean(L, 1);
-  lua_setfield(L, -2, "enabled");
+  mp_field_bool(L, "enabled", 1);
   mp_field(L, "samples", (double)s->taken);
   mp_field(L, "dropped", (double)s->dropped);
   mp_field(L, "inuse_samples", (double)s->live);
   mp_field(L, "period", s->period);
-  lua_pushboolean(L, s->adaptive);
-  lua_setfield(L, -2, "adaptive");
+  mp_field_bool(L, "adaptive", s->adaptive);
 }
 
 typedef struct native_snapshot {

@@ -248,7 +248,6 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_mark *from,
   }
   if (p->heap.wants_leaks && to == NULL) {
     mp_survivors_push(L, &p->heap, e.rows);
-    lua_pushboolean(L, p->heap.collected);
-    lua_setfield(L, -2, "collected");
+    mp_field_bool(L, "collected", p->heap.collected);
   }
 }

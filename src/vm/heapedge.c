@@ -172,7 +172,7 @@ static void see_userdata(const eye *e, const char *u)
   if (AT(uint64_t, b, SBUF_FLAGS) & SBUF_COW)
     see(e, AT(const char *, b, SBUF_COWREF), MP_BY_BUFFER, 0);
   see(e, AT(const char *, b, SBUF_DICTS), MP_BY_BUFFER, 0);
-  see(e, AT(const char *, b, SBUF_DICTS + 8), MP_BY_BUFFER, 0);
+  see(e, AT(const char *, b, SBUF_DICTS + sizeof(void *)), MP_BY_BUFFER, 0);
 }
 
 /* -- Roots --------------------------------------------------------------- */

@@ -213,7 +213,8 @@ static mp_type vm_type(mp_vm *vm, const char *p, size_t size)
   if (L != NULL && AT(const char *, L, L_STACK) == p) return MP_STACK;
   for (i = G_TOTAL; i < J_ARRAY_SEARCH; i += 8) {
     if (AT(const char *, vm->g, i) != p) continue;
-    if (((size_t)AT(uint32_t, vm->g, i + STRTAB_MASK) + 1) * 8 == size)
+    if (((size_t)AT(uint32_t, vm->g, i + STRTAB_MASK) + 1) * sizeof(void *) ==
+	size)
       return MP_STRTAB;
     if (is_buffer(vm->g + i, p, size)) return MP_BUFFER;
     /* An empty buffer's write position is its start, too. */
