@@ -18,10 +18,10 @@ complete -c luajit-mp -n $first -f -a open -d 'shows a profile in a browser'
 complete -c luajit-mp -n $first -s V -l version -d 'prints the version'
 complete -c luajit-mp -s h -l help -d 'prints help'
 complete -c luajit-mp -n '__luajit_mp_command run attach report diff merge' \
-    -s o -l output -r -d 'where to write'
+    -s o -l output -r -d 'the output'
 complete -c luajit-mp \
     -n '__luajit_mp_command run attach top report diff convert push open' \
-    -s O -l options -x -d 'what to show'
+    -s O -l options -x -d 'the report'
 complete -c luajit-mp -n '__luajit_mp_command run attach diff convert open' \
     -l no-source -d 'leaves sources out of a page'
 complete -c luajit-mp -n '__luajit_mp_command run report' \
@@ -34,11 +34,11 @@ complete -c luajit-mp -n '__luajit_mp_command attach report diff convert open' \
     -l source-root -x -a '(__fish_complete_directories)' \
     -d 'directory of the sources'
 complete -c luajit-mp -n '__luajit_mp_command report' \
-    -l leak-only -d 'shows only what is still held'
+    -l leak-only -d 'shows only the heap summary'
 complete -c luajit-mp -n '__luajit_mp_command diff' \
     -l share -d 'compares shares of the totals'
 complete -c luajit-mp -n '__luajit_mp_command diff' \
-    -l threshold -x -d 'fails where a total grew by more'
+    -l threshold -x -d 'fails if a total grew by more'
 complete -c luajit-mp -n '__luajit_mp_command attach top' \
     -s t -l time -x -d 'how long, in seconds'
 complete -c luajit-mp -n '__luajit_mp_command attach top' \

@@ -73,12 +73,12 @@ reported("after.txt", "signals after the program's end: the next output")
 r = run("-jm=f,ff", loop, [[
   for i in 1 2 3; do kill -TERM $pid; sleep 0.3; done]])
 tap.is(r.out, "status 143\n", "the third signal: status")
-tap.is(read("err"), "luajit-mp: the report is given up: the third signal\n",
+tap.is(read("err"), "luajit-mp: the report is abandoned: the third signal\n",
   "the third signal: said")
 r = run("-jm=f,ff", loop, [[
   ulimit -c 0; kill -TERM $pid; sleep 0.3; kill -QUIT $pid]])
 tap.is(r.out, "status 131\n", "SIGQUIT: status")
-tap.is(read("err"), "luajit-mp: the report is given up: SIGQUIT\n",
+tap.is(read("err"), "luajit-mp: the report is abandoned: SIGQUIT\n",
   "SIGQUIT: said")
 
 -- A report in between is finished, and then the signal does its work.

@@ -276,7 +276,7 @@ print(pcall(mp.why))
 tap.is(r.status, 0, "why a value is alive", r.err)
 tap.like(r.out, "5 references\n  again\n", "the references are counted")
 for _, path in ipairs({ "cache a key", "cache%.x%.y", "get %^thing",
-    "only by way of itself: table" }) do
+    "only through itself: table" }) do
   tap.like(r.out, "\n  "..path.."\n", "a reference: "..path)
 end
 tap.unlike(r.out, "weak", "a weak reference is none")

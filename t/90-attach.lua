@@ -77,7 +77,7 @@ if r.err:find("not permitted", 1, true) then
 end
 tap.like(r.err, "no LuaJIT in it", "a process without LuaJIT: said")
 tap.sh("kill -STOP "..pid)
-tap.like(attach("-t 1 "..pid).err, "is stopped; let it go on", "a stopped one")
+tap.like(attach("-t 1 "..pid).err, "is stopped; continue it", "a stopped one")
 tap.sh("kill -KILL "..pid)
 
 -- -- Each program ----------------------------------------------------------

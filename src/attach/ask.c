@@ -98,7 +98,7 @@ bool mp_session_start(mp_session *s, int state, const char *options,
   *late = false;
   if (strlen(options) >= sizeof(call.options) ||
       strlen(path) >= sizeof(call.path))
-    return fails(s, "too long options, or too long a path of modules");
+    return fails(s, "the options or the path of modules are too long");
   strcpy(call.options, options);
   strcpy(call.path, path);
   call.wish = MP_WISH_START;

@@ -140,7 +140,7 @@ bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n)
     snprintf(buf, n, "process %ld is being traced already, by process %ld",
 	     (long)pid, tracer);
   else if (state == 'T')
-    snprintf(buf, n, "process %ld is stopped; let it go on first: kill -CONT "
+    snprintf(buf, n, "process %ld is stopped; continue it first: kill -CONT "
 	     "%ld", (long)pid, (long)pid);
   else
     return same_machine(pid, buf, n) && same_files(pid, library, buf, n);

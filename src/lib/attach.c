@@ -110,7 +110,7 @@ static void start(lua_State *L)
   mp_ctx *c;
   if (is_started(L)) return;
   if (writing || !open_file()) {
-    fail(writing ? "the last profile of it is still being written" :
+    fail(writing ? "its last profile is still being written" :
 	 "the process cannot open a file for the profile");
     return;
   }

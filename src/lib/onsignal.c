@@ -142,7 +142,7 @@ static int take(int sig, char *msg, size_t n)
 {
   struct sigaction sa, old;
   if (taken == sig) return 0;
-  snprintf(msg, n, "another signal was chosen before: one is for all states");
+  snprintf(msg, n, "another signal was chosen before: all states share one");
   if (taken != 0) return EBUSY;
   memset(&sa, 0, sizeof(sa));
   sa.sa_sigaction = on_signal;
@@ -199,7 +199,8 @@ static int wait_for_signal(lua_State *L, int sig, lua_State *anchor,
   int err = take(sig, msg, n);
   if (err != 0) return err;
   w = free_waiter();
-  snprintf(msg, n, "%d states wait for the signal: no more can", MAX);
+  snprintf(msg, n, "%d states wait for the signal already: that is the most",
+	   MAX);
   if (w == NULL) return EAGAIN;
   *w = (waiter){ .L = NULL, .tid = this_thread(), .pid = getpid() };
   *guard = w;

@@ -111,7 +111,7 @@ static bool do_without_timer(mp_ctx *c, problem *p)
   if (why == NULL) {
     mp_notes_add(&c->profile.notes, "no CPU samples: another profiler had the "
 		 "timer when the profile began; lines of compiled code may be "
-		 "neighbors of those that allocate");
+		 "neighbours of those that allocate");
     return true;
   }
   p->err = EBUSY;

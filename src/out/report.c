@@ -247,8 +247,8 @@ static int send_rest(request *rq, mp_sending *s)
   if (rq->to != NULL) return make(rq, write_report);
   mp_sending_look(s, rq->out->push, 0, rq->plan->every, true);
   if (s->failures > 0) {
-    snprintf(text, sizeof(text), "cannot send to '%s': %s; what it has not got "
-	     "yet is sent once more, in the background",
+    snprintf(text, sizeof(text), "cannot send to '%s': %s; the rest is sent "
+	     "once more, in the background",
 	     mp_output_name(shown, rq->out->given), rq->out->push->why);
     mp_say(text);
   }

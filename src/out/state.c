@@ -105,8 +105,8 @@ void mp_state_limit(mp_state *s, size_t bytes)
 static void get_error(const mp_state *s, char *buf, size_t n)
 {
   if (s->refused)
-    snprintf(buf, n, "it takes more memory than the %.0f MiB it may: raise "
-	     "the limit by option C", (double)s->limit / 1048576);
+    snprintf(buf, n, "it needs more memory than its limit of %.0f MiB: "
+	     "raise the limit by option C", (double)s->limit / 1048576);
   else
     snprintf(buf, n, "%s", lua_type(s->R, -1) == LUA_TSTRING ?
 	     lua_tostring(s->R, -1) : "not enough memory");

@@ -53,8 +53,9 @@ static void push_info(lua_State *L, mp_profile *p)
     mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
 		 "process has the profiling timer: there is one in a process");
   if (p->capture.full)
-    mp_notes_add(&p->notes, "the limit of memory was reached: new stacks, "
-		 "names and zones count as (other) since; option C raises it");
+    mp_notes_add(&p->notes, "the memory limit was reached: since then new "
+		 "stacks, names and zones count as (other); option C raises "
+		 "the limit");
   if (p->cpu.lines && mp_bug_found())
     mp_notes_add(&p->notes, "this LuaJIT has a bug that a profile may bring "
 		 "out: see BUGS in luajit-mp(1)");

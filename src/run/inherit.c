@@ -60,8 +60,8 @@ void mp_inherit_look(mp_ctx *c)
   mp_ctx_share(c);  /* With children of this process. */
   mp_plan_forked(&c->plan);
   c->profile.span.pid = getpid();
-  mp_notes_add(&c->profile.notes, "the process that was profiled forked and "
-	       "ended; its child went on, and made this report");
+  mp_notes_add(&c->profile.notes, "the profiled process forked and ended; its "
+	       "child continued the profile and made this report");
   c->done = false;
   c->written = false;
   taken();

@@ -77,8 +77,8 @@ static bool enough(void) { return arrived >= 3; }
 
 static void give_up(int sig)
 {
-  mp_say(sig == SIGQUIT ? "the report is given up: SIGQUIT" :
-	 "the report is given up: the third signal");
+  mp_say(sig == SIGQUIT ? "the report is abandoned: SIGQUIT" :
+	 "the report is abandoned: the third signal");
   die_of(sig == SIGQUIT ? sig : pending ? pending : sig);
 }
 

@@ -53,7 +53,7 @@ async function pointer(page) {
 
 async function keyboard(page) {
   await press(page, "w");
-  is(await focused(page), "Heap, by what is held", "heap: w goes there");
+  is(await focused(page), "Heap, by retained size", "heap: w goes there");
   await press(page, "ArrowDown", "ArrowDown");
   await settle(page);
   is(
@@ -87,7 +87,7 @@ async function andBack(page) {
   await back.focus();
   await press(page, "Enter");
   await settle(page);
-  is(await focused(page), "Heap, by what is held", "heap: and back");
+  is(await focused(page), "Heap, by retained size", "heap: and back");
   like(
     await active(page),
     /^cache\[\*\](\.word)?, /,

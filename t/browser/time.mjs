@@ -32,7 +32,7 @@ async function inUseOverTime(page) {
   await settle(page);
   like(
     await text(page, "#hint"),
-    /still held at its end: at least so much/,
+    /still held at its end: a lower limit/,
     "what was allocated in it"
   );
   ok(

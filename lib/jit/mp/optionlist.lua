@@ -11,7 +11,7 @@ local list = {
   { "l", "lines; with f or F: the lines within each function" },
   { "<n>", "depth of the stacks shown; default 1" },
   { "-<n>", "the same, callers first" },
-  { "s", "split: functions, and their callers (or with -: what they call)" },
+  { "s", "split: functions, and their callers (with -: their callees)" },
   { "R", "recursion collapsed: a function that calls itself is one frame" },
   { "p", "full paths of source files" },
   { "v", "VM states; before or after f, F or l: split by it" },
@@ -20,23 +20,23 @@ local list = {
   { "c", "view: CPU" },
   { "h", "view: heap, allocated" },
   { "u", "view: heap, in use; default: these three views" },
-  { "x", "view: heap, in use when it was highest" },
+  { "x", "view: heap, in use when it was largest" },
   { "Y", "view: C memory, allocated; luajit-mp run --native measures it" },
   { "U", "view: C memory, in use" },
   { "o", "count objects in the heap views, not bytes" },
   { "r", "raw numbers: samples, bytes or objects" },
   { "k", "bytes in KiB, MiB and GiB" },
-  { "a", "annotated source, with some lines around what counts" },
+  { "a", "annotated source: lines with samples, and some around them" },
   { "A", "annotated source, whole files" },
   { "g", "call graph: callers and callees of each function" },
   { "e", "exact events: allocations, reallocations and frees by line, and "..
     "where the memory came from; implies b1" },
   { "n", "calls: how often each function was called, and its memory per "..
     "call; implies b1, and the compiler is off" },
-  { "L[<n>[k|m]]", "leaks: what is still held after a full collection, and "..
-    "whether it grows; exit status 3 where n bytes or more leak" },
-  { "W", "heap walk: what holds the memory at the end, by size, and who "..
-    "allocated it" },
+  { "L[<n>[k|m]]", "leaks: the memory that collections leave alive, and "..
+    "whether it grows; exit status 3 if n bytes or more leak" },
+  { "W", "heap walk: the holders of the memory at the end, by size, and "..
+    "the stacks that allocated it" },
   { "M", "memory of the process: a table that adds up to its RSS" },
   { "T", "live: shows the table in the terminal while the program runs" },
   { "j", "no lines, in output files either: compiled code keeps its speed" },
@@ -44,12 +44,12 @@ local list = {
   { "P", "one pprof file for CPU and heap instead of two" },
   { "q", "lines and their shares as file:line: text, for editors" },
   { "G", "folded stacks for a flame graph, of one view (default: c)" },
-  { "m<n>", "hide what is below n percent in every view; default 3" },
+  { "m<n>", "hide rows below n percent in every view; default 3" },
   { "i<n>", "milliseconds between CPU samples; default 10" },
-  { "w<n>", "write the files anew every n seconds, not at the end only" },
+  { "w<n>", "rewrite the files every n seconds, not only at the end" },
   { "b<n>[k|m]", "mean bytes between allocation samples, fixed; b1: every "..
-    "allocation, exact; default: adapts from 16k to 2m" },
-  { "C<n>[k|m]", "bytes that stacks, names and rows may take, at most; twice "..
+    "allocation, exact; default: adapts, beginning with 16k" },
+  { "C<n>[k|m]", "the most bytes that stacks, names and rows may take; twice "..
     "that while a report is made; default 256m" },
   { "H", "print this list and stop" },
 }

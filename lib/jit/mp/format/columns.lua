@@ -23,7 +23,7 @@ end
 -- nil, or the reason why this LuaJIT cannot make columns.
 local function missing()
   if not has_ffi then return "this LuaJIT has no FFI library" end
-  if not ffi.abi("le") then return "this machine has the highest byte first" end
+  if not ffi.abi("le") then return "this machine is big-endian" end
 end
 
 -- Whether all of n numbers fit into four bytes.

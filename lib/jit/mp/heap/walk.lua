@@ -97,7 +97,7 @@ function core.why_result.__tostring(r)
   end
   for _, ref in ipairs(r.list) do
     out[#out+1] = "  "..(ref.path and paths.common(ref.path) or
-      "only by way of itself: "..ref.from)..
+      "only through itself: "..ref.from)..
       (ref.count > 1 and (" (%.0f times)"):format(ref.count) or "").."\n"
   end
   if #r.list < r.referrers then

@@ -15,8 +15,8 @@ return function(p, view)
       :format(numbers.seconds(p.info.cpu), p.cpu.interval,
       p.cpu.interval > 1 and "; i1 samples more often" or "")
   elseif view == "peak" and p.rows[1] and not p.rows[1].peak_bytes then
-    return "no peak: the profile does not have what was in use when the "..
-      "heap was highest"
+    return "no peak: the profile does not have the memory in use when the "..
+      "heap was largest"
   elseif p.heap.dropped > 0 then
     return ("not enough memory: %s lost"):format(
       numbers.samples(p.heap.dropped))

@@ -23,7 +23,7 @@ function facts.cpu_samples(p)
   local bound = p.cpu.clock and p.cpu.clock:find("tick", 1, true) and
     p.cpu.samples > 0 and rate < wanted * 0.9
   return ("%s (%.0f/s%s)"):format(numbers.samples(p.cpu.samples), rate,
-    bound and ", as the kernel ticks" or "")
+    bound and ", limited by the kernel's tick" or "")
 end
 
 -- The samples that allocated bytes rest on.

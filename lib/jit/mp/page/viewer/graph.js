@@ -125,11 +125,11 @@ function hints() {
       "the run: the chosen time does not apply.");
   }
   if (S.range && S.view === "inuse" && timed(S.view) && S.held === "new") {
-    out.push("Allocated in the chosen time and still held at its end: at " +
-      "least so much.");
+    out.push("Allocated in the chosen time and still held at its end: a " +
+      "lower limit.");
   }
   if (S.range && DIFF) {
-    out.push("The chosen time applies to the run after only.");
+    out.push("The chosen time applies only to the run \"after\".");
   }
   if (S.type && S.view === "cpu") {
     out.push("CPU samples have no object type: that filter does not apply.");

@@ -112,7 +112,7 @@ function showHeap() {
   $("heap").hidden = !W;
   if (!W) return;
   if (!flame) {
-    flame = new Flame("heap", "Heap, by what is held", false, ON);
+    flame = new Flame("heap", "Heap, by retained size", false, ON);
     $("holders").append(flame.box);
     $("heap-note").textContent = note();
   }
@@ -132,7 +132,7 @@ const redraw = (how) => { if (flame) flame[how](); };
 
 function listen() {
   graph.ACTIONS.push(["Holder", applies, toHolder,
-    "What holds most of it, in the heap walk"]);
+    "The holder of most of it, in the heap walk"]);
 }
 
 mp.heap = { listen, showHeap, go, redraw };

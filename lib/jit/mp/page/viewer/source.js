@@ -51,7 +51,7 @@ function showFiles(order, at) {
   const path = STR[FILES[at].source];
   box.replaceChildren(path === FILES[at].name ? "" :
     el("span", { class: "mute" }, path), pick, segment("Lines shown", "whole",
-    [[false, "Lines that count"], [true, "Whole file"]]));
+    [[false, "Lines with samples"], [true, "Whole file"]]));
   check(box);
   if (held) box.querySelector(held).focus();
 }

@@ -73,7 +73,7 @@ function changeCell(c, k) {
   const noise = inNoise(c.view, c.after(k), c.before(k));
   const tone = noise || !/[1-9]/.test(text) ? "mute" : v > 0 ? "up" : "down";
   return el("td", { class: tone + other(c.view), title: noise ?
-    "Within the noise: the samples alone can make such a change" : null },
+    "Within the noise: sampling alone may explain such a change" : null },
     text);
 }
 function cell(c, k) {
