@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The option string: what is accepted, what it means, what errors say.
+-- The option string: its letters, their meaning, and the messages of errors.
 
 local tap = require("tap")
 local options = require("jit.mp.options")

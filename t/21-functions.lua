@@ -11,7 +11,7 @@ local snapshots = require("snapshots")
 
 local lua = snapshots.lua
 
--- -- What a line defines -----------------------------------------------------
+-- -- Definitions on a line ---------------------------------------------------
 
 local function defined(text, want)
   local lines = {}

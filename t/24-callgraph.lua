@@ -165,7 +165,7 @@ local function equations(g, i, ring, bad)
   end
 end
 
--- Everything that is to be true of a profile's sums; returns what is not.
+-- Checks everything that must be true of a profile's sums; returns the errors.
 local function faults(p, values, name)
   local bad, nrings = {}, 0
   local g = cumulative.sums(p, values, name)

@@ -253,7 +253,7 @@ tap.is(r.status, 5, "but not instead of another one")
 r = run("L100m"..every, leak.."os.exit(0)")
 tap.is(r.status, 0, "nor below the limit")
 
--- -- What was not asked for --------------------------------------------------
+-- -- Reports that the profile has no data for --------------------------------
 
 r = tap.luajit("-e 'local mp = require(\"jit.mp\") mp.start(\"f\", "..
   "\"/dev/null\") print(mp.report(\"e\")) print(mp.report(\"L\")) "..

@@ -170,7 +170,7 @@ for _, p in ipairs(programs) do
   end
 end
 
--- Who listens to the compiler hears that all traces are flushed at the end.
+-- A listener to the compiler is told that all traces are flushed at the end.
 do
   local file = tap.program([[
     local mp = require("jit.mp")

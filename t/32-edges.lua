@@ -5,8 +5,8 @@
 
 local tap = require("tap")
 
--- Prints a line for each place of what was counted: its name and line, its
--- objects, its CPU samples, its state.
+-- Prints a line for each place that has counts: its name and line, its objects,
+-- its CPU samples, its state.
 local rows = [==[
 local core = require("jit.mp.core")
 local function rows()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Each output that can be written is written, whatever befalls the others;
--- each that cannot is named, with the reason; the program notices nothing.
+-- Each output that can be written is written, whatever happens to the others;
+-- the others are named with the reason; the program notices nothing.
 
 local tap = require("tap")
 local core = require("jit.mp.core")

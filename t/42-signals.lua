@@ -1,7 +1,6 @@
--- SPDX-License-Identifier: MIT
--- Signals that come while a report is written, or to a program that is blocked
--- in C code: a report that has begun is finished, and the signal does in the
--- end what it does without us.
+-- SPDX-License-Identifier: MIT Signals that arrive while a report is written,
+-- or in a program that is blocked in C code: a report that has begun is
+-- finished, and in the end the signal has the same effect as without a profile.
 
 local tap = require("tap")
 local luajit = tap.command

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The profile of a program that goes on: files written anew every so often,
+-- The profile of a program that keeps running: files rewritten every so often,
 -- reports in any format, the profile as a table; and options given as a table.
 
 local tap = require("tap")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A forked child: it may profile itself, dies of signals as it would without
--- us, and what it reports is its own.
+-- A forked child: it may profile itself, dies of signals as without a profile,
+-- and reports only itself.
 
 local tap = require("tap")
 

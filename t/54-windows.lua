@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Windows: what happened since the last one.
+-- Windows: the profile since the last one.
 
 local tap = require("tap")
 local mp = require("jit.mp")
@@ -98,7 +98,7 @@ end
 tap.is(bad, 0, "stacks and frames are those that it has")
 tap.ok(not functions(w).early, "what is over and gone has none of them")
 
--- Written, in any format; what cannot be written goes on.
+-- Written, in any format; a window that cannot be written continues.
 local name = tap.tmpname(".txt")
 work(300)
 local ok, msg, errno = mp.window("/nonexistent/file")

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Profiles for servers: what Pyroscope and Parca get, and a program that does
--- not care whether they are there.
+-- Profiles for servers: the requests to Pyroscope and Parca, and a program that
+-- is not affected by servers that are away.
 
 local tap = require("tap")
 local unjson = require("unjson")
@@ -44,7 +44,7 @@ end
 
 local function answer(status) tap.write(dir.."/status", status) end
 
--- -- What arrives -------------------------------------------------------------
+-- -- The requests that arrive -------------------------------------------------
 
 -- The file of a form's field.
 local function field(request, name)

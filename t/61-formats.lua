@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The formats of other tools: what is written has the structure that their
--- readers want, and adds up to the profile, to the last sample.
+-- The formats of other tools: the files have the structure that their readers
+-- want, and add up to the profile, to the last sample.
 
 local tap = require("tap")
 local dhat = require("jit.mp.format.dhat")

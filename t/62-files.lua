@@ -212,7 +212,7 @@ for _, name in ipairs({ "plain", "x.txt", "x.log", "x.1234", "dir.d/x" }) do
   tap.is(run("report -o "..name.." old.mp").status, 0, name.." is text")
 end
 
--- -- What a profile lacks ----------------------------------------------------
+-- -- Parts that a profile lacks ----------------------------------------------
 
 wrong("report old.mp e", 1, "no events: [^\n]* option e")
 wrong("report old.mp L", 1, "no ages of objects: [^\n]* option L")

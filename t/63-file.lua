@@ -1,7 +1,6 @@
--- SPDX-License-Identifier: MIT
--- The profile file: what is written is read back, what is damaged is refused
--- with a place, and what is accepted can be shown by every view. Merged
--- profiles are profiles.
+-- SPDX-License-Identifier: MIT The profile file: a written profile is read
+-- back, a damaged one is refused with the place of the damage, and every view
+-- can show an accepted one. Merged profiles are profiles.
 
 local tap = require("tap")
 local columns = require("jit.mp.format.columns")

@@ -83,7 +83,7 @@ tap.like(text, "main thread local up %(%S+%)",
   "a local of the main chunk, while it runs")
 tap.like(text, "list%.next  %(table, and so on%)", "a linked list")
 
--- -- What only a trace holds -------------------------------------------------
+-- -- Objects that only a trace holds -----------------------------------------
 
 text = walk([[
 do

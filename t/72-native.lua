@@ -132,7 +132,7 @@ if exactly then
 end
 tap.like(r.out, "^20000\n", "the program prints what it prints")
 
--- -- What is not counted -----------------------------------------------------
+-- -- Memory that is not counted ----------------------------------------------
 
 r = run("-O frm0b1YU", tap.program([[
 local t = {}

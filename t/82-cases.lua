@@ -10,7 +10,7 @@ local cases = {
   {
     name = "options", work = 0.06, what = "the peak of the heap", view = "x",
     measure = function(heap) return heap.peak end,
-    -- How many checks fail is a matter of LuaJIT's rounding of the input.
+    -- The number of checks that fail depends on LuaJIT's rounding of the input.
     prints = "volatility +0.00  549913.65\t18000\tsome wrong\n"..
       "volatility -0.05  531314.39\t18000\t\n"..
       "volatility -0.02  542245.87\t18000\t\n"..

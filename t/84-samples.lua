@@ -69,7 +69,7 @@ local samples = {
 
 -- -- Documents ---------------------------------------------------------------
 
--- How a sample begins and ends in a document, and how it is written there.
+-- The marks around a sample in a document, and its spelling there.
 local documents = {
   ["man/luajit-mp.1"] = {
     pattern = '(%.\\" sample: (%a+)\n%.Bd [^\n]*\n)(.-)(\n%.Ed\n)',

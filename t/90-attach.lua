@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- luajit-mp attach: profiles of programs that know nothing of it, whose results
--- stay what they are and which are left as they were.
+-- luajit-mp attach: profiles of programs that were not prepared for it, which
+-- give the same results and are left as they were.
 --
 -- Argument: how often each program is attached to; default 5.
 

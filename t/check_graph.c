@@ -97,7 +97,7 @@ static uint64_t retained(const mp_graph *g, uint32_t node)
 	 mp_graph_retained(g, node);
 }
 
-/* -- What the definitions say -------------------------------------------- */
+/* -- The definitions, taken literally ------------------------------------ */
 
 /* Distances from the root where the node `without` is not there, -1: it cannot
 ** be reached. */

@@ -140,7 +140,7 @@ static void add(double *sum, int site, double objects, size_t size)
   if (site == 0) sum[SITE] += objects * (double)size;
 }
 
-/* How many objects the sample stands for. */
+/* The number of objects that the sample stands for. */
 static double weight(const mp_period *p, size_t size, rule how)
 {
   double n = p->mean / (double)size;
@@ -188,7 +188,7 @@ static void run(const program *pr, uint64_t mean, uint64_t seed, rule how,
   }
 }
 
-/* How many standard errors the mean of 200 runs is off the truth: the worst
+/* The error of the mean of 200 runs, in standard errors: the worst
 ** of objects, bytes and the first site's bytes. */
 static double off(const program *pr, uint64_t mean, rule how)
 {

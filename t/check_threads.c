@@ -166,7 +166,8 @@ START_TEST(a_state_goes_on_in_another_thread)
 }
 END_TEST
 
-/* How a worker's states end: closed as they are, stopped before, or either. */
+/* The ends of a worker's states: closed as they are, stopped before, or
+** either. */
 typedef enum end { CLOSED, STOPPED, EITHER } end;
 
 typedef struct worker {
@@ -207,7 +208,7 @@ static void run_workers(int n, int rounds, end how)
   for (i = 0; i < n; i++) pthread_join(w[i].thread, NULL);
 }
 
-/* How often everything is done: MP_HOST_ROUNDS, for long runs. */
+/* The number of repetitions: MP_HOST_ROUNDS, for long runs. */
 static int rounds(int n)
 {
   const char *s = getenv("MP_HOST_ROUNDS");

@@ -31,7 +31,7 @@ static unsigned long passed;	/* of which these came since the last look. */
 static char text[1 << 20];	/* What a dump should say. */
 static size_t len;
 
-/* -- What is the VM's ---------------------------------------------------- */
+/* -- The VM's memory ----------------------------------------------------- */
 
 static uint64_t sum_of(const void *p, size_t n)
 {

@@ -17,7 +17,11 @@ local fails = {
 }
 local counts = {}
 
--- How a function ends, by the suffix of a language.
+-- Words that begin a clause where a comment should name its subject.
+local clauses = { What = true, How = true, Why = true, Who = true,
+  Whom = true, Which = true }
+
+-- The end of a function, by the suffix of a language.
 local closings = { c = "}", h = "}", lua = "end", js = "}", mjs = "}" }
 
 local function found(kind, place, text)
@@ -114,9 +118,10 @@ local function check_lines(name, lines, language)
       text:find("[^%%]%%[dgsf] %%%%[^%a]") then
       found("percent", place, "a space before a percent sign")
     end
-    if line:find("^%s*%-%-+ What ") or line:find("^%s*/[*/] What ") or
-      line:find("^%s*%*%* What ") or line:find("^%s*# What ") then
-      found("what", place, "a comment that begins with What")
+    local word = line:match("^%s*%-%-+ (%u%l+) ") or
+      line:match("^%s*/[*/] (%u%l+) ") or line:match("^%s*# (%u%l+) ")
+    if clauses[word] and line:sub(-1) ~= "?" then
+      found("what", place, "a comment that begins with "..word)
     end
   end
 end

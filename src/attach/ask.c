@@ -24,7 +24,7 @@ static bool fails(mp_session *s, const char *msg)
   return false;
 }
 
-/* How long to wait until the next visit. */
+/* The time until the next visit. */
 static double next_step(double step)
 {
   return step * 1.5 < STEP_MAX ? step * 1.5 : STEP_MAX;

@@ -58,7 +58,7 @@ static uint64_t call(mp_session *s, mp_tracee *t, uint64_t area,
   return result;
 }
 
-/* Why the library could not be loaded. */
+/* The reason why the library could not be loaded. */
 static mp_visited not_loaded(mp_session *s, mp_tracee *t, uint64_t area)
 {
   uint64_t text = call(s, t, area, s->error, 0, 0);

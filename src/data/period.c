@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** When the next allocation sample is due. See data/period.h.
+** The distance to the next allocation sample. See data/period.h.
 */
 #include "config.h"
 

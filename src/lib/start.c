@@ -29,7 +29,7 @@
 #include "vm/bug.h"
 #include "vm/prove.h"
 
-/* Why a start failed. */
+/* The state of a start, with the reason if it failed. */
 typedef struct problem {
   int err;			/* The error for mp_fail; 0: none. */
   char msg[512];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Why one object is alive. See profile/heapwhy.h; the fields are documented in
-** jit.mp(3).
+** The reasons why an object is alive. See profile/heapwhy.h; the fields are
+** documented in jit.mp(3).
 */
 #include "config.h"
 

@@ -9,7 +9,7 @@
 #include "profile/field.h"
 #include "profile/survivors.h"
 
-/* -- What collections left, by row ---------------------------------------- */
+/* -- Survivors of collections, by row -------------------------------------- */
 
 void mp_survivors_push_records(lua_State *L, const mp_held *h)
 {

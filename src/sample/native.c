@@ -148,7 +148,7 @@ static void draw_distance(mp_draw *d, double inuse)
   d->epoch = n.port->epoch;
 }
 
-/* How many blocks a sample of that size stands for. */
+/* The number of blocks that a sample of that size stands for. */
 static double weight(const mp_draw *d, size_t size)
 {
   return d->mean <= 1 ? 1 : -1 / expm1(-(double)size / d->mean);

@@ -142,7 +142,7 @@ enum {				/* Types of objects (gct). */
 #define IR_SPILL	7	/* uint8_t: where the stack has it, or 0. */
 #define OP_COMPARES	10	/* Ops below this compare. */
 #define OP_RETF		11	/* A return to a frame below the trace's. */
-/* How far these ops are before that of the constant nil. */
+/* The distances of these ops before that of the constant nil. */
 #define OP_LOOP		5
 #define OP_PHI		3
 #define OP_RENAME	2

@@ -10,7 +10,7 @@
 
 #include "vm/profiler.h"
 
-/* How LuaJIT's own record begins. */
+/* The beginning of LuaJIT's own record. */
 typedef struct record {
   void *g;			/* The VM that has the profiler, or NULL. */
   luaJIT_profile_callback cb;

@@ -126,7 +126,7 @@ static __attribute__((noinline)) uint32_t same_runs(mp_walk *k, uint32_t n)
   return b * MP_WALK_BLOCK;
 }
 
-/* -- What has not changed ------------------------------------------------ */
+/* -- Frames that have not changed ---------------------------------------- */
 
 /* From so many words on it pays to look for runs. */
 #define DEEP	64

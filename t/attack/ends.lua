@@ -139,7 +139,8 @@ local function try(case, mode, flags)
     got.err))
 end
 
--- How many cases; by default each end once, the next time in the next mode.
+-- The number of cases; by default each end once, the next time in the next
+-- mode.
 local count = trial.count(#ends)
 for i = 0, count - 1 do
   local round = math.floor(i / #ends)

@@ -59,7 +59,7 @@ local function reports()
   return tap.sh("ls "..dir).out
 end
 
--- Why this result is not a good one; nil: it is.
+-- The reason why this result is not a good one; nil if it is.
 local function fault(r)
   if r.signal or r.status > 1 then return "status "..r.status end
   if r.status == 1 then

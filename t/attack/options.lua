@@ -53,7 +53,7 @@ local function output(i)
   return dir.."/r"..i..pick(suffixes)
 end
 
--- -- What is said of them ----------------------------------------------------
+-- -- Messages ----------------------------------------------------------------
 
 -- Words by which messages say what is wrong.
 local subjects = { "option", "depth", "output", "cannot write ", "cannot open ",
@@ -61,7 +61,7 @@ local subjects = { "option", "depth", "output", "cannot write ", "cannot open ",
 local inner = { "attempt to ", "traceback", "bad argument", "stack overflow",
   "%.lua:%d+:.*%.lua:%d+:" }
 
--- Why the message is not a good one; nil: it is.
+-- The reason why the message is not a good one; nil if it is.
 local function fault(msg)
   if type(msg) ~= "string" then return "no message but "..tostring(msg) end
   for _, pattern in ipairs(inner) do

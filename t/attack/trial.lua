@@ -17,7 +17,7 @@ local trial = { seed = tonumber(arg[2]) or 1 }
 local shown = 10		-- Failures that are told one by one.
 local tried, failed = 0, 0
 
--- How often to try.
+-- The number of attempts.
 function trial.count(default)
   math.randomseed(trial.seed)
   return tonumber(arg[1]) or default

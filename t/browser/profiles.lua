@@ -122,7 +122,7 @@ local function new(b, t)
   return p
 end
 
--- How often each thing happens: stack, state, zone, type, and weights.
+-- The frequency of each thing: stack, state, zone, type, and weights.
 -- slow: how much more encode_string takes than usual.
 local function server(slow)
   local b = builder()

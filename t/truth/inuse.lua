@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- How far the rows of what is in use are off, at the default distance:
+-- The error of rows of memory in use, at the default distance:
 --   ./run luajit t/truth/inuse.lua [RUNS [PROGRAM...]]
 --
 -- The truth is a run with every allocation counted. A program stops where all
@@ -16,7 +16,7 @@ local runs = tonumber(arg[1] or 10)
 local programs = { "binarytrees", "matrix", "tablechurn" }
 if arg[2] then programs = { unpack(arg, 2) } end
 
--- How much each does: at its end a program has 2 MB in use, or more.
+-- The size of each program: at its end it has 2 MB in use, or more.
 local scale = { binarytrees = 0.02, json = 1, matrix = 0.4, tablechurn = 0.04 }
 
 -- Bytes in use by function and line, all, and the samples that they rest on.

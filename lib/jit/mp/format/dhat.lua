@@ -85,7 +85,7 @@ local function encode(place)
       place.gbk, place.eb, place.ebk, place.stack)
 end
 
--- When the heap was largest, in microseconds, as far as the timeline tells.
+-- The time of the heap's peak, in microseconds, as far as the timeline tells.
 local function peak_time(p)
   local at, most = 0, 0
   for _, point in ipairs(p.course or {}) do

@@ -39,7 +39,7 @@ local function read_strings(text, pos, words)
   return list, stop
 end
 
--- How numbers become a field's values: expressions for the value of a record,
+-- Numbers as values of a field: expressions for the value of a record,
 -- with C the column, S the strings and i the number of the record.
 local expressions = {
   text = "S[C[i]]",

@@ -57,7 +57,7 @@ local function interner()
   end, list
 end
 
--- How a field's values become numbers: nothing is 0, or in a column of
+-- Values of a field as numbers: an absent one is 0, or in a column of
 -- amounts a NaN. Each returns one list, and how many numbers a record has.
 local encode = {}
 

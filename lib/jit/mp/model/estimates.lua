@@ -169,7 +169,7 @@ local function calibrate(s)
   s.calibrated = true
 end
 
--- How many samples of the same weight would give a number with so much doubt.
+-- The number of samples of equal weight that would give so much doubt.
 local function samples_of(v, var)
   return var > 0 and v * v / var or math.huge
 end

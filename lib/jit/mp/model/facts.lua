@@ -39,7 +39,7 @@ function facts.inuse_samples(p)
     numbers.samples(p.heap.inuse_samples) or nil
 end
 
--- How often the collector ran, and its share of the CPU time, if known.
+-- The number of collections, and their share of the CPU time, if known.
 function facts.gc(p)
   local n, share = p.heap.gc_cycles, p:state_share("G")
   return n and numbers.counted(n, "cycle") or "cycles not known",

@@ -158,7 +158,7 @@ local function explain(m, kind, limit)
   return table.concat(out, "\n")
 end
 
--- Why a measure is above the limits, or nil: it is not.
+-- The reason why a measure is above the limits; nil if it is not.
 function Measure.above(m, limits)
   local out = {}
   for _, kind in ipairs(kinds) do

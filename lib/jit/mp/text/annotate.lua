@@ -73,7 +73,7 @@ local function widths(o, lines, totals)
   return w
 end
 
--- Which lines are shown: all, or those near one that counts.
+-- The lines that are shown: all, or those near one with samples.
 local function shown(o, lines, n)
   local show = {}
   for line in pairs(lines) do

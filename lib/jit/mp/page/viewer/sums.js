@@ -8,7 +8,7 @@ const { state } = mp;
 const { finish } = state;
 const { weights, variances } = mp.counts;
 
-/* Which stacks are shown: at[s] is the stack whose frame s counts for, 0 for
+/* The stacks that are shown: at[s] is the stack whose frame s counts for, 0 for
 ** the root, and -1 if it counts for nothing. A hidden frame counts for its
 ** caller, a frame that repeats its caller for that one; with a focus, stacks
 ** without it are gone, and so are the callers of the others. */
