@@ -204,13 +204,13 @@ static bool filters(const mp_live *l) { return l->bits != PAGE_DENSE; }
 
 static void filter_add(mp_live *l, const void *addr)
 {
-  uint8_t *n = &l->hashes[mp_live_hash(addr)];
+  uint8_t *n = &l->hashes[mp_filter_hash(addr)];
   if (*n < 255) ++*n;
 }
 
 static void filter_remove(mp_live *l, const void *addr)
 {
-  uint8_t *n = &l->hashes[mp_live_hash(addr)];
+  uint8_t *n = &l->hashes[mp_filter_hash(addr)];
   if (*n < 255) --*n;
 }
 

@@ -23,8 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "data/filter.h"
+
 #define MP_LIVE_LAST	64	/* A power of two. */
-#define MP_LIVE_HASHES	65536	/* The number of values of mp_live_hash. */
 
 typedef struct mp_leaf {
   struct mp_leaf *next;		/* Next free leaf. */
@@ -38,7 +39,7 @@ typedef struct mp_leafslot {
 } mp_leafslot;
 
 typedef struct mp_live {
-  uint8_t hashes[MP_LIVE_HASHES];  /* Objects with that hash; 255: full. */
+  uint8_t hashes[MP_FILTER_HASHES];  /* Objects with that hash; 255: full. */
   mp_leafslot last[MP_LIVE_LAST];  /* Pages looked for last, by number. */
   mp_leafslot *slots;		/* The hash table. */
   uint32_t mask;		/* Slots - 1. */
@@ -50,16 +51,10 @@ typedef struct mp_live {
   size_t nslabs, slabbytes;
 } mp_live;
 
-/* Objects are 16 bytes apart or more. */
-static inline uint32_t mp_live_hash(const void *addr)
-{
-  return (uint32_t)((uintptr_t)addr >> 4) & (MP_LIVE_HASHES - 1);
-}
-
 /* Whether the object at addr may be in the table. */
 static inline bool mp_live_may(const mp_live *l, const void *addr)
 {
-  return l->hashes[mp_live_hash(addr)] != 0;
+  return l->hashes[mp_filter_hash(addr)] != 0;
 }
 
 /* mp_live_take for objects that pass the filter. */

@@ -46,7 +46,7 @@ typedef struct mp_port {
   uint32_t version;		/* MP_PORT_VERSION */
   volatile uint32_t epoch;	/* Changes with the sampler; 0: none. */
   const mp_sink *sink;
-  const volatile uint8_t *filter;  /* By mp_live_hash: 0: no sampled block. */
+  const volatile uint8_t *filter;  /* By mp_filter_hash: 0: no sampled block. */
   /* From now on what this thread allocates is not counted (1), or is counted
   ** again (-1). Calls nest. */
   void (*pause)(int by);

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "data/live.h"
+#include "data/filter.h"
 #include "data/port.h"
 
 #define EXPORT	__attribute__((visibility("default")))
@@ -34,7 +34,7 @@ typedef struct thread {
 
 static __thread thread t __attribute__((tls_model("initial-exec")));
 
-static const uint8_t nothing[MP_LIVE_HASHES];
+static const uint8_t nothing[MP_FILTER_HASHES];
 
 static void pause_thread(int by) { t.paused += by; }
 
@@ -168,7 +168,7 @@ static inline void made(void *p, size_t n, const void *ret, const char *what)
 
 static inline bool may_be_sample(const void *p)
 {
-  return port.filter[mp_live_hash(p)] != 0 && !t.busy && p != NULL;
+  return port.filter[mp_filter_hash(p)] != 0 && !t.busy && p != NULL;
 }
 
 static __attribute__((noinline)) void gone(void *p)

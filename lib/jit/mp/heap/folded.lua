@@ -23,12 +23,9 @@ local function add(out, line, above)
 end
 
 return function(p)
-  local w = p.walk
-  if not w or w.why then
-    return nil, "there is no heap walk: "..(w and w.why or
-      "the program was not stopped where its heap is at rest")
-  end
-  local out, list, roots = {}, paths.lines(w)
+  local why = paths.absent(p.walk)
+  if why then return nil, "there is no heap walk: "..why end
+  local out, list, roots = {}, paths.lines(p.walk)
   for _, line in ipairs(list) do line.below = {} end
   for _, line in ipairs(list) do
     if line.above then

@@ -59,4 +59,10 @@ local function kind(line)
   return line.goes_on and text..", and so on" or text
 end
 
-return { lines = lines, kind = kind, common = common }
+-- The reason why a profile has no walk; nil: it has one.
+local function absent(w)
+  if w then return w.why end
+  return "the program was not stopped where its heap is at rest"
+end
+
+return { lines = lines, kind = kind, common = common, absent = absent }

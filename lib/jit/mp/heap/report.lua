@@ -158,12 +158,10 @@ end
 
 return function(p, o, env)
   local w, width = p.walk, env and env.width
-  if not w then
-    return cells.wrap("no heap walk: the program was not stopped where its "..
-      "heap is at rest, or the profile has none; option W asks for one\n",
-      width)
-  elseif w.why then
-    return "no heap walk: "..w.why.."\n"
+  local why = paths.absent(w)
+  if why then
+    return cells.wrap("no heap walk: "..why..(w and "" or
+      ", or the profile has none; option W asks for one").."\n", width)
   end
   local list, roots = paths.lines(w)
   local c = { w = w, o = o, least = w.total * o.min / 100,

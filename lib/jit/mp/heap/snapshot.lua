@@ -4,12 +4,10 @@
 -- made the text while the program stood still.
 ----------------------------------------------------------------------------
 
+local paths = require("jit.mp.heap.paths")
+
 return function(p)
-  local w = p.walk
-  if not w then
-    return nil, "there is no heap walk: the program was not stopped where "..
-      "its heap is at rest"
-  end
-  if w.why then return nil, "there is no heap walk: "..w.why end
-  return w.heapsnapshot
+  local why = paths.absent(p.walk)
+  if why then return nil, "there is no heap walk: "..why end
+  return p.walk.heapsnapshot
 end

@@ -49,11 +49,11 @@ end
 
 local function headings(narrow)
   if narrow then
-    return { "calls", "allocated", "with what", "" },
-      { "", "by itself", "it calls", "function" }
+    return { "calls", "allocated", "with its", "" },
+      { "", "by itself", "callees", "function" }
   end
-  return { "calls", "allocated", "per call", "with what", "per call", "" },
-    { "", "by itself", "", "it calls", "", "function" }
+  return { "calls", "allocated", "per call", "with its", "per call", "" },
+    { "", "by itself", "", "callees", "", "function" }
 end
 
 return function(p, o, env)
