@@ -99,7 +99,7 @@ static void push_writer(lua_State *L)
 ** wish is fulfilled: the caller had stopped waiting just before. */
 static bool is_started(lua_State *L)
 {
-  if (run == NULL || mp_guard_get(L) != run || run->done) return false;
+  if (run == NULL || mp_guard_get(L) != run || run->final.done) return false;
   if (run_session == wanted.session) block.phase = MP_ATTACH_RUNNING;
   else fail("the process is being profiled already");
   return true;
@@ -156,7 +156,7 @@ static void *write_meanwhile(void *data)
   char msg[512];
   mp_report_write(&c->report, &c->plan, &leaked, msg, sizeof(msg));
   block.written++;
-  c->read = false;
+  c->final.read = false;
   return NULL;
 }
 
@@ -194,7 +194,7 @@ static void stop_here(lua_State *L)
 static void stop(lua_State *L)
 {
   mp_ctx *c = mp_guard_get(L);
-  bool ours = c != NULL && c == run && !c->done;
+  bool ours = c != NULL && c == run && !c->final.done;
   if (ours) mp_leaks_collect(&c->profile, L);  /* Finalizers may end it. */
   ours = ours && mp_guard_get(L) == run;
   run = NULL;
@@ -288,9 +288,9 @@ static void do_later(lua_State *L)
 static void write_now(void)
 {
   mp_ctx *c = run;
-  if (c == NULL || c->done || c->read) return;
-  c->read = true;
-  if (!write_aside(c, write_meanwhile)) c->read = false;
+  if (c == NULL || c->final.done || c->final.read) return;
+  c->final.read = true;
+  if (!write_aside(c, write_meanwhile)) c->final.read = false;
 }
 
 __attribute__((visibility("default")))

@@ -45,8 +45,9 @@ mp_ctx *mp_guard_get(lua_State *L)
 mp_ctx *mp_guard_running(lua_State *L)
 {
   mp_ctx *c = mp_guard_get(L);
-  if (c != NULL) mp_inherit_look(c);
-  return c != NULL && !c->done && c->profile.span.pid == getpid() ? c : NULL;
+  if (c == NULL) return NULL;
+  mp_inherit_look(c);
+  return !c->final.done && c->profile.span.pid == getpid() ? c : NULL;
 }
 
 mp_ctx *mp_guard_new(mp_guard *g)

@@ -85,7 +85,8 @@ static void ask(waiter *w, lua_State *L)
     lua_sethook(L, on_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
   }
   for (c = mp_ctx_list(); c != NULL; c = c->next)
-    if (!c->done && c->profile.cpu.has_timer && c->profile.cpu.tid == w->tid)
+    if (!c->final.done && c->profile.cpu.has_timer &&
+	c->profile.cpu.tid == w->tid)
       mp_cpu_ask(&c->profile.cpu);
 }
 

@@ -104,7 +104,7 @@ static bool do_without_timer(mp_ctx *c, problem *p)
 {
   const char *why = c->plan.cpu_only ? "and CPU is all that was asked for" :
 		    c->plan.live ? "and option T needs it" :
-		    c->callback != NULL ? "and the callback needs it" :
+		    c->callback.thread != NULL ? "and the callback needs it" :
 		    c->plan.every > 0 ? "and option w needs it" :
 		    !c->profile.heap.vm.proved ? "and memory samples need it" :
 		    NULL;

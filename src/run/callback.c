@@ -21,9 +21,9 @@ void mp_callback_take(mp_ctx *c, lua_State *L)
   lua_rawget(L, 1);
   if (lua_isfunction(L, -1)) {
     lua_pushlightuserdata(L, &key);
-    c->callback = lua_newthread(L);
+    c->callback.thread = lua_newthread(L);
     lua_rawset(L, LUA_REGISTRYINDEX);
-    lua_xmove(L, c->callback, 1);
+    lua_xmove(L, c->callback.thread, 1);
     return;
   }
   if (!lua_isnil(L, -1))
@@ -51,7 +51,7 @@ static void say_error(lua_State *T)
 void mp_callback_call(mp_ctx *c, lua_State *L, int samples, int state)
 {
   mp_profile *p = &c->profile;
-  lua_State *T = c->callback;
+  lua_State *T = c->callback.thread;
   char letter = (char)state;
   uint64_t bytes = mp_alloc_bytes(&p->heap);
   if (T == NULL || p->busy || p->heap.frozen || !lua_checkstack(L, 1)) return;
@@ -63,11 +63,11 @@ void mp_callback_call(mp_ctx *c, lua_State *L, int samples, int state)
   lua_xmove(L, T, 1);
   lua_pushinteger(T, samples);
   lua_pushlstring(T, &letter, 1);
-  lua_pushnumber(T, (double)(bytes - c->told));
-  c->told = bytes;
+  lua_pushnumber(T, (double)(bytes - c->callback.told));
+  c->callback.told = bytes;
   if (lua_pcall(T, 4, 0, 0) != 0) {
     say_error(T);
-    c->callback = NULL;
+    c->callback.thread = NULL;
   }
   abort_recording(L);
   mp_alloc_thaw(&p->heap);
@@ -77,8 +77,8 @@ void mp_callback_call(mp_ctx *c, lua_State *L, int samples, int state)
 
 void mp_callback_drop(mp_ctx *c, lua_State *L)
 {
-  if (c->callback == NULL) return;
-  c->callback = NULL;
+  if (c->callback.thread == NULL) return;
+  c->callback.thread = NULL;
   lua_pushlightuserdata(L, &key);
   lua_pushnil(L);
   lua_rawset(L, LUA_REGISTRYINDEX);

@@ -58,16 +58,17 @@ void mp_ctx_keep_all(void)
 
 static void drop_shared(mp_ctx *c)
 {
-  if (c->claimed != NULL) munmap(c->claimed, sizeof(*c->claimed));
-  c->claimed = NULL;
+  if (c->heir.claimed != NULL)
+    munmap(c->heir.claimed, sizeof(*c->heir.claimed));
+  c->heir.claimed = NULL;
 }
 
 void mp_ctx_share(mp_ctx *c)
 {
-  void *p = mmap(NULL, sizeof(*c->claimed), PROT_READ | PROT_WRITE,
+  void *p = mmap(NULL, sizeof(*c->heir.claimed), PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   drop_shared(c);
-  if (p != MAP_FAILED) c->claimed = p;
+  if (p != MAP_FAILED) c->heir.claimed = p;
 }
 
 void mp_ctx_end(mp_ctx *c)
@@ -87,7 +88,7 @@ void mp_ctx_end(mp_ctx *c)
 void mp_ctx_await(const mp_ctx *c)
 {
   const struct timespec step = { 0, 1000000 };
-  while (c->read) nanosleep(&step, NULL);
+  while (c->final.read) nanosleep(&step, NULL);
 }
 
 #define BURIED	32		/* Contexts of VMs that are being closed. */

@@ -17,26 +17,41 @@
 #include "out/screen.h"
 #include "profile/profile.h"
 
-typedef struct mp_ctx {
-  mp_profile profile;		/* First: it is aligned. */
-  mp_report report;
-  mp_plan plan;			/* What was asked for at the start. */
-  mp_screen screen;		/* The live view. */
-  mp_mark window;		/* Where the last window ended. */
-  double due;			/* When the files are to be written anew. */
-  void (*look)(struct mp_ctx *c, lua_State *L, double wall);  /* At each */
-				/* safepoint, for the owner; or NULL. */
-  pthread_t thread;		/* Where the VM was seen to run last. */
-  bool done;			/* The final report is begun or given up, */
+/* The state of the reports (run/final.h). */
+typedef struct mp_reporting {
+  bool done;			/* The final report is begun or abandoned, */
   atomic_bool written;		/* and was made, */
   pthread_t reporter;		/* by that thread. */
+  atomic_bool read;		/* Another thread makes a report meanwhile. */
+} mp_reporting;
+
+/* A run that forked children may take over (run/inherit.h). */
+typedef struct mp_heir {
   atomic_bool *claimed;		/* Shared with forked children: one process */
 				/* makes the report, or has made it; or NULL. */
   bool inherits;		/* A child that may take the run over, */
   bool is_child;		/* of the process that has it. */
-  atomic_bool read;		/* Another thread makes a report of it. */
-  lua_State *callback;		/* Has the program's callback, or NULL. */
-  uint64_t told;		/* Bytes allocated when it was called last. */
+} mp_heir;
+
+/* The program's function for samples (run/callback.h). */
+typedef struct mp_called {
+  lua_State *thread;		/* Has the function, or NULL. */
+  uint64_t told;		/* Bytes allocated at its last call. */
+} mp_called;
+
+typedef struct mp_ctx {
+  mp_profile profile;		/* First: it is aligned. */
+  mp_report report;
+  mp_plan plan;			/* The options and outputs of the start. */
+  mp_screen screen;		/* The live view. */
+  mp_mark window;		/* Where the last window ended. */
+  mp_reporting final;
+  mp_heir heir;
+  mp_called callback;
+  double due;			/* When the files are to be rewritten. */
+  void (*look)(struct mp_ctx *c, lua_State *L, double wall);  /* At each */
+				/* safepoint, for the owner; or NULL. */
+  pthread_t thread;		/* Where the VM was seen to run last. */
   struct mp_ctx *next;		/* Next one of the process. */
 } mp_ctx;
 

@@ -22,10 +22,10 @@ static bool claim(mp_ctx *c)
 {
   bool ok;
   mp_lock();
-  ok = !c->done && c->profile.span.pid == mp_process();
+  ok = !c->final.done && c->profile.span.pid == mp_process();
   if (ok) {
-    c->done = true;
-    c->reporter = pthread_self();
+    c->final.done = true;
+    c->final.reporter = pthread_self();
     mp_inherit_end(c);
   }
   mp_unlock();
@@ -39,11 +39,11 @@ static void wait_for_reporter(mp_ctx *c)
 {
   const struct timespec step = { 0, 1000000 };
   int i;
-  if (c->written || mp_process_stands_in() ||
-      pthread_equal(c->reporter, pthread_self()))
+  if (c->final.written || mp_process_stands_in() ||
+      pthread_equal(c->final.reporter, pthread_self()))
     return;
-  for (i = 0; i < PATIENCE && !c->written; i++) nanosleep(&step, NULL);
-  if (!c->written)
+  for (i = 0; i < PATIENCE && !c->final.written; i++) nanosleep(&step, NULL);
+  if (!c->final.written)
     mp_say("the report is lost: the thread that writes it takes too long");
 }
 
@@ -69,8 +69,8 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n)
   mp_inherit_look(c);
   if (claim(c)) {
     err = report(c, buf, n);
-    c->written = true;
-  } else if (c->done) {
+    c->final.written = true;
+  } else if (c->final.done) {
     wait_for_reporter(c);
   }
   return err;
@@ -106,7 +106,7 @@ void mp_final_report_all(void)
   mp_ctx_keep_all();
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
     mp_inherit_look(c);
-    if (!c->done && is_here(c)) prepare(c);
+    if (!c->final.done && is_here(c)) prepare(c);
     report_or_say(c);
   }
 }

@@ -47,22 +47,24 @@ static void before_fork(void)
 ** not have will never run again. */
 static bool goes_on(const mp_ctx *c)
 {
-  return (!c->done || c->inherits) && pthread_equal(c->thread, pthread_self());
+  return (!c->final.done || c->heir.inherits) &&
+	 pthread_equal(c->thread, pthread_self());
 }
 
 static bool has_report(mp_ctx *c)
 {
-  bool on = goes_on(c) && !c->read;
+  bool on = goes_on(c) && !c->final.read;
   mp_screen_init(&c->screen);  /* It is the parent's. */
-  if (c->read) c->report.state.R = NULL;  /* Whoever used it is not here. */
-  c->read = false;
-  if (on && !c->inherits && per_process(c)) {
+  if (c->final.read)  /* By a thread that is not here. */
+    c->report.state.R = NULL;
+  c->final.read = false;
+  if (on && !c->heir.inherits && per_process(c)) {
     restart(c);
     return true;
   }
-  c->done = true;
-  c->written = true;
-  c->inherits = false;
+  c->final.done = true;
+  c->final.written = true;
+  c->heir.inherits = false;
   if (on) mp_inherit_wait(c, parent);
   return false;
 }
@@ -79,7 +81,7 @@ static void in_child(void)
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
     bool has = has_report(c);
     if (mp_native_has(&c->profile.capture))
-      native = has ? MP_NATIVE_ANEW : c->inherits ? MP_NATIVE_ON :
+      native = has ? MP_NATIVE_ANEW : c->heir.inherits ? MP_NATIVE_ON :
 	       MP_NATIVE_END;
     any = any || has;
   }

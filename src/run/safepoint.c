@@ -56,12 +56,12 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   mp_profile *p = &c->profile;
   double wall;
   mp_inherit_look(c);
-  if (c->done && !c->inherits) return;
+  if (c->final.done && !c->heir.inherits) return;
   c->thread = pthread_self();
   mp_cpu_count(&p->cpu, L, waiting, state);
   mp_objects_settle(&p->heap, L, state);
   mp_point_take(p);
-  if (c->done) return;
+  if (c->final.done) return;
   if (samples > 0) mp_callback_call(c, L, samples, state);
   wall = write_due(c);
   if (c->look != NULL) c->look(c, L, wall);
@@ -81,9 +81,10 @@ static bool reports_need_vm(void)
 void mp_safepoint_incode(void *data)
 {
   mp_ctx *c = data;
-  if (!c->profile.heap.vm.coarse || c->done || c->profile.busy) return;
+  if (!c->profile.heap.vm.coarse || c->final.done || c->profile.busy) return;
   c->thread = pthread_self();
-  mp_point_take(&c->profile, mp_signal_waits());
+  if (mp_signal_waits()) mp_point_force(&c->profile);
+  else mp_point_take(&c->profile);
   write_due(c);
   if (!reports_need_vm()) mp_signal_look(false);
   take_signal();

@@ -110,7 +110,7 @@ static bool ask(bool *answer)
   mp_ctx *c;
   *answer = false;
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
-    if (c->done || c->profile.span.pid != mp_process()) continue;
+    if (c->final.done || c->profile.span.pid != mp_process()) continue;
     any = true;
     if (!c->profile.cpu.has_timer) continue;
     *answer = true;

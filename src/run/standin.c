@@ -115,7 +115,7 @@ bool mp_standin_report(bool (*given_up)(void))
   progress->writing = progress->written = 0;
   /* The child has another clock of CPU time. */
   for (c = mp_ctx_list(); c != NULL; c = c->next)
-    if (!c->done)
+    if (!c->final.done)
       mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   child = plain_fork();
   if (child == 0) run_child(parent);
