@@ -161,7 +161,7 @@ local function daemon(name, body)
   local text = tap.read(report) or ""
   tap.like(text, "work", name..": the report has what was before the fork")
   tap.like(text, "later", name..": and what came after it")
-  tap.like(text, "its child went on", name..": and says so")
+  tap.like(text, "its child continued", name..": and says so")
 end
 
 daemon("daemon(3)", "ffi.C.daemon(1, 0) later()")
