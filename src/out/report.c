@@ -233,8 +233,7 @@ static int send_window(request *rq, mp_sending *s)
 static int send_if_due(request *rq, mp_sending *s)
 {
   double now = mp_span_wall(&rq->r->profile->span);
-  if (!mp_sending_look(s, rq->out->push, now, rq->plan->every, false))
-    return 0;
+  if (!mp_sending_look(s, rq->out->push, now, rq->plan->every)) return 0;
   return send_window(rq, s);
 }
 
@@ -245,7 +244,7 @@ static int send_rest(request *rq, mp_sending *s)
   char text[MP_NAME_SIZE + 400], shown[MP_NAME_SIZE];
   rq->patient = true;
   if (rq->to != NULL) return make(rq, write_report);
-  mp_sending_look(s, rq->out->push, 0, rq->plan->every, true);
+  mp_sending_settle(s, rq->out->push, rq->plan->every);
   if (s->failures > 0) {
     snprintf(text, sizeof(text), "cannot send to '%s': %s; the rest is sent "
 	     "once more, in the background",

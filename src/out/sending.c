@@ -28,19 +28,26 @@ static void succeed(mp_sending *s)
   s->failures = 0;
 }
 
-bool mp_sending_look(mp_sending *s, mp_push *p, double now, int every,
-		     bool last)
+/* Notes the end of the last window's way. False: it is still on its way. */
+static bool note_end(mp_sending *s, mp_push *p, double now, int every)
 {
   switch (mp_push_look(p)) {
-  case MP_PUSH_ON_ITS_WAY:
-    if (!last) return false;
-    succeed(s);
-    break;
+  case MP_PUSH_ON_ITS_WAY: return false;
   case MP_PUSH_DONE: succeed(s); break;
   case MP_PUSH_FAILED: mp_sending_fail(s, now, every); break;
   case MP_PUSH_NONE: break;
   }
-  return last || now >= s->due;
+  return true;
+}
+
+bool mp_sending_look(mp_sending *s, mp_push *p, double now, int every)
+{
+  return note_end(s, p, now, every) && now >= s->due;
+}
+
+void mp_sending_settle(mp_sending *s, mp_push *p, int every)
+{
+  if (!note_end(s, p, 0, every)) succeed(s);
 }
 
 bool mp_sending_end(mp_sending *s, mp_profile *p)

@@ -21,11 +21,13 @@ typedef struct mp_sending {
   int failures;			/* Tries since the last that succeeded. */
 } mp_sending;
 
-/* Checks whether the last window has arrived. last: there is no time left to
-** wait, and a window on its way counts as arrived. Returns whether the next one
-** may be sent. */
-bool mp_sending_look(mp_sending *s, mp_push *p, double now, int every,
-		     bool last);
+/* Checks whether the last window has arrived. Returns whether the next one may
+** be sent: not while one is on its way, nor before it is due. */
+bool mp_sending_look(mp_sending *s, mp_push *p, double now, int every);
+
+/* The same when there is no time left to wait: a window on its way counts as
+** arrived. */
+void mp_sending_settle(mp_sending *s, mp_push *p, int every);
 
 /* The window ends here. False: no memory. */
 bool mp_sending_end(mp_sending *s, mp_profile *p);
