@@ -17,7 +17,7 @@ assert(os.execute("mkdir "..dir) == 0)
 local is_root = tap.sh("id -u").out == "0\n"
 local program = ("%s '%s/t/attach/alloc.lua'"):format(tap.command, tap.srcdir)
 
--- How the command is run, and what it is to say of the process.
+-- Runs the command, which must refuse with that message about the process.
 local function refused(name, pid, pattern, prefix)
   local r = tap.sh(("%s %s attach -t 0.1 %s"):format(prefix or "", tap.mp, pid),
     { dir = dir })
