@@ -146,7 +146,8 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   if (!open_screen(c, p) || !none_within(L, p)) return false;
   mp_guard_anchor(L, c);
   mp_callback_take(c, L);
-  if (c->callback != NULL) c->profile.cpu.lines = true;  /* It comes at each. */
+  if (c->callback.thread != NULL)  /* It comes at each line. */
+    c->profile.cpu.lines = true;
   c->profile.heap.vm.coarse = !c->profile.cpu.lines;
   if (!none_within(L, p) || !start_timer(c, L, p)) return false;
   if (!c->plan.calls || mp_calls_start(&c->profile.calls, L)) return true;

@@ -271,13 +271,13 @@ void mp_push_await(mp_push *p)
 {
   double until = mp_clock_wall() + PATIENCE, left;
   if (may_speak()) return;
-  mp_write_waits(true);
+  mp_write_begins_waiting();
   while (p->fd >= 0 && drain(p) == DRAINED_SOME &&
 	 (left = until - mp_clock_wall()) > 0) {
     struct pollfd fd = { p->fd, POLLIN, 0 };
     poll(&fd, 1, (int)(left * 1000) + 1);
   }
-  mp_write_waits(false);
+  mp_write_ends_waiting();
   p->late = p->fd >= 0;
 }
 

@@ -29,7 +29,7 @@ const STACKS = 200000,
   OPENS = 2000,
   TRIES = 5; // Others use the machine, too.
 
-// How many times longer than at best some work takes at present.
+// The present time of some work, as a multiple of its best one.
 let best = Infinity;
 async function slowness(page) {
   const now = await page.evaluate(() => {
