@@ -95,4 +95,9 @@ tap.like(diff(60, "h"), "a_function_of_some_name", "diff: the name")
 tap.like(diff(80, "u"), "\n +before +after +change   in use\n",
   "diff: all columns where there is room")
 
+-- A profile is not for a terminal.
+text = on_terminal(80, tap.mp.." merge "..leaks)
+tap.like(text, "^luajit%-mp: merge: a profile is not text [^\n]*%-o",
+  "merge: refused on a terminal")
+
 tap.done()

@@ -10,6 +10,10 @@ local merge = require("jit.mp.model.merge")
 local stop = require("jit.mp.cli.stop")
 
 return function(given, operands, command)
+  if not given.out and files.looks("-") then
+    stop.usage("merge: a profile is not text for a terminal: give a file "..
+      "with -o, or a pipe", command)
+  end
   local out = files.check_output(given.out and given.out[1], command)
   local list = {}
   for i, name in ipairs(operands) do list[i] = files.read(name) end
