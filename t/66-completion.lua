@@ -79,7 +79,7 @@ end
 local ask_zsh = tap.program([==[
 zmodload zsh/zpty || exit 1
 zpty -b z zsh -f -i
-zpty -w z "PS1=; stty -echo; fpath=($1 \$fpath); autoload -Uz compinit
+zpty -w z "PS1=; stty -echo; fpath=(${(q)1} \$fpath); autoload -Uz compinit
 compinit -u -D
 compadd() {
   if [[ \${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]]; then
