@@ -49,9 +49,10 @@ end
 
 -- The series in one unit: the last record of each part of the run.
 local function series_text(p, o, g)
-  local last = {}
+  local last, wall = {}, p.info.wall
   for i, c in ipairs(p.collections) do
-    last[math.min(PARTS, math.floor(c.wall / p.info.wall * PARTS) + 1)] = i
+    local share = wall > 0 and c.wall / wall or 1
+    last[math.min(PARTS, math.floor(share * PARTS) + 1)] = i
   end
   local t = {}
   for part = 1, PARTS do
