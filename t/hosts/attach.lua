@@ -116,9 +116,11 @@ tell("nginx", server:get("/witness"))
 -- ends.
 local function while_attached(name, signal)
   local worker = server:get("/pid")
-  tap.sh(("{ %s attach -t 60 -o %s.mp %s >%s.txt 2>&1; echo $? >%s.status; } &")
-    :format(tap.mp, name, worker, name, name), { dir = server.dir })
-  os.execute("sleep 1")
+  tap.sh(("{ %s attach -O fb1 -o %s.mp %s >%s.txt 2>&1; "..
+    "echo $? >%s.status; } &"):format(tap.mp, name, worker, name, name),
+    { dir = server.dir })
+  local said = ("%s/%s.txt"):format(server.dir, name)
+  tap.wait(function() return (tap.read(said) or ""):find("Ctrl%-C") end)
   tap.is(server:get("/"), "300", name..": requests are answered")
   signal()
   local status = tap.wait(function()
@@ -126,8 +128,8 @@ local function while_attached(name, signal)
     return text ~= "" and text
   end)
   tap.is(status, "0\n", name.." while attached: status")
-  tap.is(tap.read(("%s/%s.txt"):format(server.dir, name)), "",
-    name.." while attached: nothing is said")
+  tap.like(tap.read(said), "^[^\n]*Ctrl%-C ends it\n$",
+    name.." while attached: nothing else is said")
   local text = tap.sh(("%s report %s/%s.mp h"):format(tap.mp, server.dir,
     name)).out
   tap.like(text, "build", name.." while attached: its profile")
