@@ -39,6 +39,23 @@ for name in r.out:gmatch("%-%-(%a[%a-]*)") do
     "the manual has --"..name)
 end
 
+write("alias.lua", [[
+local keep = {}
+local function make(i) keep[i % 9] = { i } end
+local alias = make
+for i = 1, 2000 do alias(i) end
+]])
+r = run("run -o alias.mp -o alias.txt -O fhorb1 alias.lua")
+tap.is(r.err, "", "run: nothing to say")
+tap.like(read("alias.txt"), "\n +20%d%d +%d+   make\n",
+  "the name that the source gives")
+os.remove(dir.."/alias.lua")
+tap.like(run("report -O hor alias.mp").out, "\n +20%d%d +%d+   make\n",
+  "it stays when the source is gone")
+run("merge -o twice.mp alias.mp alias.mp")
+tap.like(run("report -O hor twice.mp").out, "\n +40%d%d +%d+   make\n",
+  "and when profiles are merged")
+
 local waste = [[
 local keep = {}
 local function join(n)
@@ -180,7 +197,7 @@ end
 tap.is(run("help").out, run("--help").out, "help")
 tap.is(run("help diff").out, run("diff --help").out, "help diff")
 wrong("help dif", 2, "unknown command dif")
-tap.like(run("report old.mp H").out, "\n  m<n> +hide what is below n percent",
+tap.like(run("report old.mp H").out, "\n  m<n> +hide rows below n percent",
   "report H lists the options")
 
 -- -- Scripts that cannot be loaded -------------------------------------------

@@ -70,6 +70,7 @@ local function difference(a, b, path)
     return a ~= b and path or nil
   end
   a.from_file, b.from_file = nil, nil
+  a.definition, b.definition = nil, nil -- The writer adds it.
   for k, v in pairs(a) do
     local d = difference(v, b[k], path.."."..tostring(k))
     if d then return d end

@@ -130,14 +130,20 @@ local function put_strings(out, list)
   out[#out+1] = "\n"
 end
 
+-- The frames as they were recorded, with the names that sources give.
+local function frames_of(p)
+  local list, _, of = {}, p:functions()
+  for i, f in ipairs(p.frames) do
+    list[i] = setmetatable({ definition = of[i].definition },
+      { __index = f.raw or f })
+  end
+  return list
+end
+
 -- The records of a table; nil: the profile did not record any.
 local function content_of(p, t)
   if t.name == "stack" then return { parent = p.parent, frame = p.frame } end
-  if t.name == "frame" then
-    local list = {}
-    for i, f in ipairs(p.frames) do list[i] = f.raw or f end
-    return list
-  end
+  if t.name == "frame" then return frames_of(p) end
   return p[t.key] or not t.recorded and {} or nil
 end
 

@@ -129,6 +129,7 @@ local tables = {
     { "linedefined", "line", optional = true },
     { "name", "text", optional = true },
     { "source", "text", optional = true },
+    { "definition", "text", optional = true },
     { "code", "number", optional = true },
     { "chunk", "number", optional = true },
   } },

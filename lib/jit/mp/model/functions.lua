@@ -6,7 +6,8 @@
 -- A Lua function is told from others by its chunk, the line where it begins and
 -- its code, not by its name: all methods called "new" are not one function, and
 -- one that is called by several names is one. Its name is the one that its
--- source has at that line, if the source can be read and is the text that ran.
+-- source has at that line, if the source can be read and is the text that ran:
+-- now, or when the profile was written to a file (a frame's `definition`).
 -- Otherwise it is the name by which the function was called most often; the
 -- name of a function that left by a tail call to it is used only if there is no
 -- other. A function may have no name.
@@ -38,7 +39,8 @@ local function identity(f)
 end
 
 -- All functions, as { index, kind, source, line (where it begins), frame (one
--- of its frames), votes (stacks by name) } and by frame.
+-- of its frames), votes (stacks by name), name (that its source had when the
+-- profile was written) } and by frame.
 local function collect(p)
   local list, of, by = {}, {}, {}
   for id, f in ipairs(p.frames) do
@@ -50,6 +52,7 @@ local function collect(p)
       by[key] = fn
       list[#list+1] = fn
     end
+    fn.name = fn.name or fn.line and f.definition
     of[id] = fn
   end
   return list, of
@@ -96,9 +99,10 @@ end
 local function vote(p, of)
   local sites = {}
   for stack, id in ipairs(p.frame) do
-    local fn, name = of[id], p.frames[id].name
+    local fn = of[id]
+    local name = fn and p.frames[id].name
     -- "(for generator)" and the like tell the purpose of the call.
-    if fn.kind == "Lua" and name and not name:find("^%(") then
+    if name and fn.kind == "Lua" and not name:find("^%(") then
       fn.votes[name] = (fn.votes[name] or 0) + 1
       local site = (p.frame[p.parent[stack]] or 0).."\0"..name
       sites[site] = sites[site] or { name = name }
@@ -181,14 +185,16 @@ end
 
 -- -- All of it ---------------------------------------------------------------
 
--- Sets the field name of all functions, where they have one. Returns a list,
--- and a table from a frame's number to its function.
+-- Sets the field name of all functions, where they have one, and definition,
+-- where the name is that of the source. Returns a list, and a table from a
+-- frame's number to its function.
 local function of_profile(p)
   local list, of = collect(p)
   local sites = vote(p, of)
   define_all(p, list)
   local doubtful = doubt(sites)
   for _, fn in ipairs(list) do
+    fn.definition = fn.line and fn.name or nil
     if fn.line == 0 then fn.name = terms.main_chunk
     elseif fn.kind == "Lua" then
       fn.name = fn.name or elect(fn.votes, doubtful[fn])
