@@ -94,8 +94,15 @@ for _, opts in ipairs({ "l", "flb1", "e", "L", "fb4kl" }) do
   end
 end
 
+-- What a file says need not have been seen.
+local p = profiled("L")
+p.info.wall = 0
+for _, c in ipairs(p.collections) do c.wall = 0 end
+tap.like(text_of(assert(file.read(file.write(p))), "L"), "\nBy stack:\n",
+  "leaks of a run of no length at all")
+
 -- Names hold any byte.
-local p = profiled("flb1")
+p = profiled("flb1")
 p.frames[1].name = "\n\t\\x41-\0\255"
 p.frames[2].name = "-"
 p.frames[3].name = ""
