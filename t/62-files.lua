@@ -27,6 +27,10 @@ local status = tap.luajit([[-e "require('jit.mp.cli.command').main({ '-V' },]]..
 tap.ok(status:find("\n\t%a+") and not status:find("%sfwd%s"),
   "code that old builds of LuaJIT compile wrongly is not compiled so", status)
 tap.like(r.err, "^usage: luajit%-mp run", "no arguments: the usage")
+r = tap.sh("env -u LUA_PATH -u LUA_CPATH "..tap.mp.." --version")
+tap.ok(r.status == 0 or r.status == 1 and r.err:find(
+  "^luajit%-mp: its modules are not in /[^\n]+ %./run %./luajit%-mp\n$"),
+  "not installed: one line says what would help", r.err)
 r = run("--help")
 tap.is(run("-h").out, r.out, "-h")
 tap.like(r.out, "^usage: luajit%-mp run", "--help")
