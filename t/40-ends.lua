@@ -126,9 +126,11 @@ if not tap.slow and tap.sh("env --default-signal=INT true").status == 0 then
   end
 
   -- Without a call there is no place for the hook, and the command dies of the
-  -- second signal, as it does without a profile.
+  -- second signal, as it does without a profile. Where the VM's layout is not
+  -- known, the profile has a check at each line, which is such a place.
   r, report = kill("", loops[1][2], "INT $pid; sleep 1; kill -INT")
-  tap.is(r.status, 128 + 2, "a second SIGINT: dies of it")
+  tap.is(r.status, tap.knows_layout() and 128 + 2 or 1,
+    "a second SIGINT: dies of it")
   reported(report, "a second SIGINT")
 end
 
