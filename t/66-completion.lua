@@ -119,7 +119,9 @@ local function offered_by_zsh(line)
   table.sort(list)
   return table.concat(list, " ")
 end
-if tap.sh("zsh --version").status == 0 then
+-- None of our code runs in it that a sanitizer could look at.
+local sanitized = (os.getenv("LIBASAN") or "") ~= ""
+if not sanitized and tap.sh("zsh --version").status == 0 then
   tap.is(offered_by_zsh("luajit-mp "), "--help --version -V -h "..
     sorted_names(), "zsh: the commands")
   for _, c in ipairs(spec.commands) do
