@@ -94,7 +94,7 @@ for _, opts in ipairs({ "l", "flb1", "e", "L", "fb4kl" }) do
   end
 end
 
--- What a file says need not have been seen.
+-- A file may say what nobody has seen.
 local p = profiled("L")
 p.info.wall = 0
 for _, c in ipairs(p.collections or {}) do c.wall = 0 end
