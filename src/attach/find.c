@@ -186,20 +186,21 @@ uint64_t mp_find_cframe(pid_t pid, const mp_found *state)
 }
 
 uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
-			 const mp_mapping *vm, uint64_t sp, bool alone)
+			 const mp_mapping *vm, uint64_t sp, bool *idle)
 {
   const mp_mapping *a = mp_maps_find(m, sp);
   uint64_t frame, L, found = 0, *words;
   size_t n;
+  *idle = false;
   if (a == NULL || (words = malloc(STACK_MAX)) == NULL) return 0;
   n = a->to - sp < STACK_MAX ? a->to - sp : STACK_MAX;
   L = innermost(m->pid, state, sp, n, &frame);
   if (L != 0) n = frame - sp;
   if (mp_remote_read(m->pid, words, sp, n)) {
     n /= 8;
-    if (L == 0 && alone && mp_find_cframe(m->pid, state) == 0 &&
-	!any_in(m, vm, words, n))
-      found = state->mainl;
+    *idle = L == 0 && mp_find_cframe(m->pid, state) == 0 &&
+	    !any_in(m, vm, words, n);
+    if (*idle) found = state->mainl;
     if (L != 0 && n > 0 && !any_in(m, vm, words, n - 1) &&
 	mp_maps_same(mp_maps_find(m, words[n-1]), vm))
       found = L;  /* The VM called the function. */

@@ -209,13 +209,14 @@ uint64_t mp_tracee_value(const mp_tracee *t, int reg)
   return value;
 }
 
-/* Sets or clears a breakpoint in the processor. */
-static bool set_breakpoint(mp_tracee *t, uint64_t ip, bool on)
+/* Sets a breakpoint in the processor; 0: clears it. */
+static bool set_breakpoint(mp_tracee *t, uint64_t ip)
 {
   const size_t debug = offsetof(struct user, u_debugreg);
+  const size_t control = debug + 7 * sizeof(long);
+  long enabled = ip != 0;
   return ptrace(PTRACE_POKEUSER, t->tid, (void *)debug, (void *)ip) == 0 &&
-	 ptrace(PTRACE_POKEUSER, t->tid,
-		(void *)(debug + 7 * sizeof(long)), (void *)(long)on) == 0;
+	 ptrace(PTRACE_POKEUSER, t->tid, (void *)control, (void *)enabled) == 0;
 }
 
 bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds)
@@ -223,7 +224,7 @@ bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds)
   int status;
   if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
   t->changed = false;
-  if (!set_breakpoint(t, ip, true) ||
+  if (!set_breakpoint(t, ip) ||
       ptrace(PTRACE_CONT, t->tid, NULL, NULL) != 0)
     return false;
   if (!wait_stop(t, seconds, &status) && !t->gone) {
@@ -232,7 +233,7 @@ bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds)
   }
   if (t->gone) return false;
   ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
-  set_breakpoint(t, 0, false);
+  set_breakpoint(t, 0);
   if (status >> 16 != 0) return false;
   if (WSTOPSIG(status) == SIGTRAP && t->regs.rip == ip) return true;
   t->signal = WSTOPSIG(status);

@@ -210,6 +210,15 @@ static void refresh(mp_session *s)
   }
 }
 
+/* The Lua thread that can be used while this one sleeps, or 0. */
+static uint64_t usable_now(mp_session *s, mp_tracee *t)
+{
+  bool idle;
+  uint64_t L = mp_find_resting(&s->maps, s->state, s->code.vm,
+			       mp_tracee_registers(t).sp, &idle);
+  return idle && !is_alone(s) ? 0 : L;
+}
+
 static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
 			double *placed)
 {
@@ -219,8 +228,7 @@ static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
   if (*placed > 0 && mp_visit_read(s) && s->answer.open == 0) return v;
   if (mp_safe_now(&s->code, t)) {
     if (mp_safe_asleep(t) && wish.wish < MP_WISH_NONE)
-      wish.now = mp_find_resting(&s->maps, s->state, s->code.vm,
-				 mp_tracee_registers(t).sp, is_alone(s));
+      wish.now = usable_now(s, t);
     if (*placed == 0 || wish.now != 0 || now > *placed + AGAIN) {
       v = work(s, t, &wish);
       *placed = now;

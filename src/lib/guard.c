@@ -137,8 +137,7 @@ static int guard_gc(lua_State *L)
   if (c != NULL) {
     if (c->plan.memory)
       mp_memory_take(&c->profile, c->report.state.R);
-    mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
-			MP_CLOSING);
+    mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_CLOSING);
     mp_signal_hold_at_end();
     if (end_run(g, L, msg, sizeof(msg)) != 0) mp_say(msg);
     mp_signal_release_at_end();

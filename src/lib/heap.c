@@ -73,13 +73,13 @@ static int write_file(lua_State *L, const char *name, const mp_heapwalk *w)
 /* heap([share [, file]]) */
 static int core_heap(lua_State *L)
 {
-  double share = luaL_optnumber(L, 1, 0.01);
   const char *name = luaL_optstring(L, 2, NULL);
+  mp_heapwish wish = { luaL_optnumber(L, 1, 0.01), name != NULL };
   mp_heapwalk *w;
   int err;
-  luaL_argcheck(L, share > 0 && share <= 1, 1,
+  luaL_argcheck(L, wish.share > 0 && wish.share <= 1, 1,
 		"a share of the heap is more than 0 and at most 1");
-  w = mp_heapwalk_take(profile(L), L, share, name != NULL);
+  w = mp_heapwalk_take(profile(L), L, &wish);
   if (w == NULL) return mp_fail(L, "not enough memory", ENOMEM);
   if (w->why != NULL) {
     fail_because(L, w->why);

@@ -36,8 +36,7 @@ static int core_stop(lua_State *L)
 		   "inside of it", EBUSY);
   mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
-  mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
-		      MP_AT_END);
+  mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
   mp_signal_hold();
   err = mp_guard_end(L, msg, sizeof(msg));
   mp_signal_release();

@@ -83,7 +83,7 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
   *help = plan.help;
   if (err == 0) {
     if (plan.memory) mp_memory_take(p, c->report.state.R);
-    mp_heapwalk_refresh(p, L, plan.walk, plan.walk_file, MP_MEANWHILE);
+    mp_heapwalk_refresh(p, L, &plan.walk, MP_MEANWHILE);
     c->report.from = from;
     c->report.to = to;
     err = mp_report_write(&c->report, &plan, &leaked, buf, n);

@@ -49,8 +49,8 @@ static void read_plan(lua_State *R, mp_plan *plan)
   plan->every = (int)number_field(R, "every", 0);
   plan->limit = number_field(R, "limit", 0);
   plan->leak_limit = number_field(R, "leak_limit", 0);
-  plan->walk = number_field(R, "walk", 0);
-  plan->walk_file = bool_field(R, "walk_file");
+  plan->walk.share = number_field(R, "walk", 0);
+  plan->walk.file = bool_field(R, "walk_file");
   plan->events = bool_field(R, "events");
   plan->leaks = bool_field(R, "leaks");
   plan->live = bool_field(R, "live");

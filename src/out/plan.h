@@ -12,6 +12,7 @@
 #include "out/output.h"
 #include "out/sending.h"
 #include "out/state.h"
+#include "profile/heapwalk.h"
 #include "profile/origin.h"
 
 #define MP_FAILED (-1)		/* The report could not be made. */
@@ -30,8 +31,7 @@ typedef struct mp_plan {
   int every;			/* Seconds between two writes; 0: once. */
   double leak_limit;		/* Bytes; 0: none. */
   double limit;			/* Bytes for the profile. */
-  double walk;			/* Share of a line in a heap walk; 0: none. */
-  bool walk_file;		/* A .heapsnapshot is written. */
+  mp_heapwish walk;		/* The heap walk at the end. */
   bool events, leaks, live, memory;  /* Whether these are wanted. */
   bool calls;			/* Every call is counted. */
   bool lines;			/* A report shows lines. */

@@ -191,13 +191,22 @@ static __attribute__((noinline)) uint32_t take(void *p)
   return id;
 }
 
-/* The reallocation of a sampled block is over. */
-static __attribute__((noinline)) void settle(void *p, uint32_t id, bool moved)
+/* The reallocation of a sampled block has succeeded: the old one is gone. */
+static __attribute__((noinline)) void drop_sample(uint32_t id)
 {
   int saved = errno;
   t.busy = true;
-  if (moved) port.sink->drop(id);
-  else port.sink->put(p, id);
+  port.sink->drop(id);
+  t.busy = false;
+  errno = saved;
+}
+
+/* It has failed: the block is still there. */
+static __attribute__((noinline)) void put_back(void *p, uint32_t id)
+{
+  int saved = errno;
+  t.busy = true;
+  port.sink->put(p, id);
   t.busy = false;
   errno = saved;
 }
@@ -252,7 +261,8 @@ static inline void *reallocate(void *p, size_t n, const void *ret)
   t.paused++;
   q = real.realloc(p, n);
   t.paused--;
-  if (id != 0) settle(p, id, q != NULL || n == 0);
+  if (id != 0 && (q != NULL || n == 0)) drop_sample(id);
+  else if (id != 0) put_back(p, id);
   made(q, n, ret, "realloc");
   return q;
 }
@@ -377,7 +387,8 @@ EXPORT void *mremap(void *p, size_t osize, size_t n, int flags, ...)
   if (!resolved() && real.mremap == NULL) return MAP_FAILED;
   if (may_be_sample(p)) id = take(p);
   q = real.mremap(p, osize, n, flags, at);
-  if (id != 0) settle(p, id, q != MAP_FAILED);
+  if (id != 0 && q != MAP_FAILED) drop_sample(id);
+  else if (id != 0) put_back(p, id);
   mapped(q, n, PROT_READ, MAP_ANONYMOUS, RET, "mremap");
   return q;
 }

@@ -102,7 +102,7 @@ static uint64_t garbage(const mp_heapwalk *w)
   return sum;
 }
 
-static const char *walk(walking *k, lua_State *L, double share, bool file)
+static const char *walk(walking *k, lua_State *L, const mp_heapwish *wish)
 {
   static const char *const no_memory = "there is no memory for it";
   mp_heapwalk *w = k->w;
@@ -113,11 +113,12 @@ static const char *walk(walking *k, lua_State *L, double share, bool file)
   mp_places_each(&k->h.places, add_object, k);
   w->adds_up = mp_heap_own(&k->h, k->bytes, &w->own);
   if (!mp_holders_make(&w->holders, &k->h, &k->g,
-		       (uint64_t)(share * (double)mp_graph_retained(&k->g, 0))))
+		       (uint64_t)(wish->share *
+				  (double)mp_graph_retained(&k->g, 0))))
     return no_memory;
   if (k->heap != NULL && k->heap->vm.proved)
     mp_places_each(&k->h.places, join_object, k);
-  if (file) {
+  if (wish->file) {
     w->file = mp_heapfile_make(&k->h, &k->g, &w->own, garbage(w), &w->filelen);
     if (w->file == NULL) return no_memory;
   }
@@ -136,8 +137,8 @@ static void look_arena(const mp_profile *p, lua_State *L, mp_arena *a)
   else mp_arena_look(f, ud, a);
 }
 
-mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share,
-			      bool file)
+mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
+			      const mp_heapwish *wish)
 {
   mp_heapwalk *w = calloc(1, sizeof(*w));
   walking k;
@@ -146,7 +147,7 @@ mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share,
   memset(&k, 0, sizeof(k));
   k.heap = p != NULL ? &p->heap : NULL;
   k.w = w;
-  w->why = walk(&k, L, share, file);
+  w->why = walk(&k, L, wish);
   if (w->why == NULL) look_arena(p, L, &w->arena);
   mp_map_free(&k.rows);
   mp_graph_free(&k.g);
@@ -172,13 +173,13 @@ void mp_heapwalk_free(mp_heapwalk *w)
   free(w);
 }
 
-void mp_heapwalk_refresh(mp_profile *p, lua_State *L, double share, bool file,
+void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
 			 mp_moment moment)
 {
-  if (share <= 0) return;
+  if (wish->share <= 0) return;
   if (moment != MP_MEANWHILE) mp_span_end(&p->span, mp_cpu_time(&p->cpu));
   mp_heapwalk_free(p->walk);
-  p->walk = mp_heapwalk_take(p, L, share, file);
+  p->walk = mp_heapwalk_take(p, L, wish);
   if (p->walk != NULL) p->walk->closing = moment == MP_CLOSING;
 }
 

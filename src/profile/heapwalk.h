@@ -47,12 +47,18 @@ typedef struct mp_heapwalk {
   size_t filelen;
 } mp_heapwalk;
 
+/* The walk that is asked for. */
+typedef struct mp_heapwish {
+  double share;			/* The part of all bytes from which on an */
+				/* object has a line of its own; 0: no walk. */
+  bool file;			/* The text of a .heapsnapshot, too. */
+} mp_heapwish;
+
 /* Walks the heap of L. p: the profile whose samples are looked up; or NULL.
-** share: the part of all bytes from which on an object has a line of its own.
-** file: the text of a .heapsnapshot is wanted, too. Where the walk fails, `why`
-** is set. Returns NULL if there is no memory even for that. */
-mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L, double share,
-			      bool file);
+** Where the walk fails, `why` is set. Returns NULL if there is no memory even
+** for that. */
+mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
+			      const mp_heapwish *wish);
 
 /* Frees the text of the .heapsnapshot. */
 void mp_heapwalk_nofile(mp_heapwalk *w);
@@ -65,9 +71,9 @@ typedef enum mp_moment {
   MP_CLOSING			/* It ends because the state is closed. */
 } mp_moment;
 
-/* Takes a walk for the reports of the profile, in place of the last one; share
-** 0: none is wanted. L runs, or its VM is at rest. */
-void mp_heapwalk_refresh(mp_profile *p, lua_State *L, double share, bool file,
+/* Takes a walk for the reports of the profile, in place of the last one. L
+** runs, or its VM is at rest. */
+void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
 			 mp_moment moment);
 void mp_heapwalk_drop(mp_profile *p);
 

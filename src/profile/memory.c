@@ -192,8 +192,11 @@ static double look_own(lua_State *R)
   return k.resident;
 }
 
+/* PARTLY: LuaJIT's allocator is at work, and its segments cannot be walked. */
+typedef enum extent { PARTLY, WHOLE } extent;
+
 static void add_up(mp_profile *p, mp_memory *m, const mp_smaps *s,
-		   lua_State *R, bool rest)
+		   lua_State *R, extent e)
 {
   double own = (double)mp_mem_bytes + (double)sizeof(*p), ours = look_own(R);
   double left = (double)s->anonymous - ours;
@@ -203,7 +206,7 @@ static void add_up(mp_profile *p, mp_memory *m, const mp_smaps *s,
   m->code = (double)s->code;
   m->stacks = (double)s->stacks;
   m->lua = (double)mp_alloc_inuse(&p->heap);
-  m->arena = rest && look_arena(m, &k, p->heap.allocf, p->heap.allocd);
+  m->arena = e == WHOLE && look_arena(m, &k, p->heap.allocf, p->heap.allocd);
   m->malloc = m->arena && malloc_is_known();
   m->profiler = ours + (double)s->own;
   left -= m->arena ? m->lua + m->lua_free + m->lua_heads : 0;
@@ -215,7 +218,7 @@ static void add_up(mp_profile *p, mp_memory *m, const mp_smaps *s,
   mp_free(k.list);
 }
 
-static void take(mp_profile *p, lua_State *R, bool rest)
+static void take(mp_profile *p, lua_State *R, extent e)
 {
   mp_memory *m;
   mp_smaps s;
@@ -223,13 +226,13 @@ static void take(mp_profile *p, lua_State *R, bool rest)
   m = mp_calloc(1, sizeof(*m));
   if (m == NULL) return;
   m->known = mp_smaps_read(&s, own_file());
-  if (m->known) add_up(p, m, &s, R, rest);
+  if (m->known) add_up(p, m, &s, R, e);
   p->memory = m;
 }
 
-void mp_memory_take(mp_profile *p, lua_State *R) { take(p, R, true); }
+void mp_memory_take(mp_profile *p, lua_State *R) { take(p, R, WHOLE); }
 
-void mp_memory_take_partly(mp_profile *p, lua_State *R) { take(p, R, false); }
+void mp_memory_take_partly(mp_profile *p, lua_State *R) { take(p, R, PARTLY); }
 
 void mp_memory_drop(mp_profile *p)
 {

@@ -82,8 +82,7 @@ static void prepare(mp_ctx *c)
   lua_State *L = c->profile.capture.anchor;
   mp_leaks_collect(&c->profile, L);
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
-  mp_heapwalk_refresh(&c->profile, L, c->plan.walk, c->plan.walk_file,
-		      MP_AT_END);
+  mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
   mp_point_force(&c->profile);
 }
 

@@ -65,7 +65,7 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   if (samples > 0) mp_callback_call(c, L, samples, state);
   wall = write_due(c);
   if (c->look != NULL) c->look(c, L, wall);
-  mp_signal_look(true);
+  mp_signal_look();
   take_signal();
 }
 
@@ -74,7 +74,7 @@ static bool reports_need_vm(void)
 {
   const mp_ctx *c;
   for (c = mp_ctx_list(); c != NULL; c = c->next)
-    if (c->plan.leaks || c->plan.memory || c->plan.walk > 0) return true;
+    if (c->plan.leaks || c->plan.memory || c->plan.walk.share > 0) return true;
   return false;
 }
 
@@ -86,6 +86,6 @@ void mp_safepoint_incode(void *data)
   if (mp_signal_waits()) mp_point_force(&c->profile);
   else mp_point_take(&c->profile);
   write_due(c);
-  if (!reports_need_vm()) mp_signal_look(false);
+  if (!reports_need_vm()) mp_signal_look_incode();
   take_signal();
 }

@@ -201,15 +201,23 @@ void mp_signal_leave(void)
 
 bool mp_signal_waits(void) { return pending != 0; }
 
-void mp_signal_look(bool safepoint)
+static void report_and_die(void (*report)(void))
 {
   const struct timespec step = { 0, 1000000 };
-  if (pending == 0) return;
   mp_signal_hold();
   while (standing_in) nanosleep(&step, NULL);
-  if (safepoint) mp_final_report_all();
-  else mp_final_report_stuck();
+  report();
   die_of(pending);
+}
+
+void mp_signal_look(void)
+{
+  if (pending != 0) report_and_die(mp_final_report_all);
+}
+
+void mp_signal_look_incode(void)
+{
+  if (pending != 0) report_and_die(mp_final_report_stuck);
 }
 
 void mp_signal_hold(void) { writing++; }

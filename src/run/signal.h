@@ -36,10 +36,13 @@ void mp_signal_leave(void);
 /* Whether a signal has arrived that ends the process. */
 bool mp_signal_waits(void);
 
-/* If a signal has arrived, reports, and dies of the signal. To be called where
-** everything is allowed that is allowed inside the allocator; safepoint: the VM
-** is at rest. */
-void mp_signal_look(bool safepoint);
+/* If a signal has arrived, reports, and dies of the signal. To be called at a
+** safepoint: the VM is at rest. */
+void mp_signal_look(void);
+
+/* The same where the VM is not at rest, but everything is allowed that is
+** allowed inside the allocator. */
+void mp_signal_look_incode(void);
 
 /* Around the writing of reports. */
 void mp_signal_hold(void);

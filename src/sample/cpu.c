@@ -67,7 +67,11 @@ static void start_timer(mp_cpu *c)
   begin_clock(c, c->tid, !own);
 }
 
-void mp_cpu_ask(mp_cpu *c) { mp_ticks_ask(c->tid, !c->by_process); }
+void mp_cpu_ask(mp_cpu *c)
+{
+  if (c->by_process) mp_ticks_ask_luajit();
+  else mp_ticks_ask(c->tid);
+}
 
 void mp_cpu_trigger(mp_cpu *c)
 {

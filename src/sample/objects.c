@@ -89,19 +89,18 @@ static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
   else mp_live_put(&h->live, u->block, to);
 }
 
-static void look(mp_alloc *h, bool gone)
+void mp_objects_look_now(mp_alloc *h)
 {
   mp_unknown u = h->types.unknown;
   mp_type type;
-  if (mp_type_look(&h->types, &h->vm, gone, &type))
-    set_type(h, &u, type);
+  if (mp_type_look(&h->types, &h->vm, &type)) set_type(h, &u, type);
 }
-
-void mp_objects_look_now(mp_alloc *h) { look(h, false); }
 
 void mp_objects_look_last(mp_alloc *h)
 {
-  if (h->types.unknown.block != NULL) look(h, true);
+  mp_unknown u = h->types.unknown;
+  if (u.block != NULL)
+    set_type(h, &u, mp_type_look_last(&h->types, &h->vm));
 }
 
 /* -- Samples that waited ------------------------------------------------- */

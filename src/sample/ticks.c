@@ -229,14 +229,15 @@ void mp_ticks_trigger(void)
   trigger(SIGPROF);
 }
 
-void mp_ticks_ask(pid_t tid, bool own)
+void mp_ticks_ask(pid_t tid)
 {
-  if (own) {
-    syscall(SYS_tgkill, getpid(), tid, SIGNAL);
-  } else {
-    asked++;
-    raise(SIGPROF);
-  }
+  syscall(SYS_tgkill, getpid(), tid, SIGNAL);
+}
+
+void mp_ticks_ask_luajit(void)
+{
+  asked++;
+  raise(SIGPROF);
 }
 
 int mp_ticks_take(int samples)

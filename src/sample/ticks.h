@@ -58,9 +58,12 @@ void mp_ticks_move(pid_t tid);
 /* In the child of a fork: the timer was the parent's. */
 void mp_ticks_forget(void);
 
-/* Asks the VM, which runs in that thread, for a safepoint. own: the timer is
-** one of ours. Async-signal-safe. */
-void mp_ticks_ask(pid_t tid, bool own);
+/* Asks the VM, which runs in that thread, for a safepoint. The timer is one of
+** ours. Async-signal-safe. */
+void mp_ticks_ask(pid_t tid);
+
+/* The same where the timer is LuaJIT's. */
+void mp_ticks_ask_luajit(void);
 
 /* The same without a signal, which would interrupt a system call. Only in the
 ** thread of the VM. */

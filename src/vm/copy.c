@@ -77,12 +77,11 @@ static slot *copy_stack(mp_copy *c, const slot *low, const slot *base)
   return c->stack + n;
 }
 
-void mp_copy_look(mp_copy *c, bool copied)
+/* Gives the made-up thread a stack. moved: its distance from the real one. */
+static void show(mp_copy *c, slot *base, uintptr_t moved)
 {
-  uintptr_t moved, end;
-  slot *base = copied ? c->vtop : c->base;
+  uintptr_t end;
   if (c->vbase == NULL) return;
-  moved = copied ? (uintptr_t)c->vbase - (uintptr_t)c->base : 0;
   end = AT(uintptr_t, c->real, L_MAXSTACK) + moved;
   if (end < (uintptr_t)base) end = (uintptr_t)base;
   AT(uintptr_t, c->thread, L_STACK) = AT(uintptr_t, c->real, L_STACK) + moved;
@@ -90,6 +89,13 @@ void mp_copy_look(mp_copy *c, bool copied)
   AT(slot *, c->thread, L_BASE) = base;
   AT(slot *, c->thread, L_TOP) = base;
 }
+
+void mp_copy_show_copy(mp_copy *c)
+{
+  show(c, c->vtop, (uintptr_t)c->vbase - (uintptr_t)c->base);
+}
+
+void mp_copy_show_stack(mp_copy *c) { show(c, c->base, 0); }
 
 /* Lays the snapshot's frames over the copy. `frame`: slot 0 of the trace. */
 static void copy_snapshot(const mp_where *w, slot *frame)

@@ -287,10 +287,9 @@ static void learn(mp_site *s, mp_type type)
   }
 }
 
-bool mp_type_look(mp_types *t, mp_vm *vm, bool last, mp_type *type)
+static bool look(mp_types *t, mp_vm *vm, mp_type *type)
 {
   mp_unknown *u = &t->unknown;
-  u->looks = last ? LOOKS : u->looks + 1;
   *type = vm_type(vm, u->block, u->size);
   if (*type == MP_TYPE_UNKNOWN) *type = object_type(vm, u->block, u->size);
   if (*type == MP_TYPE_UNKNOWN) *type = stack_type(u->block, u->size);
@@ -300,6 +299,20 @@ bool mp_type_look(mp_types *t, mp_vm *vm, bool last, mp_type *type)
   learn(u->site, *type);
   u->block = NULL;
   return true;
+}
+
+bool mp_type_look(mp_types *t, mp_vm *vm, mp_type *type)
+{
+  t->unknown.looks++;
+  return look(t, vm, type);
+}
+
+mp_type mp_type_look_last(mp_types *t, mp_vm *vm)
+{
+  mp_type type;
+  t->unknown.looks = LOOKS;
+  look(t, vm, &type);
+  return type;
 }
 
 #else
@@ -322,11 +335,17 @@ void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
   (void)t; (void)s; (void)block; (void)size; (void)id;
 }
 
-bool mp_type_look(mp_types *t, mp_vm *vm, bool last, mp_type *type)
+bool mp_type_look(mp_types *t, mp_vm *vm, mp_type *type)
 {
-  (void)t; (void)vm; (void)last;
+  (void)t; (void)vm;
   *type = MP_TYPE_UNKNOWN;
   return true;
+}
+
+mp_type mp_type_look_last(mp_types *t, mp_vm *vm)
+{
+  (void)t; (void)vm;
+  return MP_TYPE_UNKNOWN;
 }
 
 #endif

@@ -109,10 +109,14 @@ static inline bool mp_type_wanted(const mp_site *s, size_t size)
 void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
 		 uint32_t id);
 
-/* Looks at that block; to be called each time the VM calls the allocator. last:
-** the block is about to be freed. True: there is no need to look again, *type
-** is its type (which may be MP_TYPE_UNKNOWN), and the place has learned. */
-bool mp_type_look(mp_types *t, mp_vm *vm, bool last, mp_type *type);
+/* Looks at that block; to be called each time the VM calls the allocator. True:
+** there is no need to look again, *type is its type (which may be
+** MP_TYPE_UNKNOWN), and the place has learned. */
+bool mp_type_look(mp_types *t, mp_vm *vm, mp_type *type);
+
+/* The same for the last time: the block is about to be freed. Returns its
+** type. */
+mp_type mp_type_look_last(mp_types *t, mp_vm *vm);
 
 /* The name that reports give to a type. */
 const char *mp_type_name(unsigned type);

@@ -56,7 +56,7 @@ static void cursor_down(const mp_view *v, cursor *c)
   c->next = v->copy.base + (c->next - v->copy.vbase);
   c->f = v->copy.base + (c->f - v->copy.vbase);
   c->copied = false;
-  mp_copy_look((mp_copy *)&v->copy, false);
+  mp_copy_show_stack((mp_copy *)&v->copy);
 }
 
 /* The level of the frame in the walk, or -1. */
@@ -113,7 +113,7 @@ int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
   if (!view_make(v, vm, w)) return -1;
   c.copied = v->copy.vbase != NULL;
   c.f = (c.copied ? v->copy.vtop : w->base) - 1;
-  mp_copy_look(&v->copy, c.copied);
+  if (c.copied) mp_copy_show_copy(&v->copy);
   for (; c.copied || c.f > bottom; cursor_down(v, &c)) {
     mp_vmframe fr;
     /* A frame of the VM for errors is no function's. */
@@ -137,7 +137,8 @@ int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name)
 {
   lua_Debug ar;
   ptrdiff_t ofs, size = f->next ? f->next - f->at : 0;
-  mp_copy_look(&v->copy, f->copied);
+  if (f->copied) mp_copy_show_copy(&v->copy);
+  else mp_copy_show_stack(&v->copy);
   ofs = f->at - AT(slot *, v->copy.L, L_STACK);
   *name = NULL;
   if (ofs > DEBUG_MAX || size > DEBUG_MAX) return -1;
