@@ -7,54 +7,9 @@
 
 #include <string.h>
 
+#include "check_brute.h"
 #include "check_main.h"
-#include "data/graph.h"
-#include "data/map.h"
 #include "data/mem.h"
-
-/* -- A graph as lists ---------------------------------------------------- */
-
-typedef struct given {
-  uint32_t n, nedges, cap;
-  uint32_t *from, *to;
-  uint32_t *first, *list;	/* By node, once it is finished. */
-} given;
-
-static void edge(given *t, uint32_t from, uint32_t to)
-{
-  if (t->nedges == t->cap) {
-    t->cap = t->cap * 2 + 16;
-    t->from = realloc(t->from, t->cap * sizeof(*t->from));
-    t->to = realloc(t->to, t->cap * sizeof(*t->to));
-  }
-  t->from[t->nedges] = from;
-  t->to[t->nedges++] = to;
-}
-
-static void finish(given *t)
-{
-  uint32_t i;
-  t->first = calloc(t->n + 2, sizeof(*t->first));
-  t->list = calloc(t->nedges + 1, sizeof(*t->list));
-  for (i = 0; i < t->nedges; i++) t->first[t->from[i] + 2]++;
-  for (i = 2; i <= t->n + 1; i++) t->first[i] += t->first[i - 1];
-  for (i = 0; i < t->nedges; i++)
-    t->list[t->first[t->from[i] + 1]++] = t->to[i];
-}
-
-static void drop(given *t)
-{
-  free(t->from);
-  free(t->to);
-  free(t->first);
-  free(t->list);
-  memset(t, 0, sizeof(*t));
-}
-
-static bool no_edges(const given *t, uint32_t node)
-{
-  return t->first[node] == t->first[node + 1];
-}
 
 static void tell(void *ud, uint32_t node, mp_graph *g)
 {
@@ -65,16 +20,27 @@ static void tell(void *ud, uint32_t node, mp_graph *g)
     mp_graph_edge(g, t->list[i]);
 }
 
-static uint64_t own_size(uint32_t node)
-{
-  return node == 0 ? 0 : 1 + mp_mix(7, node) % 1000;
-}
-
 static void tell_sizes(void *ud, mp_graph *g)
 {
   const given *t = ud;
   uint32_t i;
-  for (i = 0; i < t->n; i++) mp_graph_size(g, i, own_size(i));
+  for (i = 0; i < t->n; i++) mp_graph_size(g, i, t->size[i]);
+}
+
+/* All edges have been given. */
+static void settle(given *t)
+{
+  uint32_t i;
+  finish(t);
+  for (i = 0; i < t->n; i++) {
+    t->number[i] = i;
+    t->size[i] = i == 0 ? 0 : 1 + mp_mix(7, i) % 1000;
+  }
+}
+
+static bool no_edges(const given *t, uint32_t node)
+{
+  return t->first[node] == t->first[node + 1];
 }
 
 static bool begin(mp_graph *g, given *t)
@@ -91,34 +57,7 @@ static void compute(mp_graph *g, given *t)
   ck_assert(mp_graph_dominate(g));
 }
 
-static uint64_t retained(const mp_graph *g, uint32_t node)
-{
-  return mp_graph_isleaf(g, node) ? own_size(node) :
-	 mp_graph_retained(g, node);
-}
-
-/* -- The definitions, taken literally ------------------------------------ */
-
-/* Distances from the root where the node `without` is not there, -1: it cannot
-** be reached. */
-static void distances(const given *t, uint32_t without, int32_t *dist,
-		      uint32_t *queue)
-{
-  uint32_t head = 0, tail = 0, i;
-  memset(dist, 0xff, t->n * sizeof(*dist));
-  if (without == 0) return;
-  dist[0] = 0;
-  queue[tail++] = 0;
-  while (head < tail) {
-    uint32_t v = queue[head++];
-    for (i = t->first[v]; i < t->first[v + 1]; i++) {
-      uint32_t w = t->list[i];
-      if (w == without || dist[w] >= 0) continue;
-      dist[w] = dist[v] + 1;
-      queue[tail++] = w;
-    }
-  }
-}
+/* -- A check ------------------------------------------------------------- */
 
 static bool has_edge(const given *t, uint32_t from, uint32_t to)
 {
@@ -140,52 +79,21 @@ static void check_paths(const given *t, const mp_graph *g, const int32_t *dist)
   }
 }
 
-/* A node goes with each of its holders, one after the other, and with no
-** other node: its last holder is the one that is farthest from the root. */
-static void check_node(const given *t, const mp_graph *g, uint32_t v,
-		       const int32_t *all, int32_t *dist, uint32_t *queue)
-{
-  uint64_t size = 0;
-  uint32_t w, h;
-  distances(t, v, dist, queue);
-  for (w = 0; w < t->n; w++) {
-    if (all[w] < 0 || dist[w] >= 0) continue;  /* Stays, or was never there. */
-    size += own_size(w);
-    for (h = w; h != v && h != MP_GRAPH_NONE; ) h = g->holder[h];
-    ck_assert_uint_eq(h, v);
-  }
-  ck_assert_uint_eq(retained(g, v), all[v] >= 0 ? size : own_size(v));
-}
-
 static void check(given *t)
 {
-  int32_t *all, *dist;
-  uint32_t *queue, v;
+  int32_t *dist;
   mp_graph g;
-  finish(t);
+  settle(t);
   compute(&g, t);
-  all = malloc(t->n * sizeof(*all));
-  dist = malloc(t->n * sizeof(*dist));
-  queue = malloc(t->n * sizeof(*queue));
-  distances(t, MP_GRAPH_NONE, all, queue);
-  check_paths(t, &g, all);
-  for (v = 0; v < t->n; v++) check_node(t, &g, v, all, dist, queue);
-  free(all);
+  dist = distances(t);
+  check_paths(t, &g, dist);
+  check_nodes(t, &g, dist);
   free(dist);
-  free(queue);
   mp_graph_free(&g);
   drop(t);
 }
 
 /* -- Graphs -------------------------------------------------------------- */
-
-static uint64_t seed;
-
-static uint32_t random_below(uint32_t n)
-{
-  seed = mp_mix(seed, 0x5bd1e995);
-  return (uint32_t)((seed >> 20) % n);
-}
 
 /* From nearly a tree to dense, with cycles, loops, edges given twice, and
 ** nodes that cannot be reached. */
@@ -237,12 +145,12 @@ START_TEST(a_shared_leaf_counts_for_the_nearest_common_holder)
   edge(&t, 2, 4);
   edge(&t, 3, 4);
   edge(&t, 3, 5);
-  finish(&t);
+  settle(&t);
   compute(&g, &t);
   ck_assert_uint_eq(g.holder[4], 1);
   ck_assert_uint_eq(g.holder[5], 3);
-  ck_assert_uint_eq(retained(&g, 2), own_size(2));
-  ck_assert_uint_eq(retained(&g, 3), own_size(3) + own_size(5));
+  ck_assert_uint_eq(retained(&t, &g, 2), t.size[2]);
+  ck_assert_uint_eq(retained(&t, &g, 3), t.size[3] + t.size[5]);
   mp_graph_free(&g);
   drop(&t);
 }
@@ -264,7 +172,7 @@ START_TEST(long_lists)
     if (i > 2) edge(&t, i, i - 2);
     edge(&t, i, 2 * n + (i + 1) / 2);  /* A leaf of each two. */
   }
-  finish(&t);
+  settle(&t);
   compute(&g, &t);
   for (i = 3; i <= 2 * n; i++) ck_assert_uint_eq(g.holder[i], i - 2);
   for (i = 2 * n + 1; i < t.n; i++) ck_assert_uint_eq(g.holder[i], 0);
@@ -280,7 +188,7 @@ START_TEST(no_memory_is_said)
   bool ok = false;
   int left;
   make_random(&t, 3000);
-  finish(&t);
+  settle(&t);
   for (left = 0; !ok; left++) {
     mp_graph g;
     mp_mem_left = left;
@@ -298,7 +206,7 @@ START_TEST(memory_is_counted)
   given t = { 0 };
   mp_graph g;
   make_random(&t, 3000);
-  finish(&t);
+  settle(&t);
   compute(&g, &t);
   ck_assert_uint_eq(g.usage.now, (3000 / 64 + 1) * (8 + 4) + 3000 * (4 + 4) +
 		    g.ninner * 8);
