@@ -95,6 +95,8 @@ static void add_size(void *ud, uint32_t n, const void *o)
   *sum += mp_heap_size(&h, o);
 }
 
+static uint64_t rest;		/* own.rest where nothing is being made. */
+
 static void measure(lua_State *L, mp_heapown *own)
 {
   uint64_t sum = 0;
@@ -161,6 +163,50 @@ static void at_instruction(lua_State *L, lua_Debug *ar)
   hooked++;
 }
 
+/* A lua_Alloc that walks the heap of `walked` whenever memory is asked for. At
+** that moment the heap is whole, but for the blocks of an object that is being
+** made: these are counted, and not linked yet. */
+static lua_State *walked;
+static unsigned long allocations;
+
+static void *walk_and_allocate(void *ud, void *p, size_t osize, size_t nsize)
+{
+  mp_heapown own;
+  (void)ud; (void)osize;
+  if (walked != NULL && nsize > 0) {
+    measure(walked, &own);
+    ck_assert_uint_ge(own.rest, rest);
+    ck_assert_uint_lt(own.rest, rest + 500);
+    look(walked);
+    look_away();
+    allocations++;
+  }
+  if (nsize > 0) return realloc(p, nsize);
+  free(p);
+  return NULL;
+}
+
+START_TEST(a_walk_at_every_allocation)
+{
+  mp_heapown own;
+  lua_State *L;
+  if (!proved()) return;
+  L = lua_newstate(walk_and_allocate, NULL);
+  ck_assert_ptr_nonnull(L);
+  luaL_openlibs(L);
+  if (luaL_dostring(L, garbage) != 0) ck_abort_msg("%s", lua_tostring(L, -1));
+  measure(L, &own);
+  rest = own.rest;
+  walked = L;
+  ck_assert_int_eq(luaL_dostring(L, "make(20) collectgarbage() make(20)"), 0);
+  walked = NULL;
+  measure(L, &own);
+  ck_assert_uint_eq(own.rest, rest);
+  ck_assert_uint_gt(allocations, 500);
+  lua_close(L);
+}
+END_TEST
+
 START_TEST(a_walk_at_every_instruction)
 {
   lua_State *L;
@@ -170,6 +216,82 @@ START_TEST(a_walk_at_every_instruction)
 	      getenv("MP_TEST_SLOW") ? 50 : 3);
   ck_assert_int_eq(luaL_dostring(L, "make(3) collectgarbage() make(3)"), 0);
   ck_assert_uint_gt(hooked, 5);
+  lua_close(L);
+}
+END_TEST
+
+/* -- Finalizers and phases ----------------------------------------------- */
+
+static unsigned long finalized;
+
+/* walk(): in a finalizer. */
+static int walk_here(lua_State *L)
+{
+  mp_heapown own;
+  measure(L, &own);
+  ck_assert_uint_eq(own.rest, rest);
+  look(L);
+  HOLDS("new", "new[#new]");
+  look_away();
+  finalized++;
+  return 0;
+}
+
+/* Each object comes back to life in its finalizer, which lets go of another
+** one and makes a third one. */
+static const char finalizers[] =
+  "jit.off()\n"
+  "known = { { 'known' }, function() return saved end }\n"
+  "saved, old, new = { {} }, { {} }, { {} }\n"
+  "local function finalize(u)\n"
+  "  walk()\n"
+  "  saved[#saved+1] = u\n"
+  "  old[#old] = nil\n"
+  "  new[#new+1] = { tostring(#saved)..'th' }\n"
+  "  walk()\n"
+  "end\n"
+  "function make(n)\n"
+  "  for i = 1, n do\n"
+  "    old[i] = { i }\n"
+  "    getmetatable(newproxy(true)).__gc = finalize\n"
+  "  end\n"
+  "end\n"
+  "collectgarbage() collectgarbage()\n";
+
+static uint64_t retained(lua_State *L, const char *what)
+{
+  return mp_graph_retained(&g, number(L, what));
+}
+
+START_TEST(finalizers_change_the_heap_in_every_phase)
+{
+  unsigned phases = 0;
+  uint64_t known;
+  lua_State *L;
+  mp_heapown own;
+  if (!proved()) return;
+  L = luaL_newstate();
+  luaL_openlibs(L);
+  lua_register(L, "walk", walk_here);
+  ck_assert_int_eq(luaL_dostring(L, finalizers), 0);
+  measure(L, &own);
+  rest = own.rest;
+  lua_gc(L, LUA_GCSTOP, 0);
+  ck_assert_int_eq(luaL_dostring(L, "make(50)"), 0);
+  look(L);
+  known = retained(L, "known");
+  look_away();
+  lua_gc(L, LUA_GCSETSTEPMUL, 1);
+  do {
+    phases |= 1u << AT(uint8_t, AT(char *, L, L_GLREF), G_PHASE);
+    look(L);
+    ck_assert_uint_eq(retained(L, "known"), known);
+    HOLDS("saved", "saved[#saved]");
+    look_away();
+  } while (lua_gc(L, LUA_GCSTEP, 0) == 0);
+  ck_assert_uint_eq(phases | 1 << 2, 1 << G_PHASES >> 1 | 0x1f);
+  ck_assert_uint_eq(finalized, 100);
+  ck_assert_int_eq(luaL_dostring(L, "assert(#saved == 51 and #new == 51)"), 0);
   lua_close(L);
 }
 END_TEST
@@ -330,6 +452,7 @@ START_TEST(no_memory_is_said)
 END_TEST
 
 CHECK_MAIN("heap", the_layout_is_proved, totals_add_up_in_every_phase,
-	   a_walk_at_every_instruction, the_walk_changes_nothing,
+	   a_walk_at_every_allocation, a_walk_at_every_instruction,
+	   finalizers_change_the_heap_in_every_phase, the_walk_changes_nothing,
 	   holders_of_all_kinds_of_references, weak_references_hold_nothing,
 	   garbage_is_not_reached, what_a_trace_holds, no_memory_is_said)

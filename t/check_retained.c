@@ -6,8 +6,6 @@
 ** MP_GRAPHS: number of the heaps; MP_GRAPH_NODES: objects in each. */
 #include "config.h"
 
-#include "check_blocks.h"
-#include "check_brute.h"
 #include "check_main.h"
 #include "vm/heapprove.h"
 #include "vm/heapsize.h"
@@ -20,6 +18,9 @@
 #include "lualib.h"
 
 #ifdef MP_LAYOUT
+
+#include "check_blocks.h"
+#include "check_brute.h"
 
 /* -- Nodes --------------------------------------------------------------- */
 
