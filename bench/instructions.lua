@@ -1,22 +1,62 @@
 -- SPDX-License-Identifier: MIT
--- Counts instructions with valgrind's callgrind, without the compiler: the
--- price of an allocation with its free, and of the rest (start, report), for
--- each mode. Load and clock do not matter.
+-- Counts instructions with valgrind's callgrind, without the compiler, for each
+-- mode: the price of an allocation, of a free, of a sample, and of an
+-- allocation in whole programs. Load and clock do not matter.
 --
---   ./run luajit bench/instructions.lua
+--   ./run luajit bench/instructions.lua [PATTERN]
 --
--- Each program runs at two lengths: the difference of the two, profiled less
--- plain, over the allocations that one has more, is the price; an allocation's
--- free is in it. For a sample of the default mode compare fb512 with fb100m.
--- bench/instructions.txt has results.
+-- The pattern chooses rows. Each program runs at two lengths: the difference of
+-- the two, profiled less plain, over the allocations that one has more, is the
+-- price. In mode b100m nothing is sampled, in b1 and e each allocation is; s is
+-- a sample of mode b512, by itself. bench/instructions.txt has results.
 
 local luajit = arg[-1] or "luajit"
 local here = arg[0]:match("^(.*)instructions%.lua$")
+local only = arg[1] or ""
 
-local modes = { "fb100m", "flb100m", "fb512", "f", "fb1", "e" }
--- Two lengths of each.
-local programs = { objects = { 0.001, 0.004 }, strings = { 0.001, 0.004 },
-  compiler = { 0.002, 0.008 }, recursion = { 0.005, 0.02 } }
+local modes = { "fb100m", "fb512", "fb1", "e" }
+
+-- Loops of n rounds with one allocation each. Where they are freed, they are
+-- freed by few collections, so that these cost next to nothing by themselves.
+local loops = {
+  { "allocation", "for i = 1, n do local t = {} end" },
+  { "and its free", "for i = 1, n do local t = {} COLLECT end" },
+  { "at depth 10", [[
+local function down(d)
+  if d > 0 then local r = down(d - 1) return r end
+  for i = 1, n do local t = {} COLLECT end
+end
+down(10)]] },
+  { "at depth 100", [[
+local function down(d)
+  if d > 0 then local r = down(d - 1) return r end
+  for i = 1, n do local t = {} COLLECT end
+end
+down(100)]] },
+  { "other callers", [[
+local function make() local t = {} return t end
+local function a(d) local t = d > 0 and a(d - 1) or make() return t end
+for i = 1, n do a(i % 16) COLLECT end]] },
+  { "1024 stacks", [[
+local function a(d, i)
+  local r
+  if d == 0 then r = {}
+  elseif i % 2 == 0 then r = a(d - 1, i / 2)
+  else
+    r = a(d - 1, (i - 1) / 2)
+  end
+  return r
+end
+for i = 1, n do a(10, i % 1024) COLLECT end]] },
+}
+local START = 'collectgarbage("stop") local n = %d\n'
+local COLLECT = 'if i % 10000 == 0 then collectgarbage() '..
+  'collectgarbage("stop") end'
+
+-- Whole programs, with two lengths of each.
+local programs = { { "compiler", 0.002, 0.008 }, { "objects", 0.001, 0.004 },
+  { "recursion", 0.005, 0.02 }, { "strings", 0.001, 0.004 } }
+local MEAN, SIZE = 512, 64  -- Of fb512; of a table, in bytes.
 
 local function output(command)
   local p = assert(io.popen(command))
@@ -27,44 +67,71 @@ end
 
 local function quote(s) return "'"..s:gsub("'", "'\\''").."'" end
 
-local function count(mode, path, scale)
-  local command = ("valgrind --tool=callgrind --callgrind-out-file=/dev/null "..
-    "%s -joff %s %s %g 2>&1 >/dev/null"):format(quote(luajit),
-    mode and "-jm="..mode..",/dev/null" or "", quote(path), scale)
-  local s = output(command)
+-- Instructions of a command line of luajit.
+local function count(mode, command)
+  local s = output(("valgrind --tool=callgrind --callgrind-out-file=/dev/null "
+    .."%s -joff %s %s 2>&1 >/dev/null"):format(quote(luajit),
+    mode and "-jm="..mode..",/dev/null" or "", command))
   return tonumber(s:match("Collected : (%d+)")) or error(s, 0)
 end
 
--- Allocations between two lengths, as a profile counts them.
-local function allocations(path, scales)
-  local n = {}
-  for k, scale in ipairs(scales) do
-    local code = ("local mp = require 'jit.mp' mp.start('b1', '/dev/null') "..
-      "arg = { [0] = %q } loadfile(%q)('%g') "..
-      "io.stderr:write(mp.snapshot().heap.alloc_objects)"):format(
-      path, path, scale)
-    n[k] = tonumber(output(("%s -joff -e %s 2>&1 >/dev/null"):format(
-      quote(luajit), quote(code)))) or error("no count of "..path, 0)
-  end
-  return n[2] - n[1]
+-- Allocations that a command line makes, as a profile counts them.
+local function allocations(path, scale)
+  local code = ("local mp = require 'jit.mp' mp.start('b1', '/dev/null') "..
+    "arg = { [0] = %q } loadfile(%q)('%g') "..
+    "io.stderr:write(mp.snapshot().heap.alloc_objects)"):format(
+    path, path, scale)
+  return tonumber(output(("%s -joff -e %s 2>&1 >/dev/null"):format(
+    quote(luajit), quote(code)))) or error("no count of "..path, 0)
 end
 
-print("instructions that a profile adds for each allocation, with its free")
-local head = { ("%-12s %8s"):format("program", "plain") }
-for _, mode in ipairs(modes) do head[#head + 1] = ("%9s"):format(mode) end
-print(table.concat(head))
-local names = {}
-for name in pairs(programs) do names[#names + 1] = name end
-table.sort(names)
-for _, name in ipairs(names) do
-  local scales, path = programs[name], here.."programs/"..name..".lua"
-  local n = allocations(path, scales)
-  local plain = count(nil, path, scales[2]) - count(nil, path, scales[1])
-  local cells = { ("%-12s %8.1f"):format(name, plain / n) }
+-- Prints what each mode adds to n allocations, by which the longer command has
+-- more than the shorter one.
+local function row(name, short, long, n, samples)
+  local plain = count(nil, long) - count(nil, short)
+  local cells = { ("%-14s %8.1f"):format(name, plain / n) }
+  local none, sparse
   for _, mode in ipairs(modes) do
-    local more = count(mode, path, scales[2]) - count(mode, path, scales[1])
-    cells[#cells + 1] = ("%9.1f"):format((more - plain) / n)
+    local more = count(mode, long) - count(mode, short) - plain
+    if mode == "fb100m" then none = more end
+    if mode == "fb512" then sparse = more end
+    cells[#cells + 1] = ("%9.1f"):format(more / n)
   end
+  cells[#cells + 1] = samples and ("%9.1f"):format((sparse - none) / samples)
   print(table.concat(cells))
   io.flush()
+end
+
+local function head(title)
+  print(title)
+  local cells = { ("%-14s %8s"):format("", "plain") }
+  for _, mode in ipairs(modes) do cells[#cells + 1] = ("%9s"):format(mode) end
+  cells[#cells + 1] = ("%9s"):format("s")
+  print(table.concat(cells))
+end
+
+local function loop(name, text)
+  local lengths = { 10000, 50000 }
+  local commands = {}
+  for k, n in ipairs(lengths) do
+    commands[k] = "-e "..quote(START:format(n)..text:gsub("COLLECT",
+      (COLLECT:gsub("%%", "%%%%"))))
+  end
+  local n = lengths[2] - lengths[1]
+  row(name, commands[1], commands[2], n, n * (1 - math.exp(-SIZE / MEAN)))
+end
+
+head("instructions that a profile adds for a table of 64 bytes")
+for _, l in ipairs(loops) do
+  if l[1]:find(only) then loop(l[1], l[2]) end
+end
+
+print()
+head("instructions that a profile adds for each allocation, with its free")
+for _, p in ipairs(programs) do
+  local path = here.."programs/"..p[1]..".lua"
+  if p[1]:find(only) then
+    row(p[1], quote(path).." "..p[2], quote(path).." "..p[3],
+      allocations(path, p[3]) - allocations(path, p[2]))
+  end
 end

@@ -10,6 +10,7 @@
 #include "sample/alloc.h"
 
 #define FAR	((int64_t)1 << 60)	/* Bytes that no program allocates. */
+#define NEVER	UINT64_MAX	/* No number of allocations. */
 
 void mp_alloc_draw_distance(mp_alloc *h)
 {
@@ -58,6 +59,7 @@ void mp_alloc_thaw(mp_alloc *h)
   /* Allocations so far count as made before the start; frees were counted. */
   h->inuse_start += (uint64_t)(FAR - h->now.countdown);
   h->now = h->saved;
+  h->watched = NEVER;
   h->frozen = false;
   mp_alloc_inuse(h);
   mp_alloc_hold(h);
@@ -81,6 +83,7 @@ void mp_alloc_restart(mp_alloc *h)
   mp_events_free(&h->events);
   mp_held_free(&h->kept);
   h->asked.counted = false;
+  h->watched = NEVER;
   h->peak = 0;
   h->inuse_start = mp_alloc_inuse(h);
   h->now_ms = 0;

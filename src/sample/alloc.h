@@ -63,13 +63,14 @@ typedef struct mp_alloc {
   mp_totals now;
   uint64_t frees;		/* A reallocation is one, too. */
   size_t peak;			/* Highest total of the Lua heap so far. */
+  uint64_t watched;		/* Allocations when the heap was looked at. */
+  mp_vm vm;			/* The VM's layout; vm.g first. */
   uint8_t white;		/* The collector's white, when last seen. */
   bool frozen;			/* Allocations are the profiler's own. */
   bool installed;		/* The hook is in place. */
   bool exact;			/* Every allocation is a sample. */
   bool rows_only;		/* Ids in `live` are rows, not samples. */
   bool wants_events, wants_leaks;
-  mp_vm vm;			/* The VM's layout; vm.g first. */
   mp_live live;			/* Sampled objects still alive. */
 
   bool retired;			/* The hook only passes calls on. */

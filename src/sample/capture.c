@@ -391,7 +391,7 @@ static uint32_t interrupted_row(mp_capture *c, mp_where *w, int state,
 				bool calm)
 {
   if (!calm && c->zonetable != NULL && !mp_vm_noarray(c->zonetable)) return 0;
-  if (!mp_where_key(c->walk, w) && !calm) return 0;
+  if (!mp_where_key(c->vm, c->walk, w) && !calm) return 0;
   return capture(c, w, state, 0, NULL);
 }
 

@@ -41,6 +41,7 @@ static inline bool heap_changed(const mp_alloc *h, size_t osize)
 static __attribute__((noinline)) void watch_heap(mp_alloc *h, size_t osize)
 {
   size_t before = *mp_vm_total(&h->vm) + osize;
+  h->watched = h->now.allocs;
   if (before > h->peak) mp_alloc_peaks(h, before);
   if (mp_vm_white(&h->vm) != h->white) {
     h->white = mp_vm_white(&h->vm);
@@ -293,26 +294,42 @@ static __attribute__((noinline)) void *frozen_alloc(mp_alloc *h, void *ptr,
 
 /* -- The hooks ----------------------------------------------------------- */
 
-/* The header of a large block is read before it is freed: threads, prototypes
-** and traces are watched, and no smaller block can be one of these. A fresh
-** allocation that fails is counted all the same: to see that, the hook would
-** have to come back here, and the program is out of memory. */
+/* Whether a block that is about to be freed needs a look, or the heap. The
+** header of a large block is read before it is freed: threads, prototypes and
+** traces are watched, and no smaller block can be one of these. The heap rests
+** while nothing is allocated, as between two frees of a sweep: its total only
+** falls, and none but a collection on demand can begin its sweep. That one is
+** noticed by the next sample, or the next free after an allocation. */
+static inline bool free_matters(mp_alloc *h, const void *ptr, size_t osize)
+{
+  if ((osize >= MP_VM_LARGE && mp_vm_watched(ptr)) ||
+      mp_live_may(&h->live, ptr))
+    return true;
+  if (h->watched == h->now.allocs) return false;
+  if (heap_changed(h, osize)) return true;
+  h->watched = h->now.allocs;
+  return false;
+}
+
+/* Arguments are passed on as they are, which costs nothing. A fresh allocation
+** that fails is counted all the same: to see that, the hook would have to come
+** back here, and the program is out of memory. */
 static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   mp_alloc *h = ud;
-  if (nsize != 0) {
+  if (ptr == NULL) {
+    if ((h->now.countdown -= (int64_t)nsize) < 0)
+      return slow_alloc(h, NULL, 0, nsize, RET, FRAME);
+    h->now.allocs += nsize != 0;
+  } else if (nsize == 0) {
+    if (free_matters(h, ptr, osize)) return sampled_free(h, ptr, osize);
+    h->frees++;
+  } else {
     if ((h->now.countdown -= (int64_t)nsize) < 0)
       return slow_alloc(h, ptr, osize, nsize, RET, FRAME);
-    if (ptr != NULL) return quick_realloc(h, ptr, osize, nsize);
-    h->now.allocs++;
-    return h->allocf(h->allocd, NULL, 0, nsize);
+    return quick_realloc(h, ptr, osize, nsize);
   }
-  if (ptr == NULL) return NULL;
-  if ((osize >= MP_VM_LARGE && mp_vm_watched(ptr)) ||
-      mp_live_may(&h->live, ptr) || heap_changed(h, osize))
-    return sampled_free(h, ptr, osize);
-  h->frees++;
-  return h->allocf(h->allocd, ptr, osize, 0);
+  return h->allocf(h->allocd, ptr, osize, nsize);
 }
 
 static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
@@ -347,7 +364,7 @@ void mp_hook_install(mp_alloc *h, lua_State *L)
   /* The hook of an earlier profile may have been kept in use by others. */
   h->retired = h->frozen = false;
   h->now = (mp_totals){ 0, 0 };
-  h->frees = 0;
+  h->frees = h->watched = 0;
   h->peak = 0;
   /* For events and leaks an object is more than its row. */
   h->rows_only = h->exact && h->vm.proved && !h->wants_events &&

@@ -57,6 +57,7 @@ typedef struct mp_walk {
   lua_State *L;			/* The thread that was walked last, */
   uint64_t *stack;		/* and where its stack was. */
   bool cut;			/* There were more frames than are kept. */
+  uint8_t white;		/* The collector's white then. */
   int n;			/* Frames met last; above them are */
   int kept;			/* others, up to here, met before. */
   int cap;			/* Frames that there is room for: */

@@ -70,10 +70,15 @@ static inline bool where_met(const mp_vm *vm, mp_where *w)
 }
 
 /* The key of all that a stack depends on. */
-static inline uint64_t key_of(mp_walk *walk, const mp_where *w)
+static inline uint64_t key_of(const mp_vm *vm, mp_walk *walk, const mp_where *w)
 {
   slot *top = w->base - 1;
-  uint64_t key = mp_walk_key(walk, w->L, top);
+  uint64_t key;
+  if (walk->white != mp_vm_white(vm)) {
+    walk->white = mp_vm_white(vm);
+    mp_walk_collected(walk);
+  }
+  key = mp_walk_key(walk, w->L, top);
   if (TAG(top[FRAME_FUNC]) == TAGFUNC)
     key = mp_mix(key, func_id(PTR(top[FRAME_FUNC])));
   if (w->snap != NULL) key = mp_mix(key, (uint64_t)(uintptr_t)w->snap);
@@ -103,8 +108,8 @@ bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
   if (!where(vm, L, w)) return false;
   if (compiled && vm->coarse && w->trace == NULL && !w->lost && !w->compiling)
     leave_function(vm, w);
-  mp_walk_collected(walk);  /* Without a hook nobody says whether they were. */
-  w->key = key_of(walk, w);
+  mp_walk_collected(walk);  /* Without a hook nobody tells of collections. */
+  w->key = key_of(vm, walk, w);
   return true;
 }
 
@@ -117,21 +122,21 @@ bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state)
     w->L = L;
     if (L == NULL || !where(vm, L, w)) return false;
   }
-  w->key = key_of(walk, w);
+  w->key = key_of(vm, walk, w);
   return true;
 }
 
-bool mp_where_key(mp_walk *walk, mp_where *w)
+bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 {
-  w->key = key_of(walk, w);
+  w->key = key_of(vm, walk, w);
   return !walk->cut;
 }
 
 #else
 
-bool mp_where_key(mp_walk *walk, mp_where *w)
+bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 {
-  (void)walk; (void)w;
+  (void)vm; (void)walk; (void)w;
   return false;
 }
 

@@ -37,7 +37,7 @@ bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state);
 
 /* Sets the key of a place that is known otherwise. False: the stack has more
 ** frames than there is room for. */
-bool mp_where_key(mp_walk *walk, mp_where *w);
+bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w);
 
 /* The C frame that the top function runs in. */
 const char *mp_where_cframe(const mp_where *w);
