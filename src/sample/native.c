@@ -26,13 +26,14 @@
 
 static struct {
   pthread_mutex_t lock;
-  mp_port *port;		/* Of the library; NULL: there is none. */
+  mp_port *port;		/* Of the library; NULL: there is none. Set */
+				/* once, before there are profiles. */
 
-  /* Whose it is; NULL: nobody's. */
-  mp_capture *capture;
+  /* Whose it is; NULL: nobody's. Changes under the lock. */
+  mp_capture *_Atomic capture;
   mp_alloc *heap;
   const pthread_t *thread;
-  const mp_capture *last;	/* Whose it was: for its report. */
+  const mp_capture *_Atomic last;  /* Whose it was: for its report. */
 
   mp_period period;
   mp_counts counts;		/* Rows; each stack is one of the capture's. */
@@ -303,10 +304,10 @@ static void clear(void)
   n.last = NULL;
 }
 
-static mp_port *find_port(void)
+void mp_native_install(void)
 {
   mp_port *p = dlsym(RTLD_DEFAULT, MP_PORT_SYMBOL);
-  return p != NULL && p->version == MP_PORT_VERSION ? p : NULL;
+  if (p != NULL && p->version == MP_PORT_VERSION) n.port = p;
 }
 
 static bool start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
@@ -337,13 +338,11 @@ bool mp_native_start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
 		     uint64_t period, uint64_t seed)
 {
   bool ok = false;
-  if (n.capture != NULL) return false;
-  if (n.port == NULL) n.port = find_port();
-  if (n.port == NULL) return false;
+  if (n.port == NULL || n.capture != NULL) return false;
   mp_native_pause();
-  if (n.port->nsites == 0)
-    mp_nativesites_learn(n.port, heap->allocf, heap->allocd);
   if (lock()) {
+    if (n.capture == NULL && n.port->nsites == 0)
+      mp_nativesites_learn(n.port, heap->allocf, heap->allocd);
     ok = n.capture == NULL && start(c, heap, thread, period, seed);
     unlock();
   }

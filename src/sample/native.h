@@ -26,6 +26,9 @@
 #include "sample/alloc.h"
 #include "sample/capture.h"
 
+/* Looks for the library. To be called once, before the other functions. */
+void mp_native_install(void);
+
 /* Starts the sampler for a profile. period: as mp_period_init's. thread: the
 ** thread of the VM, which may change. To be called on that thread, while the
 ** heap sampler works. False: there is no library, another profile has the
