@@ -128,9 +128,28 @@ static const char program[] =
   "  keep.dict = buffer.new({ dict = { 'a', 'b' } })\n"
   "end\n";
 
+/* Memory ran out while the library was opened: LuaJIT before April 2024 then
+** follows a null pointer when it closes the state. */
+static bool ffi_half_open;
+
+static void open_ffi(lua_State *L)
+{
+  lua_getfield(L, LUA_REGISTRYINDEX, "_PRELOAD");
+  lua_getfield(L, -1, "ffi");
+  if (lua_isfunction(L, -1)) {
+    ffi_half_open = true;
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "ffi");
+    lua_call(L, 1, 0);
+    ffi_half_open = false;
+  }
+  lua_pop(L, 2);
+}
+
 static int run_program(lua_State *L)
 {
   luaL_openlibs(L);
+  open_ffi(L);
   if (luaL_loadstring(L, program) != 0) return lua_error(L);
   lua_call(L, 0, 0);
   return 0;
@@ -330,17 +349,26 @@ static const char *prove(lua_State *L, block *all)
   return prove_heap(L, all);
 }
 
+/* What LuaJIT has mapped for machine code stays where the state cannot be
+** closed. */
+static void close_state(lua_State *L, block *all)
+{
+  if (!ffi_half_open) lua_close(L);
+  else while (all->next != all) drop(all->next);
+}
+
 static void prove_once(void)
 {
   block all = { &all, &all, 0, true };
   lua_State *L = NULL;
   reserve = malloc(RESERVE);
   reserved = 0;
+  ffi_half_open = false;
   if (reserve != NULL) L = lua_newstate(allocate, &all);
   reserved = RESERVE;
   layout.why = L != NULL ? prove(L, &all) : "there is no memory for it";
   layout.proved = layout.why == NULL;
-  if (L != NULL) lua_close(L);
+  if (L != NULL) close_state(L, &all);
   free(reserve);
 }
 
