@@ -52,7 +52,7 @@ typedef struct mp_capture {
   bool full;			/* New stacks and zones count as "(other)". */
   uint32_t other, otherzone;	/* A stack and a zone of that name. */
   bool lines;			/* Frames have lines. */
-  volatile int inside;		/* Calls under way that work on the tables. */
+  atomic_int inside;		/* Calls under way that work on the tables. */
   uint32_t gcrow;		/* Row of frees by the collector, or 0. */
   mp_walk *walk;		/* The stack that was met last. */
   mp_view *view;		/* The stack that is looked at. */
@@ -65,18 +65,26 @@ bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots);
 void mp_capture_free(mp_capture *c);
 
+/* Only the VM's thread writes this, and its handlers. A handler in a thread that
+** the VM has just left may read. */
+static inline void mp_capture_more(mp_capture *c, int by)
+{
+  int n = atomic_load_explicit(&c->inside, memory_order_relaxed);
+  atomic_store_explicit(&c->inside, n + by, memory_order_relaxed);
+}
+
 /* Around work on the tables, and around what the profiler itself has the VM do:
 ** in between, mp_capture_interrupted captures nothing. */
 static inline void mp_capture_enter(mp_capture *c)
 {
-  c->inside++;
+  mp_capture_more(c, 1);
   atomic_signal_fence(memory_order_seq_cst);
 }
 
 static inline void mp_capture_leave(mp_capture *c)
 {
   atomic_signal_fence(memory_order_seq_cst);
-  c->inside--;
+  mp_capture_more(c, -1);
 }
 
 /* Sets how much memory its tables and the counts may take, and how many rows

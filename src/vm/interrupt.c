@@ -19,14 +19,18 @@ static bool has_instruction(const char *T, uint64_t pc)
   return pc - AT(uint64_t, T, TR_MCODE) < AT(uint32_t, T, TR_SZMCODE);
 }
 
+/* Bytes of stack that such a function has at most. Another thread's stack is
+** farther away: the VM may have gone on in that thread. */
+#define NEAR	(256 << 10)
+
 /* Whether the trace has called a C function that has not returned: the word
 ** where its return address would be may be anything else. */
 __attribute__((noinline, no_sanitize_address))
 static bool has_called(lua_State *L, const char *T, uint64_t *addr)
 {
   const uint64_t *ret = mp_trace_return(L, T);
-  if ((const char *)ret < (const char *)__builtin_frame_address(0) ||
-      !mp_trace_has(T, *ret))
+  const char *here = __builtin_frame_address(0);
+  if ((uintptr_t)ret - (uintptr_t)here > NEAR || !mp_trace_has(T, *ret))
     return false;
   *addr = *ret;
   return true;
