@@ -18,6 +18,7 @@
 #include "profile/point.h"
 #include "run/callback.h"
 #include "run/end.h"
+#include "run/exec.h"
 #include "run/exit.h"
 #include "run/fork.h"
 #include "run/inherit.h"
@@ -209,6 +210,7 @@ static void install_once(void)
   mp_fork_install();
   mp_exit_install();
   mp_end_install();
+  mp_exec_install();
   mp_signal_install();
   mp_inherit_install(mp_signal_take);
 }

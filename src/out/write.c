@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -102,12 +103,15 @@ void mp_say(const char *text)
 }
 
 static atomic_int owed;	/* Signal that came of the program's output. */
+static bool left;	/* That output is not ours to write. */
+
+void mp_write_leave_stdout(void) { left = true; }
 
 void mp_write_stdout_first(void)
 {
   guard g;
   int err;
-  if (ftrylockfile(stdout) != 0) return;
+  if (left || ftrylockfile(stdout) != 0) return;
   hold_signals(&g);
   err = fflush(stdout) != 0 ? errno : 0;
   release_signals(&g, err);

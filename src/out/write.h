@@ -23,6 +23,9 @@ void mp_write_ends_waiting(void);
 ** thread may be stuck with the lock: then nothing is done. */
 void mp_write_stdout_first(void);
 
+/* From now on that does nothing. */
+void mp_write_leave_stdout(void);
+
 /* Delivers the signal that this write caused: without us the program would have
 ** got it later. To be called when all reports are written. */
 void mp_write_settle(void);

@@ -18,6 +18,7 @@
 
 #include "data/filter.h"
 #include "data/port.h"
+#include "preload/environment.h"
 
 #define EXPORT	__attribute__((visibility("default")))
 #define RET	__builtin_return_address(0)
@@ -393,21 +394,8 @@ EXPORT void *mremap(void *p, size_t osize, size_t n, int flags, ...)
   return q;
 }
 
-/* -- The environment ----------------------------------------------------- */
-
-/* Programs that this one runs are not profiled, so they do not load us. */
-static __attribute__((constructor)) void leave_environment(void)
+static __attribute__((constructor)) void begin(void)
 {
-  static const char name[] = "libluajit-mp-native.so";
-  const char *list = getenv("LD_PRELOAD"), *end;
-  size_t len;
   resolved();
-  if (list == NULL) return;
-  len = strcspn(list, ": ");
-  end = list + len;
-  if (len < sizeof(name) - 1 ||
-      memcmp(end - (sizeof(name) - 1), name, sizeof(name) - 1) != 0)
-    return;
-  if (*end != '\0') setenv("LD_PRELOAD", end + 1, 1);
-  else unsetenv("LD_PRELOAD");
+  leave_environment(&real);
 }

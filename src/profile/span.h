@@ -26,6 +26,9 @@ void mp_span_begin(mp_span *s);
 ** reports is not part of it. */
 void mp_span_end(mp_span *s, double cpu);
 
+/* It has not ended after all. */
+void mp_span_go_on(mp_span *s);
+
 /* The length of the run, so far or until its end, in seconds. */
 double mp_span_wall(const mp_span *s);
 

@@ -84,7 +84,7 @@ static void give_up(int sig)
 
 static void report_elsewhere(void)
 {
-  if (!mp_standin_report(enough) && !enough())
+  if (!mp_standin_report(enough, NULL) && !enough())
     mp_say("the report is lost: C code was running that could not be "
 	   "interrupted");
   if (enough()) give_up(pending);

@@ -39,14 +39,11 @@ void mp_standin_install(void)
   if (p != MAP_FAILED) progress = p;
 }
 
-/* A fork that runs nobody's handlers. */
+/* A fork that runs nobody's handlers. The program does not learn of the child's
+** end: there is no SIGCHLD, and its wait does not return the child. */
 static pid_t plain_fork(void)
 {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-  return _Fork();
-#else
-  return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-#endif
+  return (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
 }
 
 /* A crash of the child is not the program's. */
@@ -60,7 +57,7 @@ static void crash_quietly(void)
     signal(crashes[i], SIG_DFL);
 }
 
-static void run_child(pid_t parent)
+static void run_child(pid_t parent, void (*begin)(void))
 {
   sigset_t all;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -70,6 +67,7 @@ static void run_child(pid_t parent)
   crash_quietly();
   mp_process_stand_in(parent);
   mp_lock_renew();
+  if (begin != NULL) begin();
   mp_write_watch(&progress->writing);
   mp_final_report_stuck();
   progress->written = 1;
@@ -98,16 +96,16 @@ static void wait_for(pid_t child, bool (*given_up)(void))
   int idle = 0;
   if (clock_getcpuclockid(child, &clock) != 0) clock = CLOCK_MONOTONIC;
   while (idle < STUCK && !given_up()) {
-    pid_t got = waitpid(child, NULL, WNOHANG);
+    pid_t got = waitpid(child, NULL, WNOHANG | __WALL);
     if (got == child || (got < 0 && kill(child, 0) != 0)) return;
     nanosleep(&step, NULL);
     idle = comes_on(clock, &last) ? 0 : idle + STEP;
   }
   kill(child, SIGKILL);
-  waitpid(child, NULL, 0);
+  waitpid(child, NULL, __WALL);
 }
 
-bool mp_standin_report(bool (*given_up)(void))
+bool mp_standin_report(bool (*given_up)(void), void (*begin)(void))
 {
   pid_t parent = getpid(), child;
   mp_ctx *c;
@@ -118,7 +116,7 @@ bool mp_standin_report(bool (*given_up)(void))
     if (!c->final.done)
       mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   child = plain_fork();
-  if (child == 0) run_child(parent);
+  if (child == 0) run_child(parent, begin);
   if (child > 0) wait_for(child, given_up);
   return progress->written;
 }

@@ -2,7 +2,7 @@
 /*
 ** A child that writes the reports of a process that cannot write them: that
 ** process was interrupted anywhere, perhaps in the middle of malloc, and will
-** end.
+** end or be replaced by another program.
 **
 ** The child has a copy of all memory. If the copy holds a lock that nobody will
 ** release, or is inconsistent, the child gets stuck or crashes, and the reports
@@ -20,7 +20,8 @@
 void mp_standin_install(void);
 
 /* Writes all reports. given_up: returns true when nobody wants them any more.
-** False: some reports, or all of them, are lost. */
-bool mp_standin_report(bool (*given_up)(void));
+** begin: is called in the child before anything else; or NULL. The spans of the
+** profiles have ended. False: some reports, or all of them, are lost. */
+bool mp_standin_report(bool (*given_up)(void), void (*begin)(void));
 
 #endif

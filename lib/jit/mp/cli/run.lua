@@ -6,21 +6,28 @@
 local files = require("jit.mp.cli.files")
 local stop = require("jit.mp.cli.stop")
 
--- Replaces this process: the program keeps its terminal, signals and status.
-local function exec(argv, path, preload)
+local function define()
   local ffi = require("ffi")
   ffi.cdef [[
     int execvp(const char *, char *const *);
     int setenv(const char *, const char *, int);
+    int open(const char *, int, ...);
     char *strerror(int);
   ]]
+  return ffi
+end
+
+-- Replaces this process: the program keeps its terminal, signals and status.
+local function exec(argv, path, preloads)
+  local ffi = define()
   if path then
     ffi.C.setenv("LUA_PATH", path.lua, 1)
     ffi.C.setenv("LUA_CPATH", path.c, 1)
   end
-  if preload then
+  if #preloads > 0 then
     local others = os.getenv("LD_PRELOAD")
-    ffi.C.setenv("LD_PRELOAD", preload..(others and ":"..others or ""), 1)
+    ffi.C.setenv("LD_PRELOAD", (others and others..":" or "")..
+      table.concat(preloads, ":"), 1)
   end
   local c = ffi.new("const char *[?]", #argv + 1)
   for i, s in ipairs(argv) do c[i-1] = s end
@@ -29,22 +36,34 @@ local function exec(argv, path, preload)
     ffi.string(ffi.C.strerror(ffi.errno()))))
 end
 
--- The library that intercepts malloc; it is in the same directory as the core.
-local function native_library(path)
+-- The name for LD_PRELOAD of a library in the same directory as the core; nil:
+-- it is not there. The loader does not take a path with a colon or a space: the
+-- library is open then, until it closes itself (src/preload/environment.h).
+local function library(file, path)
   local core = package.searchpath("jit.mp.core", path and path.c or
     package.cpath)
-  local name = core and core:match("^.*/").."libluajit-mp-native.so"
-  local file = name and io.open(name, "rb")
-  if not file then
-    stop.data("run --native: libluajit-mp-native.so is not beside "..
-      "jit/mp/core.so")
+  local name = core and core:match("^.*/")..file
+  local fp = name and io.open(name, "rb")
+  if not fp then return end
+  fp:close()
+  if not name:find("[: ]") then return name end
+  local fd = define().C.open(name, 0)
+  return fd >= 0 and "/proc/self/fd/"..fd or nil
+end
+
+-- The libraries to preload: one that intercepts exec, for a report then, and
+-- with native one that intercepts malloc.
+local function libraries(native, path)
+  local list = { library("libluajit-mp-exec.so", path) }
+  if native then
+    local name = library("libluajit-mp-native.so", path)
+    if not name then
+      stop.data("run --native: libluajit-mp-native.so is not beside "..
+	"jit/mp/core.so")
+    end
+    list[#list+1] = name
   end
-  file:close()
-  if name:find("[: ]") then
-    stop.data(("run --native: the loader does not take a path with a colon "..
-      "or a space: %q"):format(name))
-  end
-  return name
+  return list
 end
 
 -- One word of -jm= has the options and the outputs, with commas between them.
@@ -90,5 +109,5 @@ return function(given, operands, command, env)
   -- A script whose name begins with - would be an option.
   argv[3] = operands[1] == "-" and "-" or operands[1]:gsub("^%-", "./-")
   for i = 2, #operands do argv[#argv+1] = operands[i] end
-  exec(argv, env.path, given.native and native_library(env.path))
+  exec(argv, env.path, libraries(given.native, env.path))
 end

@@ -1,0 +1,181 @@
+-- SPDX-License-Identifier: MIT
+-- exec replaces the program: luajit-mp run writes the report before.
+
+local tap = require("tap")
+
+local head = [[
+local ffi = require("ffi")
+ffi.cdef [=[
+  int execl(const char *, const char *, ...);
+  int execlp(const char *, const char *, ...);
+  int execle(const char *, const char *, ...);
+  int execv(const char *, char *const *);
+  int execvp(const char *, char *const *);
+  int execvpe(const char *, char *const *, char *const *);
+  int execve(const char *, char *const *, char *const *);
+  int fexecve(int, char *const *, char *const *);
+  int execveat(int, const char *, char *const *, char *const *, int);
+  int open(const char *, int, ...);
+  int fork(void); int vfork(void); int getpid(void); void _exit(int);
+  int waitpid(int, int *, int); int pause(void); int kill(int, int);
+  int wait(int *);
+]=]
+local C, null = ffi.C, ffi.cast("char *", nil)
+local function list(...)
+  local t = { ... }
+  local a = ffi.new("const char *[?]", #t + 1)
+  for i, s in ipairs(t) do a[i-1] = s end
+  return ffi.cast("char *const *", a), a, t
+end
+local args, a1, a2 = list("sh", "-c", "echo replaced $X; exit 7")
+local envp, e1, e2 = list("X=x")
+local keep = {}
+local function work()
+  for i = 1, 50000 do keep[i % 100 + 1] = { i } end
+end
+local function later()
+  for i = 1, 50000 do keep[i % 100 + 1] = { i } end
+end
+work()
+]]
+
+local cpath = tap.builddir.."/.uninstalled/?.so;;"
+
+local function run(options, body)
+  return tap.sh(("exec %s run %s %s"):format(tap.mp, options,
+    tap.program(head..body)), { env = { LUA_CPATH = cpath } })
+end
+
+local function report(out)
+  local text = tap.read(out) or ""
+  os.remove(out)
+  return text
+end
+
+-- -- Each function -----------------------------------------------------------
+
+for name, call in pairs {
+  execl = "C.execl('/bin/sh', 'sh', '-c', 'echo replaced $X; exit 7', null)",
+  execlp = "C.execlp('sh', 'sh', '-c', 'echo replaced $X; exit 7', null)",
+  execle = "C.execle('/bin/sh', 'sh', '-c', 'echo replaced $X; exit 7', "..
+    "null, envp)",
+  execv = "C.execv('/bin/sh', args)",
+  execvp = "C.execvp('sh', args)",
+  execvpe = "C.execvpe('sh', args, envp)",
+  execve = "C.execve('/bin/sh', args, envp)",
+  fexecve = "C.fexecve(C.open('/bin/sh', 0), args, envp)",
+  execveat = "C.execveat(-100, '/bin/sh', args, envp, 0)"
+} do
+  local out = tap.tmpname(".txt")
+  local r = run("-O f -o "..out, "io.write('buffered') "..call)
+  tap.is(r.status, 7, name..": the other program's status", r.err)
+  tap.is(r.out, call:find("envp") and "replaced x\n" or "replaced\n",
+    name..": its output alone")
+  tap.is(r.err, "", name..": no message")
+  tap.like(report(out), "work", name..": the report is written")
+end
+
+-- -- A failure: the program goes on, and so does its profile -----------------
+
+for name, call in pairs {
+  ["a file that does not exist"] = "C.execvp('/nonexistent/x', args)",
+  ["a directory"] = "C.execv('/tmp', args)",
+  ["no program"] = "C.execv(arg[0]..'.bad', args)",
+  ["too large arguments"] =
+    "C.execv('/bin/sh', (list('sh', ('x'):rep(2^22))))",
+} do
+  local out = tap.tmpname(".txt")
+  local r = run("-O f -o "..out, [[
+    local f = io.open(arg[0]..'.bad', 'w') f:write('\127ELF bad') f:close()
+    os.execute("chmod +x "..arg[0]..'.bad')
+    local status = ]]..call..[[
+    os.remove(arg[0]..'.bad')
+    io.write(status, " ", C.wait(nil), "\n")
+    later()]])
+  tap.is(r.status, 0, name..": exit status", r.err)
+  tap.is(r.out, "-1 -1\n", name..": exec fails, and there is no child")
+  local text = report(out)
+  tap.like(text, "later", name..": the profile goes on")
+  tap.like(text, "work", name..": with what was before")
+end
+
+-- A daemon after a failure: its report is still to be made.
+local out = tap.tmpname(".txt")
+local r = run("-O f -o "..out, [[
+  C.execv('/bin/sh', (list('sh', ('x'):rep(2^22))))
+  local pid = C.fork()
+  if pid ~= 0 then C._exit(0) end
+  local t = os.time() + 2
+  while os.time() < t do later() end]])
+tap.ok(tap.wait(function()
+  return (tap.read(out) or ""):find("continued the profile")
+end), "a daemon after a failure inherits the profile")
+
+-- -- Children, outputs and options -------------------------------------------
+
+out = tap.tmpname(".txt")
+r = run("-O f -o "..out, [[
+  local pid = C.fork()
+  if pid == 0 then C.execv('/bin/true', args) C._exit(9) end
+  local st = ffi.new("int[1]")
+  C.waitpid(pid, st, 0)
+  local before = io.open("]]..out..[[")
+  print(st[0], before and before:read(1))
+  os.execute("exit 0") io.popen("true"):close()
+  later()]])
+tap.is(r.out, "0\tnil\n", "a forked child that calls exec has no report", r.err)
+tap.like(report(out), "later", "its parent has one")
+
+local here = tap.tmpname("")
+os.remove(here)
+r = run("-O f -o "..here..".%p.txt", [[
+  local pid = C.fork()
+  if pid == 0 then later() C.execv('/bin/true', args) end
+  C.waitpid(pid, nil, 0)]])
+r = tap.sh("cat "..here..".*.txt; rm -f "..here..".*.txt")
+local _, n = r.out:gsub("luajit%-mp", "")
+tap.ok(n >= 2, "but a child with a profile of its own has", r.out)
+
+r = run("-O f", "io.write('lost') C.execv('/bin/sh', args)")
+tap.like(r.out, "work.*\nreplaced\n$", "standard output: the report comes first")
+tap.unlike(r.out, "lost", "what the program had not written is not written")
+
+for _, options in ipairs { "L", "e", "W", "n", "fb1w1" } do
+  out = tap.tmpname(".txt")
+  r = run("-O "..options.." -o "..out, "C.execv('/bin/sh', args)")
+  tap.is(r.status, 7, options..": exit status", r.err)
+  tap.like(report(out), "luajit%-mp", options..": a report", r.err)
+end
+
+-- In a handler of a signal; and while other signals come.
+out = tap.tmpname(".txt")
+r = run("-O f -o "..out, [[
+  os.execute("(sleep 0.3; kill -USR1 "..C.getpid()..") &")
+  ffi.cdef "void (*signal(int, void (*)(int)))(int);"
+  C.signal(10, ffi.cast("void (*)(int)", function()
+    C.execv('/bin/sh', args)
+  end))
+  C.pause()]])
+tap.is(r.status, 7, "exec in a handler", r.err)
+tap.like(report(out), "work", "has its report")
+
+-- -- What the program and its children see -----------------------------------
+
+r = run("-O f -o /dev/null", [[print(os.getenv("LD_PRELOAD"))
+  io.flush() os.execute("echo ${LD_PRELOAD-none}")
+  io.flush() os.execute("ls -l /proc/"..C.getpid().."/fd | grep -c mp-exec")]])
+tap.is(r.out, "nil\nnone\n0\n", "the library is not passed on, nor open", r.err)
+r = tap.sh(("LD_PRELOAD=libm.so.6 exec %s run -O f -o /dev/null %s"):format(tap.mp,
+  tap.program("print(os.getenv('LD_PRELOAD'))")), { env = { LUA_CPATH = cpath }})
+tap.is(r.out, "libm.so.6\n", "others stay", r.err)
+r = run("-O f -o /dev/null", "print(package.loaded['jit.mp'] ~= nil)")
+tap.is(r.out, "true\n", "in any directory")
+
+-- Without the command there is no library, and no report.
+out = tap.tmpname(".txt")
+r = tap.luajit(("-jm=f,%s %s"):format(out,
+  tap.program(head.."C.execv('/bin/sh', args)")))
+tap.is(r.status, 7, "without luajit-mp run: exit status", r.err)
+tap.is(report(out), "", "the manual says why there is no report")
+
+tap.done()
