@@ -137,7 +137,8 @@ local _, n = r.out:gsub("luajit%-mp", "")
 tap.ok(n >= 2, "but a child with a profile of its own has", r.out)
 
 r = run("-O f", "io.write('lost') C.execv('/bin/sh', args)")
-tap.like(r.out, "work.*\nreplaced\n$", "standard output: the report comes first")
+tap.like(r.out, "work.*\nreplaced\n$",
+  "standard output: the report comes first")
 tap.unlike(r.out, "lost", "what the program had not written is not written")
 
 for _, options in ipairs { "L", "e", "W", "n", "fb1w1" } do
@@ -161,13 +162,17 @@ tap.like(report(out), "work", "has its report")
 
 -- -- What the program and its children see -----------------------------------
 
-r = run("-O f -o /dev/null", [[print(os.getenv("LD_PRELOAD"))
-  io.flush() os.execute("echo ${LD_PRELOAD-none}")
-  io.flush() os.execute("ls -l /proc/"..C.getpid().."/fd | grep -c mp-exec")]])
-tap.is(r.out, "nil\nnone\n0\n", "the library is not passed on, nor open", r.err)
-r = tap.sh(("LD_PRELOAD=libm.so.6 exec %s run -O f -o /dev/null %s"):format(tap.mp,
-  tap.program("print(os.getenv('LD_PRELOAD'))")), { env = { LUA_CPATH = cpath }})
-tap.is(r.out, "libm.so.6\n", "others stay", r.err)
+r = run("-O f -o /dev/null", [[print(os.getenv("LD_PRELOAD") or "")
+  io.flush() os.execute("echo ${LD_PRELOAD-}")
+  io.flush() os.execute("ls -l /proc/"..C.getpid().."/fd")]])
+tap.unlike(r.out, "mp%-exec", "the library is not passed on, nor open")
+tap.unlike(r.out, "/proc/self/fd", "nor under its other name")
+if (os.getenv("LIBASAN") or "") == "" then
+  r = tap.sh(("LD_PRELOAD=libm.so.6 exec %s run -O f -o /dev/null %s"):format(
+    tap.mp, tap.program("print(os.getenv('LD_PRELOAD'))")),
+    { env = { LUA_CPATH = cpath } })
+  tap.is(r.out:match("libm.so.6\n$"), "libm.so.6\n", "others stay")
+end
 r = run("-O f -o /dev/null", "print(package.loaded['jit.mp'] ~= nil)")
 tap.is(r.out, "true\n", "in any directory")
 

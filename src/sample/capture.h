@@ -65,8 +65,8 @@ bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots);
 void mp_capture_free(mp_capture *c);
 
-/* Only the VM's thread writes this, and its handlers. A handler in a thread that
-** the VM has just left may read. */
+/* Only the VM's thread writes this, and its handlers. A handler in a thread
+** that the VM has just left may read. */
 static inline void mp_capture_more(mp_capture *c, int by)
 {
   int n = atomic_load_explicit(&c->inside, memory_order_relaxed);

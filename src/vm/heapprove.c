@@ -349,8 +349,7 @@ static const char *prove(lua_State *L, block *all)
   return prove_heap(L, all);
 }
 
-/* What LuaJIT has mapped for machine code stays where the state cannot be
-** closed. */
+/* If the state cannot be closed, its area of machine code remains. */
 static void close_state(lua_State *L, block *all)
 {
   if (!ffi_half_open) lua_close(L);
