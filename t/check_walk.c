@@ -30,7 +30,9 @@ static void freeing(void *ptr, size_t size)
   }
   if (size < MP_VM_LARGE || !mp_vm_watched(ptr)) return;
   mp_vm_freeing(&vm, ptr);
-  if (mp_vm_iscode(ptr, size)) mp_walk_forget(&known);
+  if (!mp_vm_iscode(ptr, size)) return;
+  mp_walk_freed(&known, ptr, size);
+  mp_walk_freed(&fresh, ptr, size);
 }
 
 static void compare(void)
@@ -137,5 +139,88 @@ START_TEST(calls)
 }
 END_TEST
 
+/* -- Code that is freed -------------------------------------------------- */
+
+/* The key of the thread's stack. */
+static uint64_t key_now(void)
+{
+  mp_where w;
+  int state;
+  ck_assert(mp_where_running(&vm, &known, &w, &state));
+  return w.key;
+}
+
+/* Whether the key is another one after that block of code was freed. */
+static bool depends_on(const char *block, size_t size)
+{
+  uint64_t key = key_now();
+  mp_walk_freed(&known, block, size);
+  return key_now() != key;
+}
+
+/* The prototype of the function at that level. */
+static const char *proto_at(lua_State *L, int level)
+{
+  lua_Debug ar;
+  const char *pt;
+  ck_assert_int_eq(lua_getstack(L, level, &ar), 1);
+  lua_getinfo(L, "f", &ar);
+  pt = func_proto(lua_topointer(L, -1));
+  lua_pop(L, 1);
+  ck_assert_ptr_nonnull(pt);
+  return pt;
+}
+
+/* Whether blocks lie so close together that one may be taken for the other. */
+static bool near(const char *a, const char *b)
+{
+  return (uintptr_t)(a - b) + 2048 < 4096;
+}
+
+/* Pushes the first function of a list that is near to neither. */
+static const char *push_far(lua_State *L, const char *a, const char *b)
+{
+  const char *pt;
+  int i = 0;
+  do {
+    lua_rawgeti(L, 1, ++i);
+    ck_assert(lua_isfunction(L, -1));
+    pt = func_proto(lua_topointer(L, -1));
+  } while (near(pt, a) || near(pt, b));
+  return pt;
+}
+
+static int free_some(lua_State *L)
+{
+  const char *top = proto_at(L, 1), *below = proto_at(L, 2);
+  const char *other = push_far(L, top, below);
+  uint64_t pc = AT(uint64_t, lua_topointer(L, -1), FUNC_PC);
+  ck_assert(depends_on(top, AT(uint32_t, top, PT_SIZE)));
+  ck_assert(depends_on(below, AT(uint32_t, below, PT_SIZE)));
+  ck_assert(!depends_on(other, AT(uint32_t, other, PT_SIZE)));
+  mp_walk_site(&known, pc, 7);
+  ck_assert_uint_eq(known.sites[pc >> 2 & (MP_WALK_SITES - 1)].id, 7);
+  depends_on(other, AT(uint32_t, other, PT_SIZE));
+  ck_assert_uint_eq(known.sites[pc >> 2 & (MP_WALK_SITES - 1)].id, 0);
+  return 0;
+}
+
+/* The keys that depend on it are other ones, those of other code are not. */
+START_TEST(code_freed)
+{
+  lua_State *L = check_open(&vm, false);
+  if (L == NULL) return;
+  lua_register(L, "free_some", free_some);
+  if (luaL_dostring(L, "local list = {}\n"
+		    "local function top() local x = free_some(list) end\n"
+		    "local function below() local x = top() end\n"
+		    "for i = 1, 99 do list[i] = loadstring('return '..i) end\n"
+		    "below()") != 0)
+    ck_abort_msg("%s", lua_tostring(L, -1));
+  mp_walk_free(&known);
+  lua_close(L);
+}
+END_TEST
+
 CHECK_MAIN("walk", recursion, deep, through_c, coroutines, functions_collected,
-	   finalizers, hooks, calls)
+	   finalizers, hooks, calls, code_freed)

@@ -144,9 +144,11 @@ static uint32_t other_row(mp_capture *c, uint32_t zone, int state,
 
 /* -- Frames -------------------------------------------------------------- */
 
-static uint64_t frame_hash(const mp_vmframe *f)
+static uint64_t frame_hash(const mp_walk *k, const mp_vmframe *f)
 {
-  return mp_mix(mp_mix(mp_mix(1, f->func), f->pc), f->site);
+  uint64_t h = mp_mix(1, mp_walk_word(k, f->func));
+  h = mp_mix(h, mp_walk_word(k, f->pc));
+  return mp_mix(h, mp_walk_word(k, f->site));
 }
 
 /* Sets the identities of code and chunk: a chunk from a text has the text's. */
@@ -161,7 +163,7 @@ static void identify(mp_capture *c, const char *proto, mp_frame *f)
 ** handler the dynamic linker cannot be asked for names. */
 static uint32_t frame_id(mp_capture *c, const mp_vmframe *vf)
 {
-  uint64_t h = frame_hash(vf);
+  uint64_t h = frame_hash(c->walk, vf);
   uint32_t id = mp_map_get(&c->frames, h);
   char buf[MP_NAME_MAX + MP_CHUNK_MAX];
   mp_frame f;
@@ -183,7 +185,7 @@ static void learn_site(mp_capture *c, const mp_vmframe *callee,
 		       const mp_vmframe *caller)
 {
   const mp_frame *f = &c->stacks.frames[callee->id];
-  uint64_t id = mp_mix(1, caller->func);
+  uint64_t id = mp_mix(1, mp_walk_word(c->walk, caller->func));
   uint32_t k;
   if (!callee->called || caller->pc == 0) return;
   id = mp_mix(id, (uint32_t)c->stacks.frames[caller->id].line);
@@ -304,7 +306,7 @@ static inline uint32_t capture(mp_capture *c, mp_where *w, int state,
 			       uint8_t type, const char *top)
 {
   uint32_t zone = zone_now(c);
-  uint64_t key = mp_mix(w->key + c->generation, (uint64_t)zone << 24 |
+  uint64_t key = mp_mix(w->key, (uint64_t)zone << 24 |
 			(uint64_t)(top != NULL) << 16 | (uint64_t)type << 8 |
 			(uint8_t)state);
   mp_cached *hit = &c->cache[key & c->cachemask];
@@ -410,13 +412,15 @@ uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm)
   return row;
 }
 
-void mp_capture_forget(mp_capture *c, const void *block)
+/* So many frames are kept, those of code that was freed among them. */
+#define FRAMES_MAX	8192
+
+void mp_capture_forget(mp_capture *c, const void *block, size_t size)
 {
   mp_capture_enter(c);
   mp_codes_freed(&c->codes, block);
-  c->generation++;
   mp_vm_forget(c->vm);
-  mp_walk_forget(c->walk);
-  mp_map_clear(&c->frames);
+  mp_walk_freed(c->walk, block, size);
+  if (c->frames.count > FRAMES_MAX) mp_map_clear(&c->frames);
   mp_capture_leave(c);
 }

@@ -45,7 +45,6 @@ typedef struct mp_capture {
   mp_codes codes;		/* Identities of their code. */
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
-  uint64_t generation;		/* Changes when code was freed: old keys die. */
   uint64_t cut;			/* Samples whose stacks had more frames. */
   size_t limit;			/* Bytes that all these tables may take, */
   uint32_t maxrows;		/* and rows that there may be; 0: any. */
@@ -121,8 +120,8 @@ static inline void mp_capture_collected(mp_capture *c)
   mp_capture_leave(c);
 }
 
-/* Forgets all keys that depend on the block, a prototype or a trace that is
-** being freed. */
-void mp_capture_forget(mp_capture *c, const void *block);
+/* Forgets the keys that depend on the block, a prototype or a trace of that
+** size that is being freed. */
+void mp_capture_forget(mp_capture *c, const void *block, size_t size);
 
 #endif

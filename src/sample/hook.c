@@ -72,7 +72,7 @@ static inline void before_free(mp_alloc *h, void *ptr, size_t osize)
   if (h->vm.proved && heap_changed(h, osize)) watch_heap(h, osize);
   if (osize >= MP_VM_LARGE && h->vm.proved && mp_vm_watched(ptr)) {
     mp_vm_freeing(&h->vm, ptr);
-    if (mp_vm_iscode(ptr, osize)) mp_capture_forget(h->capture, ptr);
+    if (mp_vm_iscode(ptr, osize)) mp_capture_forget(h->capture, ptr, osize);
   }
   h->frees++;
 }

@@ -33,9 +33,21 @@ void mp_walk_free(mp_walk *k)
   memset(k, 0, sizeof(*k));
 }
 
-void mp_walk_forget(mp_walk *k)
+/* Forgets the calls that return into [from, to]. */
+static void forget_sites(mp_walk *k, uint64_t from, uint64_t to)
 {
-  memset(k->sites, 0, sizeof(k->sites));
+  mp_callsite *s = k->sites;
+  for (; s < k->sites + MP_WALK_SITES; s++)
+    if (s->pc >= from && s->pc <= to) *s = (mp_callsite){ 0, 0 };
+}
+
+void mp_walk_freed(mp_walk *k, const void *block, size_t size)
+{
+  uint64_t from = (uint64_t)(uintptr_t)block, to = from + size, i;
+  uint64_t last = to >> MP_WALK_NEAR, n = last - (from >> MP_WALK_NEAR);
+  if (n >= MP_WALK_FREED) n = MP_WALK_FREED - 1;
+  for (i = last - n; i <= last; i++) k->freed[i & (MP_WALK_FREED - 1)]++;
+  forget_sites(k, from, to);
   mp_walk_collected(k);
 }
 
@@ -203,17 +215,17 @@ static uint64_t describe(mp_walk *k, lua_State *L, slot *top, slot *f)
   slot *below = frame_prev(f), func;
   uint64_t h = key_word(0, *f);
   if (LINK_ISCONT(*f)) {
-    h = key_word(h, f[FRAME_CONTPC]);
+    h = key_word(h, mp_walk_word(k, f[FRAME_CONTPC]));
     add_word(k, f + FRAME_CONTPC, f[FRAME_CONTPC]);
   }
   if (below <= k->stack || TAG(below[FRAME_FUNC]) != TAGFUNC) return h;
   func = below[FRAME_FUNC];
   if (LINK_ISC(*f) && is_lua(func)) {
-    h = key_word(h, mp_frame_cframepc(L, top, f));
+    h = key_word(h, mp_walk_word(k, mp_frame_cframepc(L, top, f)));
     func = VOLATILE;
   }
   add_word(k, below + FRAME_FUNC, func);
-  return key_word(h, func_id(PTR(below[FRAME_FUNC])));
+  return key_word(h, mp_walk_word(k, func_id(PTR(below[FRAME_FUNC]))));
 }
 
 /* Adds a frame on top of those that are known. */
@@ -228,7 +240,7 @@ static inline void push(mp_walk *k, lua_State *L, slot *top, slot *f)
   add_word(k, f, link);
   if (LINK_ISLUA(link)) {
     const mp_callsite *s = site_slot(k, link);
-    l->key = key_word(key, s->pc == link ? s->id : link);
+    l->key = key_word(key, s->pc == link ? s->id : mp_walk_word(k, link));
   } else {
     l->key = key_word(key, describe(k, L, top, f));
   }

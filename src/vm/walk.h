@@ -22,12 +22,15 @@
 #define MP_WALK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lua.h"
 
 #define MP_DEPTH	(1 << 15)	/* Frames kept of a stack, at most. */
 #define MP_WALK_SITES	1024	/* A power of two. */
+#define MP_WALK_FREED	4096	/* A power of two. */
+#define MP_WALK_NEAR	8	/* Addresses in so many bits lie together. */
 
 /* A call as a report shows it: calls that differ neither in the line nor in the
 ** callee's name have one id. */
@@ -69,6 +72,7 @@ typedef struct mp_walk {
   uint32_t nblocks;		/* Of these words, where so many matter, */
   mp_block *blocks;		/* four at a time. */
   mp_callsite sites[MP_WALK_SITES];  /* By PC. */
+  uint32_t freed[MP_WALK_FREED];  /* Blocks of code, by address. */
 } mp_walk;
 
 /* A walk that was filled with zeros is an empty one. */
@@ -95,7 +99,16 @@ static inline void mp_walk_collected(mp_walk *k)
 ** combination. */
 void mp_walk_site(mp_walk *k, uint64_t pc, uint64_t id);
 
-/* Prototypes were freed: the PCs may belong to other code now. */
-void mp_walk_forget(mp_walk *k);
+/* A prototype or a trace is being freed: from now on the keys that depend on an
+** address in it, and few others, are different ones. */
+void mp_walk_freed(mp_walk *k, const void *block, size_t size);
+
+/* An address in code, as a word of keys. It is another one after code was freed
+** there. */
+static inline uint64_t mp_walk_word(const mp_walk *k, uint64_t addr)
+{
+  uint32_t n = k->freed[addr >> MP_WALK_NEAR & (MP_WALK_FREED - 1)];
+  return addr ^ (uint64_t)n << 40;
+}
 
 #endif
