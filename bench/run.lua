@@ -35,16 +35,17 @@ while arg[i] do
 end
 
 local programs = { "binarytrees", "buffers", "cdata", "closures",
-  "combinators", "compiler", "coroutines", "hashes", "json", "matrix", "nbody",
-  "numeric", "objects", "recursion", "strings", "tablechurn" }
+  "combinators", "compiler", "coroutines", "hashes", "json", "malloc", "matrix",
+  "nbody", "numeric", "objects", "recursion", "strings", "tablechurn" }
 local examples = { "filter-wasteful" }
 
--- Name, option; targets: geometric mean, worst.
+-- Name, option; targets: geometric mean, worst. native: with C memory.
 local configs = {
   { "plain" },
   { "-jm", "-jm=f,/dev/null", 1.01, 1.05 },
   { "l", "-jm=fl,/dev/null", 1.02, 1.10 },
   { "b64k", "-jm=fb64k,/dev/null" },
+  { "native", "-jm=fb64k,/dev/null", native = true },
   { "b1", "-jm=fb1,/dev/null", 1.25, 2.0 },
   { "e", "-jm=e,/dev/null", 1.6, 2.8 },
   { "L", "-jm=L,/dev/null" },
@@ -88,6 +89,13 @@ local function median(t)
   return n % 2 == 1 and t[(n + 1) / 2] or (t[n/2] + t[n/2 + 1]) / 2
 end
 
+-- As luajit-mp run --native does.
+local function preloaded()
+  local core = assert(package.searchpath("jit.mp.core", package.cpath))
+  return { "env", ("LD_PRELOAD=%slibluajit-mp-native.so"):format(
+    core:match("^.*/")), luajit }
+end
+
 -- Ratios and added RSS of all configurations on one program.
 local function measure(name, path)
   local ratios, rss, outputs = {}, {}, {}
@@ -96,8 +104,8 @@ local function measure(name, path)
   for _ = 1, rounds do
     local base, basers
     for c, config in ipairs(configs) do
-      local argv = { luajit }
-      if config[2] then argv[2] = config[2] end
+      local argv = config.native and preloaded() or { luajit }
+      argv[#argv+1] = config[2]
       argv[#argv+1] = path
       local t, mb = run(argv, tmp)
       local out = read(tmp)

@@ -289,6 +289,55 @@ tap.like(r.out, "and 1 more\n", "references are limited")
 tap.like(r.out, "\n2\t5\t5\ttrue\n", "they are tables, too")
 tap.like(r.out, "false\t[^\n]*bad argument", "a value is needed")
 
+-- -- Paths to a value -------------------------------------------------------
+
+r = lua([[
+local mp = require("jit.mp")
+do
+  local thing = { 1 }
+  cache = { x = { y = thing, again = thing }, [thing] = true }
+  cache.x.up = cache
+  again = thing
+  thing.me = { up = thing, all = cache }
+  function get() return thing end
+  weak = setmetatable({ thing }, { __mode = "v" })
+end
+local p = assert(mp.paths(again))
+print(p)
+print(p.complete, #p.list, p.list[1].path, p.list[1].length, p.list[4].length)
+print(mp.paths(again, 2))
+print(mp.paths(cache.x))
+print(mp.paths({}))
+print(mp.paths(12))
+print(pcall(mp.paths))
+print(pcall(mp.paths, again, 0))
+nodes = {}
+for i = 1, 12 do
+  nodes[i] = {}
+  for k = 1, i - 1 do nodes[i][k], nodes[k][i] = nodes[k], nodes[i] end
+end
+p = assert(mp.paths(nodes[1], 1000))
+print(p.complete, #p.list)
+local seen, last = {}, 0
+for _, path in ipairs(p.list) do
+  assert(not seen[path.path] and path.length >= last, path.path)
+  seen[path.path], last = true, path.length
+end
+]])
+tap.is(r.status, 0, "all paths to a value", r.err)
+tap.like(r.out, "^table: 4 paths\n  again\n  cache a key\n  cache%.x%.%a+\n"..
+  "  get %^thing\n\n", "are listed, the shortest first")
+tap.like(r.out, "\ntrue\t4\t_G%.again\t2\t4\n", "they are tables, too")
+tap.like(r.out, "\ntable: 2 paths, and there are or may be more\n",
+  "their number is limited")
+tap.like(r.out, "\ntable: 3 paths\n  cache%.x\n  again%.me%.all%.x\n"..
+  "  get %^thing%.me%.all%.x\n", "a path passes no object twice")
+tap.like(r.out, "\ntable: 0 paths\n", "what nothing holds has no path")
+tap.like(r.out, "nil\tno heap walk: only objects", "a number has none either")
+tap.like(r.out, "false\t[^\n]*bad argument", "a value is needed")
+tap.like(r.out, "false\t[^\n]*a number of paths from 1", "and some paths")
+tap.like(r.out, "\nfalse\t1000\n$", "many paths are each another one")
+
 -- -- Many --------------------------------------------------------------------
 
 text = walk([[

@@ -5,8 +5,8 @@
 local tap = require("tap")
 
 local programs = { "binarytrees", "buffers", "cdata", "closures",
-  "combinators", "compiler", "coroutines", "hashes", "json", "matrix", "nbody",
-  "numeric", "objects", "recursion", "strings", "tablechurn" }
+  "combinators", "compiler", "coroutines", "hashes", "json", "malloc", "matrix",
+  "nbody", "numeric", "objects", "recursion", "strings", "tablechurn" }
 local modes = tap.slow and { "b1flhu" } or { "f", "fl", "b1flhu", "e", "L" }
 local scale = tap.slow and 0.001 or 0.01
 

@@ -42,7 +42,8 @@
 --   mp.window()                    -- the time since the last window
 --   mp.stop()                      -- writes the report
 --   print(mp.heap())               -- the holders of the memory now
---   print(mp.why(value))           -- the holders of that value
+--   print(mp.why(value))           -- the references to that value
+--   print(mp.paths(value))         -- all paths that lead to it
 --   mp.limit({ allocated = "2m" })(f, ...)  -- an error if f takes more
 --   mp.measure(f, ...)             -- the memory that f takes, as a table
 --
@@ -56,6 +57,7 @@ local core = require("jit.mp.core")
 
 -- The functions about the heap, which few programs use, are loaded on demand.
 local rare = { heap = "heap.walk", why = "heap.walk", dot = "heap.walk",
+  paths = "heap.walk",
   limit = "test.measure", measure = "test.measure" }
 
 local function rare_function(mp, name)

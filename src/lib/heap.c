@@ -14,6 +14,7 @@
 #include "lib/heap.h"
 #include "out/output.h"
 #include "profile/heapdot.h"
+#include "profile/heappaths.h"
 #include "profile/heapwalk.h"
 #include "profile/heapwhy.h"
 
@@ -21,6 +22,7 @@
 
 /* Defaults: */
 #define REFERENCES	20	/* references that `why` lists; */
+#define PATHS		20	/* paths that `paths` lists; */
 #define DEPTH		3	/* references from the value that `dot` */
 				/* draws. */
 
@@ -130,6 +132,38 @@ static int core_why(lua_State *L)
   return 1;
 }
 
+static int push_paths(lua_State *L)
+{
+  mp_heappaths_push(L, lua_touserdata(L, 1));
+  return 1;
+}
+
+/* paths(value [, most]) */
+static int core_paths(lua_State *L)
+{
+  double most = luaL_optnumber(L, 2, PATHS);
+  mp_heappaths *w;
+  int err;
+  luaL_checkany(L, 1);
+  luaL_argcheck(L, most >= 1 && most <= 1e6, 2,
+		"a number of paths from 1 to 1000000");
+  w = mp_heappaths_find(L, 1, (uint32_t)most);
+  if (w == NULL) return mp_fail(L, "not enough memory", ENOMEM);
+  if (w->why != NULL) {
+    fail_because(L, w->why);
+    mp_heappaths_free(w);
+    return 3;
+  }
+  lua_settop(L, 0);
+  lua_pushlightuserdata(L, w);
+  err = call_frozen(L);
+  mp_heappaths_free(w);
+  if (err != 0) return lua_error(L);
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_setmetatable(L, -2);
+  return 1;
+}
+
 static int push_text(lua_State *L)
 {
   lua_pushlstring(L, lua_touserdata(L, 1), (size_t)lua_tonumber(L, 2));
@@ -157,17 +191,26 @@ static int core_dot(lua_State *L)
   return err != 0 ? lua_error(L) : 1;
 }
 
+/* Adds a function, and the metatable of its results, which jit.mp fills in. */
+static void add_question(lua_State *L, lua_CFunction f, lua_CFunction push,
+			 const char *name)
+{
+  lua_pushcfunction(L, push);
+  lua_newtable(L);
+  lua_pushfstring(L, "%s_result", name);
+  lua_pushvalue(L, -2);
+  lua_settable(L, -5);
+  lua_pushcclosure(L, f, 2);
+  lua_setfield(L, -2, name);
+}
+
 void mp_heap_functions(lua_State *L)
 {
   lua_pushcfunction(L, push_walk);
   lua_pushcclosure(L, core_heap, 1);
   lua_setfield(L, -2, "heap");
-  lua_pushcfunction(L, push_why);
-  lua_newtable(L);  /* The metatable of results: jit.mp fills it in. */
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -4, "why_result");
-  lua_pushcclosure(L, core_why, 2);
-  lua_setfield(L, -2, "why");
+  add_question(L, core_why, push_why, "why");
+  add_question(L, core_paths, push_paths, "paths");
   lua_pushcfunction(L, push_text);
   lua_pushcclosure(L, core_dot, 1);
   lua_setfield(L, -2, "dot");

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/graph.h"
 #include "data/mem.h"
 #include "profile/field.h"
 #include "profile/heapwhy.h"
@@ -118,21 +117,29 @@ static void find_references(asking *k)
 
 /* -- The question -------------------------------------------------------- */
 
+static const char no_memory[] = "there is no memory for it";
+
+const char *mp_heapwhy_look(mp_heap *h, mp_graph *g, lua_State *L, int index,
+			    uint32_t *number)
+{
+  const char *o;
+  if (!mp_heap_open(h, L))
+    return h->layout->proved ? no_memory : h->layout->why;
+  o = mp_heap_argument(h, L, index);
+  *number = o == NULL ? 0 : mp_places_find(&h->places, o);
+  if (*number == 0) return "only objects of the heap are held: strings, "
+    "tables, functions, coroutines, userdata and cdata";
+  return mp_heap_graph(h, g) && mp_graph_dominate(g) ? NULL : no_memory;
+}
+
 static const char *answer(asking *k, lua_State *L, int index)
 {
-  static const char *const no_memory = "there is no memory for it";
   char what[MP_LABEL_MAX];
   mp_heapwhy *w = k->w;
-  const char *o;
+  const char *why = mp_heapwhy_look(&k->h, &k->g, L, index, &k->target), *o;
   uint32_t holder;
-  if (!mp_heap_open(&k->h, L))
-    return k->h.layout->proved ? no_memory : k->h.layout->why;
-  o = mp_heap_argument(&k->h, L, index);
-  k->target = o == NULL ? 0 : mp_places_find(&k->h.places, o);
-  if (k->target == 0) return "only objects of the heap are held: strings, "
-    "tables, functions, coroutines, userdata and cdata";
-  if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g))
-    return no_memory;
+  if (why != NULL) return why;
+  o = object(k, k->target);
   mp_heap_describe(o, what, sizeof(what));
   w->what = strdup(what);
   w->self = mp_heap_size(&k->h, o);

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/graph.h"
+#include "vm/heap.h"
+
 #include "lua.h"
 
 /* An object that refers to the one asked about. */
@@ -30,6 +33,12 @@ typedef struct mp_heapwhy {
   mp_reference *list;		/* The shortest paths first. */
   uint32_t nlist, caplist;
 } mp_heapwhy;
+
+/* The heap, its holders, and the number of the object in the slot `index` of
+** L's running C function, whose own slots count as no references. Returns why
+** that cannot be; or NULL. Both are zero before, and are to be freed. */
+const char *mp_heapwhy_look(mp_heap *h, mp_graph *g, lua_State *L, int index,
+			    uint32_t *number);
 
 /* Looks at the object in the slot `index` of L's running C function, whose own
 ** slots do not count. The program stands still. NULL: no memory. */

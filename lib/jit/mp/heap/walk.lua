@@ -106,5 +106,14 @@ function core.why_result.__tostring(r)
   return table.concat(out)
 end
 
+function core.paths_result.__tostring(r)
+  local out = { ("%s: %s%s\n"):format(r.what, numbers.counted(#r.list, "path"),
+    r.complete and "" or ", and there are or may be more") }
+  for _, p in ipairs(r.list) do
+    out[#out+1] = "  "..paths.common(p.path).."\n"
+  end
+  return table.concat(out)
+end
+
 -- No function of Lua in between: its variables would hold the value.
-return { heap = heap, why = core.why, dot = core.dot }
+return { heap = heap, why = core.why, paths = core.paths, dot = core.dot }
