@@ -9,7 +9,8 @@
 #include <time.h>
 
 #include "profile/holders.h"
-#include "vm/heap.h"
+#include "vm/heapedge.h"
+#include "vm/heapprove.h"
 
 #include "lauxlib.h"
 #include "lualib.h"

@@ -10,6 +10,7 @@
 #include "data/map.h"
 #include "data/mem.h"
 #include "data/places.h"
+#include "data/usage.h"
 
 #define SLOTS_MIN	256u	/* A power of two. */
 
@@ -36,6 +37,24 @@ static bool grow_slots(mp_places *p)
   return true;
 }
 
+/* The memory of the next block. Chunk i has 2^i blocks: the blocks of a large
+** heap, which are visited in no order, lie in large pages. */
+static mp_placeblock *next_block(mp_places *p)
+{
+  uint32_t i = p->nchunks, before = (UINT32_C(1) << i) - 1;
+  if (p->nblocks == before) {
+    size_t n = (size_t)1 << i;
+    p->chunks[i] = mp_calloc(n, sizeof(**p->chunks));
+    if (p->chunks[i] == NULL) return NULL;
+    mp_usage_large(p->chunks[i], n * sizeof(**p->chunks));
+    p->nchunks++;
+  } else {
+    before >>= 1;
+    i--;
+  }
+  return &p->chunks[i][p->nblocks - before];
+}
+
 static mp_placeblock *new_block(mp_places *p, uint64_t key)
 {
   void *blocks = p->blocks;
@@ -43,7 +62,7 @@ static mp_placeblock *new_block(mp_places *p, uint64_t key)
   if (!mp_mem_room(&blocks, p->nblocks, &p->capblocks, sizeof(*p->blocks)))
     return NULL;
   p->blocks = blocks;
-  b = mp_calloc(1, sizeof(*b));
+  b = next_block(p);
   if (b == NULL) return NULL;
   b->key = key;
   return p->blocks[p->nblocks++] = b;
@@ -185,7 +204,7 @@ uint64_t mp_places_memory(const mp_places *p)
 void mp_places_free(mp_places *p)
 {
   uint32_t i;
-  for (i = 0; i < p->nblocks; i++) mp_free(p->blocks[i]);
+  for (i = 0; i < p->nchunks; i++) mp_free(p->chunks[i]);
   mp_free(p->blocks);
   mp_free(p->slots);
   mp_free(p->hints);

@@ -22,6 +22,7 @@
 #define MP_PLACES_WORDS	(1u << (MP_PLACES_BITS - MP_PLACES_WORD))
 #define MP_PLACES_HINT	5	/* Numbers with one hint: a power of two. */
 #define MP_PLACES_AHEAD	16	/* Additions under way: a power of two. */
+#define MP_PLACES_CHUNKS 32	/* Arrays of blocks, each twice the last one. */
 
 typedef struct mp_placeword {
   uint32_t bits[2];		/* One for every 8 bytes. */
@@ -36,6 +37,8 @@ typedef struct mp_placeblock {
 typedef struct mp_places {
   mp_placeblock **blocks;	/* Ascending, once the set is closed. */
   uint32_t nblocks, capblocks;
+  mp_placeblock *chunks[MP_PLACES_CHUNKS];
+  uint32_t nchunks;
   mp_placeblock **slots;	/* Hash table of the blocks, or NULL. */
   uint32_t mask;		/* Slots - 1. */
   uint32_t *hints;		/* Word, counted through all blocks, that */

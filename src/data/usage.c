@@ -12,14 +12,11 @@
 
 #define HUGE		((uintptr_t)1 << 21)
 
-/* Arrays that are read in no order profit from large pages. */
-static void *ask_large(void *p, size_t size)
+void mp_usage_large(void *p, size_t size)
 {
   uintptr_t from = ((uintptr_t)p + HUGE - 1) & ~(HUGE - 1);
   uintptr_t to = ((uintptr_t)p + size) & ~(HUGE - 1);
-  if (p != NULL && to > from)
-    (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
-  return p;
+  if (to > from) (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
 void *mp_usage_take(mp_usage *u, uint64_t n, size_t size)
@@ -31,7 +28,8 @@ void *mp_usage_take(mp_usage *u, uint64_t n, size_t size)
   }
   u->now += n * size;
   if (u->now > u->peak) u->peak = u->now;
-  return ask_large(p, (size_t)n * size);
+  mp_usage_large(p, (size_t)n * size);
+  return p;
 }
 
 uint32_t *mp_usage_numbers(mp_usage *u, uint64_t n)

@@ -19,6 +19,9 @@ typedef struct mp_usage {
   bool failed;			/* There was no memory. */
 } mp_usage;
 
+/* Asks for large pages: memory that is visited in no order profits. */
+void mp_usage_large(void *p, size_t size);
+
 /* An array of n elements of that size in bytes, or NULL. */
 void *mp_usage_take(mp_usage *u, uint64_t n, size_t size);
 
