@@ -14,7 +14,7 @@ int mp_mem_left = -1;
 atomic_size_t mp_mem_bytes;
 
 atomic_bool mp_mem_denying;
-static pthread_t denied;	/* That thread, while mp_mem_denying is set. */
+static _Atomic pthread_t denied;  /* That thread, while that is set. */
 
 void mp_mem_deny(void)
 {
