@@ -251,6 +251,31 @@ tap.like(r.out, "nil\tcannot write '/no/such/x.heapsnapshot'", "or a file")
 tap.like(r.out, "a share of the heap is more than 0 and at most 1",
   "a wrong share is refused")
 
+r = lua([[
+local mp = require("jit.mp")
+local walk
+for i = 1, 100 do
+  getmetatable(newproxy(true)).__gc = function()
+    walk = walk or assert(mp.heap(0.01))
+    saved = { saved, ("s"):rep(i) }
+  end
+end
+collectgarbage()
+assert(mp.heap())
+for _, line in ipairs(walk.list) do print(line.path, line.count, line.type) end
+print(walk.adds_up)
+do
+  local big = ("c"):rep(300000)
+  callback = require("ffi").cast("int (*)(int)", function(x) return #big end)
+end
+collectgarbage()
+print(mp.heap(0.01))
+]])
+tap.is(r.status, 0, "a walk in a finalizer", r.err)
+tap.like(r.out, "waiting for its finalizer", "names the queue of finalizers")
+tap.like(r.out, "\ntrue\n", "adds up")
+tap.like(r.out, " kB  ffi[^\n]* %^big  %(string", "a callback holds its upvalue")
+
 -- -- Why ---------------------------------------------------------------------
 
 r = lua([[
