@@ -274,7 +274,8 @@ print(mp.heap(0.01))
 tap.is(r.status, 0, "a walk in a finalizer", r.err)
 tap.like(r.out, "waiting for its finalizer", "names the queue of finalizers")
 tap.like(r.out, "\ntrue\n", "adds up")
-tap.like(r.out, " kB  ffi[^\n]* %^big  %(string", "a callback holds its upvalue")
+tap.like(r.out, " kB  ffi[^\n]* %^big  %(string",
+  "a callback holds its upvalue")
 
 -- -- Why ---------------------------------------------------------------------
 

@@ -27,13 +27,23 @@ end
 
 -- -- Programs ----------------------------------------------------------------
 
-for _, name in ipairs({ "strings", "binarytrees", "cdata", "hashes" }) do
-  local t, rss, text = table_of(name,
-    tap.quote(programs..name..".lua").." 0.05")
+local function check(name, path, work)
+  local t, rss, text = table_of(name, tap.quote(path).." "..work)
   if t["other"] then
     tap.ok(math.abs(t.other) <= 0.05 * rss, name..": little is not known",
       text)
   end
+end
+
+for _, name in ipairs({ "binarytrees", "buffers", "cdata", "closures",
+    "combinators", "compiler", "coroutines", "hashes", "json", "malloc",
+    "matrix", "nbody", "numeric", "objects", "recursion", "strings",
+    "tablechurn" }) do
+  check(name, programs..name..".lua", tap.slow and "0.002" or "0.02")
+end
+for _, name in ipairs({ "leak-timer", "leak-trace", "pseudo-leak",
+    "leak-regex" }) do
+  check(name, tap.srcdir.."/examples/"..name..".lua", "")
 end
 
 -- -- A pseudo leak -----------------------------------------------------------
