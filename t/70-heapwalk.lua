@@ -337,6 +337,12 @@ print(mp.paths({}))
 print(mp.paths(12))
 print(pcall(mp.paths))
 print(pcall(mp.paths, again, 0))
+local long = { next = {} }
+long.next.prev = {}
+local last = long
+for i = 1, 100 do last.next = last.next or {} last = last.next end
+p = assert(mp.paths(last, 9))
+print(p.list[#p.list].length, p.list[#p.list].path)
 nodes = {}
 for i = 1, 12 do
   nodes[i] = {}
@@ -362,6 +368,8 @@ tap.like(r.out, "\ntable: 0 paths\n", "what nothing holds has no path")
 tap.like(r.out, "nil\tno heap walk: only objects", "a number has none either")
 tap.like(r.out, "false\t[^\n]*bad argument", "a value is needed")
 tap.like(r.out, "false\t[^\n]*a number of paths from 1", "and some paths")
+tap.like(r.out, "\n102\tmain thread local long[^\n]*%.next%.next %.%.%.%.next"..
+  "\n", "the middle of a long path is left out")
 tap.like(r.out, "\nfalse\t1000\n$", "many paths are each another one")
 
 -- -- Many --------------------------------------------------------------------

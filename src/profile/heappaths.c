@@ -158,11 +158,26 @@ static bool is_on_path(const finding *k, uint32_t node, uint32_t s)
 
 /* -- Paths --------------------------------------------------------------- */
 
+/* The names of its references, one after the other; of a long path, some in
+** the middle are left out. */
+static void name_path(finding *k, uint32_t s, char *name)
+{
+  uint32_t length = k->steps[s].length, n, next;
+  name[0] = '\0';
+  for (n = 1; (next = k->steps[s].next) != 0; n++, s = next) {
+    if (n < NAMED - 1 || n == length)
+      mp_edge_name(&k->h, k->steps[s].node, k->steps[next].node, name,
+		   MP_LABEL_MAX);
+    else if (n == NAMED - 1)
+      strcpy(name, " ...");
+    name += strlen(name);
+  }
+}
+
 static void add_path(finding *k, uint32_t s)
 {
   mp_heappaths *w = k->w;
-  uint32_t length = k->steps[s].length, up, n;
-  char *name = mp_malloc(NAMED * MP_LABEL_MAX), *at = name;
+  char *name = mp_malloc(NAMED * MP_LABEL_MAX), *shorter;
   void *list = w->list;
   if (name == NULL ||
       !mp_mem_room(&list, w->nlist, &w->caplist, sizeof(*w->list))) {
@@ -170,17 +185,11 @@ static void add_path(finding *k, uint32_t s)
     k->failed = true;
     return;
   }
+  name_path(k, s, name);
+  shorter = mp_realloc(name, strlen(name) + 1);
   w->list = list;
-  w->list[w->nlist++] = (mp_heappath){ name, length };
-  name[0] = '\0';
-  for (n = 0; k->steps[s].next != 0; n++, s = k->steps[s].next) {
-    up = k->steps[s].node;
-    if (n + 2 == NAMED && length > NAMED) strcpy(at, " ...");
-    else if (n + 2 < NAMED || k->steps[k->steps[s].next].next == 0)
-      mp_edge_name(&k->h, up, k->steps[k->steps[s].next].node, at,
-		   MP_LABEL_MAX);
-    at += strlen(at);
-  }
+  w->list[w->nlist++] = (mp_heappath){ shorter != NULL ? shorter : name,
+				       k->steps[s].length };
 }
 
 /* Each object that refers to that of the step begins a step before it. Several
