@@ -88,6 +88,8 @@ static bool make_plan(mp_ctx *c, unsigned state, lua_State *L, problem *p)
 static bool open_screen(mp_ctx *c, problem *p)
 {
   int err = c->plan.live ? mp_screen_open(&c->screen) : 0;
+  if (c->screen.nkeys >= 0 && !c->plan.functions)  /* A key may ask for them. */
+    c->profile.cpu.lines = true;
   return err == 0 || fails(p, err, "the live view needs a terminal, and there "
 			   "is none: leave out option T");
 }
@@ -142,9 +144,10 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
     return fails(p, EBUSY, "on this LuaJIT, the profiler cannot be started by "
 		 "a handler of jit.attach, nor by a hook or finalizer once "
 		 "jit.attach was called: start it outside");
+  if (!open_screen(c, p)) return false;
   if (!mp_profile_open(&c->profile))
     return fails(p, ENOMEM, "not enough memory");
-  if (!open_screen(c, p) || !none_within(L, p)) return false;
+  if (!none_within(L, p)) return false;
   mp_guard_anchor(L, c);
   mp_callback_take(c, L);
   if (c->callback.thread != NULL)  /* It comes at each line. */

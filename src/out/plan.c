@@ -57,6 +57,7 @@ static void read_plan(lua_State *R, mp_plan *plan)
   plan->memory = bool_field(R, "memory");
   plan->calls = bool_field(R, "calls");
   plan->lines = bool_field(R, "lines");
+  plan->functions = bool_field(R, "functions");
   plan->cpu_only = bool_field(R, "cpu_only");
   plan->help = bool_field(R, "contents");
   lua_getfield(R, -1, "text");

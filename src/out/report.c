@@ -21,7 +21,7 @@ typedef struct request {
   mp_report *r;
   const mp_plan *plan;
   mp_output *out;		/* Its destination: an output, */
-  mp_screen *screen;		/* or to the screen. */
+  mp_screen *screen;		/* or the screen. */
   const mp_mark *from, *to;	/* As in mp_snapshot. */
   bool patient;			/* The last try to send it to a server. */
   bool final;			/* The profile has ended. */
@@ -98,10 +98,8 @@ static bool push_report(lua_State *R, request *rq, const char *name,
   if (columns > 0) lua_pushinteger(R, columns);
   else lua_pushnil(R);
   lua_pushboolean(R, rq->patient);
-  if (rq->screen == NULL) lua_pushnil(R);
-  else lua_pushstring(R, rq->screen->plain ? "plain" : "screen");
   push_sum(R, rq);
-  lua_call(R, 7, 5);
+  lua_call(R, 6, 5);
   leaked = lua_tonumber(R, -3);
   if (leaked > *rq->leaked) *rq->leaked = leaked;
   if (lua_type(R, -5) == LUA_TSTRING) return true;
@@ -143,11 +141,21 @@ static int write_report(lua_State *R)
 static int draw_report(lua_State *R)
 {
   request *rq = lua_touserdata(R, 1);
+  mp_screen *s = rq->screen;
   const char *text;
   size_t len;
-  if (!push_report(R, rq, "-", rq->screen->columns)) return 0;
-  text = lua_tolstring(R, -5, &len);
-  mp_screen_draw(rq->screen, text, len);
+  mp_state_push(R, "live");
+  mp_plan_push(R, rq->plan);
+  push_snapshot(R, rq);
+  if (s->columns > 0) lua_pushinteger(R, s->columns);
+  else lua_pushnil(R);
+  lua_pushboolean(R, s->plain);
+  if (s->nkeys >= 0) lua_pushlstring(R, s->keys, (size_t)s->nkeys);
+  else lua_pushnil(R);
+  lua_pushboolean(R, s->redirected);
+  lua_call(R, 6, 2);
+  text = lua_tolstring(R, -2, &len);
+  mp_screen_draw(s, text, len, lua_tostring(R, -1));
   return 0;
 }
 
@@ -318,6 +326,6 @@ void mp_report_draw(mp_report *r, const mp_plan *plan, mp_screen *s)
   request rq = new_request(r, plan, NULL, buf, sizeof(buf), &leaked);
   rq.screen = s;
   if (!mp_state_take(&r->state, buf, sizeof(buf))) return;
-  if (make(&rq, draw_report) != 0) mp_screen_draw(s, buf, strlen(buf));
+  if (make(&rq, draw_report) != 0) mp_screen_draw(s, buf, strlen(buf), NULL);
   mp_state_give_back(&r->state);
 }

@@ -16,7 +16,8 @@
 
 #include "out/screen.h"
 
-#define PERIOD	1.0		/* Seconds from one drawing to the next. */
+#define PERIOD	1.0		/* Seconds from one drawing to the next, */
+#define STEP	0.1		/* and from one look for keys to the next. */
 #define ROWS_MIN 8		/* A terminal must have that many lines. */
 
 /* Lines of the terminal that the view may have. */
@@ -66,6 +67,7 @@ void mp_screen_init(mp_screen *s)
 {
   memset(s, 0, sizeof(*s));
   s->fd = -1;
+  s->nkeys = -1;
 }
 
 int mp_screen_open(mp_screen *s)
@@ -76,6 +78,8 @@ int mp_screen_open(mp_screen *s)
   get_size(s);
   s->dim = no_color == NULL || *no_color == '\0';
   s->due = PERIOD;
+  s->nkeys = mp_keys_take(s->keys);
+  s->redirected = !isatty(STDIN_FILENO);
   return 0;
 }
 
@@ -109,15 +113,21 @@ static const char *cut(const char *text, const char *end, int columns)
   return text;
 }
 
-static void draw_row(mp_screen *s, int row, const char *text, const char *end)
+static void draw_row(const mp_screen *s, int row, const char *text,
+		     const char *end)
 {
   putf(s, "\033[%d;%dH\033[2K", row, 1);
-  if (row < view_rows(s))
-    put(s, text, (size_t)(cut(text, end, s->columns) - text));
-  else if (s->dim)
-    put(s, "\033[2m--\033[0m", 10);
-  else
-    put(s, "--", 2);
+  put(s, text, (size_t)(cut(text, end, s->columns) - text));
+}
+
+/* The last line of the view. */
+static void draw_below(const mp_screen *s, const char *below)
+{
+  char line[128];
+  snprintf(line, sizeof(line), "-- %s", below != NULL ? below : "");
+  if (s->dim) put(s, "\033[2m", 4);
+  draw_row(s, view_rows(s), line, line + strlen(line));
+  if (s->dim) put(s, "\033[0m", 4);
 }
 
 /* Lets the whole screen scroll again. */
@@ -127,24 +137,41 @@ static void undivide(mp_screen *s)
   s->divided = 0;
 }
 
-void mp_screen_draw(mp_screen *s, const char *text, size_t len)
+static void draw_plain(mp_screen *s, const char *text, size_t len,
+		       const char *below)
+{
+  undivide(s);
+  put(s, text, len);
+  if (below != NULL) {
+    put(s, "-- ", 3);
+    put(s, below, strlen(below));
+    put(s, "\n", 1);
+  }
+  put(s, "\n", 1);
+}
+
+static void draw_divided(mp_screen *s, const char *text, size_t len,
+			 const char *below)
 {
   const char *end = text + len;
   int row;
-  if (s->plain) {
-    undivide(s);
-    put(s, text, len);
-    put(s, "\n", 1);
-    return;
-  }
   if (s->divided != s->rows || s->divided_columns != s->columns) divide(s);
   put(s, "\0337", 2);
-  for (row = 1; row <= view_rows(s); row++) {
+  for (row = 1; row < view_rows(s); row++) {
     const char *nl = memchr(text, '\n', (size_t)(end - text));
     draw_row(s, row, text, nl ? nl : end);
     text = nl ? nl + 1 : end;
   }
+  draw_below(s, below);
   put(s, "\0338", 2);
+}
+
+void mp_screen_draw(mp_screen *s, const char *text, size_t len,
+		    const char *below)
+{
+  if (s->plain) draw_plain(s, text, len, below);
+  else draw_divided(s, text, len, below);
+  if (s->nkeys > 0) s->nkeys = 0;
 }
 
 void mp_screen_close(mp_screen *s)
@@ -155,6 +182,23 @@ void mp_screen_close(mp_screen *s)
   }
   s->fd = -1;
   s->divided = 0;
+}
+
+void mp_screen_look(mp_screen *s, double wall)
+{
+  char keys[MP_KEYS_MAX];
+  int n, had = s->nkeys;
+  if (s->fd < 0 || wall < s->look || !is_terminal(s)) return;
+  s->look = wall + STEP;
+  n = mp_keys_take(keys);
+  if (n > 0 && memchr(keys, 'q', (size_t)n) != NULL) {
+    mp_screen_close(s);
+    return;
+  }
+  s->redirected = !isatty(STDIN_FILENO);
+  s->nkeys = n;
+  if (n > 0) memcpy(s->keys, keys, (size_t)n);
+  if (n > 0 || (n < 0) != (had < 0)) s->due = wall;
 }
 
 bool mp_screen_due(mp_screen *s, double wall)

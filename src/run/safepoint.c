@@ -63,6 +63,7 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   mp_point_take(p);
   if (c->final.done) return;
   if (samples > 0) mp_callback_call(c, L, samples, state);
+  mp_screen_look(&c->screen, mp_span_wall(&p->span));
   wall = write_due(c);
   if (c->look != NULL) c->look(c, L, wall);
   mp_signal_look();

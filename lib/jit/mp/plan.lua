@@ -7,9 +7,12 @@
 -- reports need: later there may be no way to load them.
 ----------------------------------------------------------------------------
 
+local cells = require("jit.mp.text.cells")
 local file = require("jit.mp.format.file")
 local formats = require("jit.mp.format.formats")
+local livekeys = require("jit.mp.livekeys")
 local merge = require("jit.mp.model.merge")
+local names = require("jit.mp.model.names")
 local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
@@ -106,18 +109,48 @@ end
 
 -- Makes the report for one of the files. width: columns of the terminal that
 -- the report goes to, or nil. patient: this is the last try to send it to a
--- server. live: nil, or the kind of the live view that it is drawn to, "screen"
--- or "plain". sum: false, or the sum of profiles that this one is to be added
--- to, or nil. Returns the results of render, the remark or nil, and the new sum
--- or nil.
-local function report(plan, snapshot, name, width, patient, live, sum)
+-- server. sum: false, or the sum of profiles that this one is to be added to,
+-- or nil. Returns the results of render, the remark or nil, and the new sum or
+-- nil.
+local function report(plan, snapshot, name, width, patient, sum)
   if plan.contents then return plan.contents end
   local p, new_sum = profile.new(snapshot), nil
   if sum ~= false then p, new_sum = add(p, sum) end
   local text, msg, leaked = render.render(p, plan, { name = name,
-    width = width, patient = patient, live = live,
-    bold = width and plan.bold and live ~= "plain" })
+    width = width, patient = patient, bold = width and plan.bold })
   return text, msg, leaked, plan.remarks[name], new_sum
 end
 
-return { make = make, report = report }
+-- Changes what the live view shows by keys that were pressed.
+local function press(plan, keys)
+  plan.settings = plan.settings or livekeys.new(plan.text, plan.sort)
+  for key in keys:gmatch(".") do livekeys.press(plan.settings, key) end
+end
+
+-- The line below a live view, which says what the keys do, or where they are.
+local function live_line(plan, pid, width, keys, redirected)
+  if not keys then
+    return cells.clip(("keys: luajit-mp top %d%s"):format(pid,
+      redirected and "" or ", or run with </dev/null"), width)
+  end
+  local t = { "q close", unpack(livekeys.help) }
+  local order = plan.settings and livekeys.order(plan.settings)
+  if order then table.insert(t, 1, order) end
+  return cells.clip(table.concat(t, "   "), width)
+end
+
+-- Draws the live view. width: columns of the terminal, or nil. plain: no escape
+-- sequences. keys: those pressed since the last view, or nil where they are
+-- the program's. redirected: whether its standard input is no terminal.
+-- Returns the text and the line below it.
+local function live(plan, snapshot, width, plain, keys, redirected)
+  if keys and keys ~= "" then press(plan, keys) end
+  local p, o = profile.new(snapshot), plan
+  if plan.settings then o = livekeys.options(plan.settings) end
+  local text, msg = render.render(p, o, { name = "-", width = width,
+    live = true, bold = width and plan.bold and not plain })
+  return text or names.printable(msg),
+    live_line(plan, p.info.pid, width or 80, keys, redirected)
+end
+
+return { make = make, report = report, live = live }
