@@ -64,7 +64,8 @@ tap.like(r.err, "%-t takes seconds", "no seconds: said")
 r = attach("-O T 1")
 tap.like(r.err, "not with option T: luajit%-mp top", "option T: said")
 r = attach("-o x.heapsnapshot 1")
-tap.like(r.err, "no heap walk from outside", "a heap walk: said")
+tap.like(r.err, "no %.heapsnapshot from outside: mp.heap%(%)",
+  "a .heapsnapshot: said")
 r = attach("-O ? 1")
 tap.is(r.status, 2, "a wrong option: status")
 tap.like(r.err, "unknown option '%?'", "a wrong option: said")
@@ -124,6 +125,20 @@ r = while_attached(p.pid, ("%s attach -t 1 %s; kill -INT $attach"):format(
   tap.mp, p.pid))
 tap.like(r.err, "is being profiled already", "two at a time: refused")
 tap.like(p:stop(), "^right", "its results are right after all")
+
+-- -- The heap --------------------------------------------------------------
+
+p = start(program("alloc"))
+r = attach("-t 0.3 -O W -o - -o heap.mp "..p.pid)
+tap.is(r.status, 0, "a heap walk: status")
+tap.unlike(r.out, "do not add up", "its sizes add up")
+local holder = " keep[^\n]*%[%*%]  %(%d+ x table%)"
+tap.like(r.out, "\nHeap walk: .*"..holder, "the holders of an attached process")
+tap.like(tap.sh(tap.mp.." report heap.mp W", { dir = dir }).out, holder,
+  "its profile has them, too")
+tap.like(attach("-t 0.3 -O L "..p.pid).out, "\n +held by [^\n]* keep",
+  "and so have its leaks")
+tap.like(p:stop(), "^right", "its results are right")
 
 -- -- Ends ------------------------------------------------------------------
 

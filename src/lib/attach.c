@@ -19,6 +19,7 @@
 #include "lib/start.h"
 #include "luajit-mp.h"
 #include "out/write.h"
+#include "profile/heapwalk.h"
 #include "profile/leaks.h"
 #include "run/final.h"
 #include "run/signal.h"
@@ -190,7 +191,8 @@ static void stop_here(lua_State *L)
   else block.phase = MP_ATTACH_DONE;
 }
 
-/* Leaks need a collection in the VM; the rest is written outside of it. */
+/* Leaks need a collection in the VM, and a heap walk needs it at rest; the rest
+** is done outside of it. */
 static void stop(lua_State *L)
 {
   mp_ctx *c = mp_guard_get(L);
@@ -198,6 +200,8 @@ static void stop(lua_State *L)
   if (ours) mp_leaks_collect(&c->profile, L);  /* Finalizers may end it. */
   ours = ours && mp_guard_get(L) == run;
   run = NULL;
+  if (ours)
+    mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
   if (!ours) {
     block.phase = MP_ATTACH_DONE;
   } else if (c->profile.heap.wants_leaks || mp_guard_detach(L) == NULL) {

@@ -13,12 +13,11 @@ local target = require("jit.mp.cli.target")
 -- Options that need the program's own help.
 local elsewhere = { { "live", "T", "luajit-mp top shows a process live" },
   { "every", "w", "give a shorter time with -t" },
-  { "help", "H", "luajit -jm=H prints the list of options" },
-  { "walk", "W", "mp.heap() walks the heap, from within the program" } }
+  { "help", "H", "luajit -jm=H prints the list of options" } }
 
 local function check(o, outs, command)
   for _, e in ipairs(elsewhere) do
-    if o[e[1]] and not (e[1] == "walk" and o.leaks) then
+    if o[e[1]] then
       stop.usage(("attach: not with option %s: %s"):format(e[2], e[3]), command)
     end
   end
@@ -30,8 +29,8 @@ local function check(o, outs, command)
     files.check_output(out, command)
     local format = formats.of(out)
     if format and format.walk then
-      stop.usage("attach: no heap walk from outside: mp.heap() makes one, "..
-	"from within the program", command)
+      stop.usage("attach: no .heapsnapshot from outside: mp.heap() writes "..
+	"one, from within the program; option W shows the holders", command)
     end
   end
 end
