@@ -71,6 +71,21 @@ for _, options in ipairs({ "hf", "f", "g", "n" }) do
     " a_function_of_some_name", options.." on 60 columns: the name")
 end
 
+-- Narrower still, names stand above their numbers.
+for columns, list in pairs({ [50] = { "f", "g", "s" },
+    [40] = { "f", "fl", "s", "h", "hg", "n", "L" } }) do
+  for _, options in ipairs(list) do
+    local text = report(columns, file_of[options] or leaks, options)
+    local name = options.." on "..columns.." columns"
+    tap.ok(widest(text) <= columns, name..": no line is wider", text)
+    if options == "L" then break end
+    tap.like(text, options == "s" and "a_functio[%w_.]*ome_name" or
+      "a_function_of_some_name", name..": the name")
+  end
+end
+tap.like(report(40, leaks, "f"), "\n  a_function_of_some_name\n +[\27%d]",
+  "a name above its numbers")
+
 local text = report(80, leaks, "hm0")
 tap.like(text, "\n +\27%[1m%d+%%[^\27]*\27%[m[^\n]*a_function_of_some_name",
   "the largest number is bold")
@@ -92,6 +107,10 @@ end
 text = diff(60, "h3")
 tap.ok(widest(text) <= 60, "diff: no line is wider", text)
 tap.like(diff(60, "h"), "a_function_of_some_name", "diff: the name")
+text = diff(40, "h")
+tap.ok(widest(text) <= 40, "diff on 40 columns: no line is wider", text)
+tap.like(text, "a_funct[%w_]*%.%.%.[%w_]*me_name",
+  "diff on 40 columns: the name can be read")
 tap.like(diff(80, "u"), "\n +before +after +change   in use\n",
   "diff: all columns where there is room")
 

@@ -131,7 +131,7 @@ local function heading(w, o)
     numbers.bytes(w.total, o.kib), numbers.seconds(w.seconds))
 end
 
-local function notes(w)
+local function notes(w, width)
   local t = {}
   if w.closing then
     t[1] = "The state was being closed: the locals of the main chunk were gone."
@@ -141,7 +141,8 @@ local function notes(w)
   end
   t[#t+1] = "An object with several holders counts for the nearest "..
     "that holds them all."
-  return table.concat(t, "\n").."\n"
+  for i, line in ipairs(t) do t[i] = cells.wrap(line.."\n", width) end
+  return table.concat(t)
 end
 
 -- The allocator keeps what is free, unless a whole segment is.
@@ -168,7 +169,7 @@ return function(p, o, env)
     sites = allocated(p, list) }
   local rows = { { "of all", "holds", "path" } }
   add_lines(rows, roots, c)
-  return cells.wrap(heading(w, o), width)..notes(w).."\n"..
+  return cells.wrap(heading(w, o), width)..notes(w, width).."\n"..
     cells.rows(type_rows(w, o), width)..cells.wrap(arena(p, o), width).."\n"..
     cells.rows(rows, width)
 end

@@ -11,8 +11,8 @@ local width_of = require("jit.mp.text.width").width
 
 local cut, pad = cells.cut, cells.pad
 
-local NAME = 24  -- Columns that a name should have.
-local LEAST = 8  -- Columns that it has on the narrowest terminal.
+local NAME = 24  -- Columns that a name should have,
+local LEAST = 10 -- and has, unless it stands above its numbers.
 local RULER = 79 -- Dashes between entries, unless the terminal is narrower.
 
 -- -- Lines -------------------------------------------------------------------
@@ -36,20 +36,37 @@ local function left_of(line, w)
   return table.concat(t, "  ").."  "..(" "):rep(line.indent or 0)
 end
 
--- Writes lines of cells, aligned to the right, with a name behind them. A
--- line is { cells..., name = text, mark = text, indent = columns, bold = set of
--- cells } where the mark is never cut; or false: a ruler.
+-- The columns that a line has beside its name.
+local function beside(line) return (line.indent or 0) + #(line.mark or "") end
+
+-- The columns before the names, which are none if these stand above.
+local function before(lines, w, width)
+  local left, above = 0, false
+  for _, n in ipairs(w) do left = left + n + 2 end
+  for _, line in ipairs(width and lines or {}) do
+    above = above or line and cells.above(width - left - beside(line),
+      width_of(line.name), LEAST)
+  end
+  return above and 0 or left
+end
+
+-- Writes lines of cells, aligned to the right, with a name behind them, or
+-- above them on a narrow terminal. A line is { cells..., name = text, mark =
+-- text, indent = columns, bold = set of cells } where the mark is never cut; or
+-- false: a ruler. The first line is the headings.
 local function write(out, lines, width)
-  local w, columns = widths(lines), 0
-  for _, n in ipairs(w) do columns = columns + n + 2 end
-  for _, line in ipairs(lines) do
+  local w = widths(lines)
+  local left = before(lines, w, width)
+  for i, line in ipairs(lines) do
     if line then
-      local name, mark = line.name, line.mark or ""
-      if width then
-	local left = columns + (line.indent or 0)
-	name = cut(name, math.max(width - left - #mark, LEAST))
+      local name = width and cut(line.name, width - left - beside(line)) or
+	line.name
+      name = name..(line.mark or "")
+      if left == 0 and i > 1 then
+	out[#out+1] = (" "):rep(line.indent or 0)..name.."\n"
       end
-      out[#out+1] = left_of(line, w)..name..mark.."\n"
+      out[#out+1] = (left_of(line, w)..(left > 0 and name or "")):gsub(" +$",
+	"").."\n"
     else
       out[#out+1] = ("-"):rep(math.min(width or RULER, RULER)).."\n"
     end
@@ -63,8 +80,7 @@ local function fits(lines, width)
   for _, n in ipairs(widths(lines)) do left = left + n + 2 end
   for _, line in ipairs(lines) do
     if line then
-      local rest = (line.indent or 0) + #(line.mark or "")
-      need = math.max(need, rest + math.min(width_of(line.name), NAME))
+      need = math.max(need, beside(line) + math.min(width_of(line.name), NAME))
     end
   end
   return not width or left + need <= width

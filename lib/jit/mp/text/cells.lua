@@ -8,7 +8,7 @@ local widths = require("jit.mp.text.width")
 
 local first, last, width_of = widths.first, widths.last, widths.width
 
-local LEAST = 8 -- Columns of a name on the narrowest terminal.
+local READABLE = 16 -- Columns that are enough to tell names.
 
 -- A text on the right of n columns.
 local function pad(s, n) return (" "):rep(n - width_of(s))..s end
@@ -91,28 +91,48 @@ local function parts(list, width, indent)
   return table.concat(lines)
 end
 
+-- Whether names have so little room beside their numbers that they are to
+-- stand on lines of their own, above these. longest: columns of the longest
+-- name; least: those that are enough, if not as usual.
+local function above(room, longest, least)
+  return room < math.min(longest, least or READABLE)
+end
+
+-- Widths of the cells of rows but the last, their sum with all spaces, and the
+-- width of the widest last one.
+local function measure(list)
+  local w, left, longest = {}, 2, 0
+  for _, r in ipairs(list) do
+    for i = 1, #r - 1 do w[i] = math.max(w[i] or 0, width_of(r[i])) end
+    longest = math.max(longest, width_of(r[#r]))
+  end
+  for i = 1, #w do left = left + w[i] + 3 end
+  return w, left, longest
+end
+
 -- Rows of cells as text: all but the last cell of a row, which is a name, are
 -- aligned on the right. width: columns of the terminal, or nil. bold: the cells
 -- that a row names with its field bold are bold.
 local function rows(list, width, bold)
-  local w, out, left = {}, {}, 2
+  local out, w, left, longest = {}, measure(list)
+  local stacked = width and above(width - left, longest)
   for _, r in ipairs(list) do
-    for i = 1, #r - 1 do w[i] = math.max(w[i] or 0, width_of(r[i])) end
-  end
-  for i = 1, #w do left = left + w[i] + 3 end
-  for _, r in ipairs(list) do
-    local t = {}
+    local t, name = {}, r[#r]
     for i = 1, #r - 1 do
       t[i] = pad(r[i], w[i])
       if bold and r.bold == i then t[i] = style.bold(t[i]) end
     end
-    t[#r] = width and cut_levels(r[#r], math.max(width - left, LEAST)) or r[#r]
-    out[#out+1] = "  "..table.concat(t, "   ").."\n"
+    if stacked then
+      out[#out+1] = "  "..cut_levels(name, width - 2).."\n"
+    else
+      t[#r] = width and cut_levels(name, width - left) or name
+    end
+    out[#out+1] = ("  "..table.concat(t, "   ")):gsub(" +$", "").."\n"
   end
   return table.concat(out)
 end
 
 return {
-  pad = pad, cut = cut, clip = clip, cut_levels = cut_levels, wrap = wrap,
-  parts = parts, rows = rows
+  above = above, pad = pad, cut = cut, clip = clip, cut_levels = cut_levels,
+  wrap = wrap, parts = parts, rows = rows
 }

@@ -99,25 +99,41 @@ local function row_cells(p, o, g, holder, width, below)
     INDENT..name..holder(g.name) }
 end
 
+local function fits(text, width)
+  for line in text:gmatch("[^\n]+") do
+    if width and width_of(line) > width then return false end
+  end
+  return true
+end
+
+-- Rows whose series are on lines of their own, as text: without their ages, and
+-- then their objects, where the terminal is too narrow for these.
+local function narrow_text(rows, width)
+  for _, column in ipairs({ 4, 3 }) do
+    if fits(cells.rows(rows):gsub("\n"..INDENT.."[^\n]*", ""), width) then
+      break
+    end
+    for _, r in ipairs(rows) do table.remove(r, column) end
+  end
+  return cells.rows(rows)
+end
+
 -- The rows of a table as text. On a narrow terminal the series moves to the
 -- next line.
 local function rows_text(p, o, shown, holder, width)
   local series = p.is_native and NATIVE_SERIES or SERIES
-  local function text(below)
+  local function make(below)
     local rows = { { "held", "new", "objects", "mean age", "verdict",
       below and "" or series } }
     for _, g in ipairs(shown) do
       rows[#rows+1] = row_cells(p, o, g, holder, width, below)
     end
-    return cells.rows(rows)
+    return rows
   end
-  local all = text(false)
-  for line in all:gmatch("[^\n]+") do
-    if width and width_of(line) > width then
-      return cells.wrap("Below each row: "..series.."\n", width)..text(true)
-    end
-  end
-  return all
+  local all = cells.rows(make(false))
+  if fits(all, width) then return all end
+  return cells.wrap("Below each row: "..series.."\n", width)..
+    narrow_text(make(true), width)
 end
 
 -- A table of groups by that name of a row, and how many of them it leaves out.

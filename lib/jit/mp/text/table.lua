@@ -182,11 +182,12 @@ end
 function Report:name(row, width)
   local lead = row.level > 0 and arrow(self.options) or ""
   local name = row.e.name
-  if width then name = cells.cut_levels(name, math.max(width - #lead, 8)) end
+  if width then name = cells.cut_levels(name, width - #lead) end
   return lead..name
 end
 
--- The left sides by the widest layout that leaves the names enough room.
+-- The left sides by the widest layout that leaves the names enough room, and
+-- whether names stand above them, since no layout does.
 function Report:fitting(width)
   local by = self.by ~= nil
   local layouts = { { amounts = true, cum = by }, { cum = by }, {} }
@@ -200,7 +201,7 @@ function Report:fitting(width)
     left = self:left(layout)
     if width - #left[0] - 3 >= math.min(longest, NAME) then break end
   end
-  return left
+  return left, cells.above(width - #left[0] - 3, longest)
 end
 
 -- -- Lines -------------------------------------------------------------------
@@ -217,11 +218,17 @@ function Report:rest()
 end
 
 function Report:write(out, width)
-  local left = self:fitting(width)
+  local left, above = self:fitting(width)
   out[#out+1] = left[0].."\n"
   for k, row in ipairs(self.rows) do
-    out[#out+1] = left[k].."   "..
-      self:name(row, width and width - #left[0] - 3).."\n"
+    if above then
+      local indent = (" "):rep(SHIFT * (row.level + 1))
+      out[#out+1] = indent..self:name(row, width - #indent).."\n"..
+	left[k]:gsub(" +$", "").."\n"
+    else
+      out[#out+1] = left[k].."   "..
+	self:name(row, width and width - #left[0] - 3).."\n"
+    end
   end
   if self.options.raw then return end
   if self.hidden then
