@@ -50,7 +50,7 @@ end
 -- -- While a report is written ----------------------------------------------
 
 -- A reader that begins to read late.
-local late = "(sleep 2; cat ff >got) & "
+local late = "(sleep 2; timeout 60 cat ff >got) & "
 assert(os.execute("mkfifo "..dir.."/ff") == 0)
 for _, case in ipairs({
   { "one signal", "kill -TERM $pid" },
