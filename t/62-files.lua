@@ -34,6 +34,10 @@ tap.ok(r.status == 0 or r.status == 1 and r.err:find(
 r = run("--help")
 tap.is(run("-h").out, r.out, "-h")
 tap.like(r.out, "^usage: luajit%-mp run", "--help")
+tap.like(r.out, "\nReport bugs to ", "--help: where bugs go")
+for line in r.out:gmatch("[^\n]+") do
+  if #line > 80 then tap.is(line, nil, "--help: lines fit a terminal") end
+end
 local page = tap.read(tap.srcdir.."/man/luajit-mp.1")
 for name in r.out:gmatch("luajit%-mp (%l+)") do
   tap.like(page, "\n%.It Cm "..name.."\n", "the manual has "..name)

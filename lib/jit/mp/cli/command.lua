@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local args = require("jit.mp.cli.args")
+local cells = require("jit.mp.text.cells")
 local formats = require("jit.mp.format.formats")
 local names = require("jit.mp.model.names")
 local spec = require("jit.mp.cli.spec")
@@ -20,9 +21,10 @@ local function usage()
 
 FILE, OLD, NEW: profiles, as luajit -jm=f,NAME.mp writes them; - is standard
 input. OUT: a file; its suffix says the format:
-%s
-OPTIONS: those of luajit -jm; luajit -jm=H lists them.
-]]):format(formats.known())
+%sOPTIONS: those of luajit -jm; luajit -jm=H lists them.
+
+Report bugs to the issue tracker of the repository.
+]]):format(cells.wrap(formats.known().."\n", 79, 0))
 end
 
 -- The help of one command.
