@@ -2,8 +2,10 @@
 -- Measures what profiling costs: programs side by side in one run, rounds
 -- interleaved, ratios of CPU time and peak RSS to the unprofiled program.
 --
---   ./run luajit bench/run.lua [--rounds N] [--only PATTERN] [-o FILE]
+--   ./run luajit bench/run.lua [--rounds N] [--only PATTERN] [--scale X]
+--     [-o FILE]
 --
+-- The scale makes the programs shorter, to see that all of them run.
 -- Ratios are medians of the ratios of each round. A program whose output
 -- changes under the profiler is an error.
 
@@ -22,15 +24,16 @@ void _exit(int);
 
 local luajit = arg[-1] or "luajit"
 local here = arg[0]:match("^(.*)run%.lua$")
-local rounds, only, outfile = 5, "", nil
+local rounds, only, scale, outfile = 5, "", nil, nil
 
 local i = 1
 while arg[i] do
   if arg[i] == "--rounds" then rounds = tonumber(arg[i+1])
   elseif arg[i] == "--only" then only = arg[i+1]
+  elseif arg[i] == "--scale" then scale = arg[i+1]
   elseif arg[i] == "-o" then outfile = arg[i+1]
   else error("unknown argument "..arg[i].." (--rounds N, --only PATTERN, "..
-    "-o FILE)", 0) end
+    "--scale X, -o FILE)", 0) end
   i = i + 2
 end
 
@@ -73,7 +76,8 @@ local function run(argv, stdout)
   local function seconds(tv)
     return tonumber(tv.sec) + tonumber(tv.usec) / 1e6
   end
-  return seconds(ru.utime) + seconds(ru.stime), tonumber(ru.maxrss) / 1024
+  return math.max(seconds(ru.utime) + seconds(ru.stime), 1e-6),
+    tonumber(ru.maxrss) / 1024
 end
 
 local function read(name)
@@ -107,6 +111,7 @@ local function measure(name, path)
       local argv = config.native and preloaded() or { luajit }
       argv[#argv+1] = config[2]
       argv[#argv+1] = path
+      argv[#argv+1] = scale
       local t, mb = run(argv, tmp)
       local out = read(tmp)
       outputs[1] = outputs[1] or out
@@ -143,7 +148,7 @@ say("%s, %s; %d rounds; CPU time: ratio to plain; RSS: MB more than plain",
 say("%-15s %7s%s   %s", "program", "plain", cells(function(c)
   return configs[c][1] end, "%8s"), "RSS: "..cells(function(c)
   return configs[c][1] end, "%8s"))
-local logs, worst, most = {}, {}, {}
+local logs, worst, where, most = {}, {}, {}, {}
 local n = 0
 
 local function run_program(name, path)
@@ -152,7 +157,7 @@ local function run_program(name, path)
     n = n + 1
     for c = 2, #configs do
       logs[c] = (logs[c] or 0) + math.log(r[c])
-      worst[c] = math.max(worst[c] or 0, r[c])
+      if r[c] > (worst[c] or 0) then worst[c], where[c] = r[c], name end
       most[c] = math.max(most[c] or -1e9, m[c])
     end
     say("%-15s %5.2f s%s        %s", name, r[1],
@@ -179,6 +184,18 @@ local function target(k)
 end
 say("%-23s%s", "target: mean", target(3))
 say("%-23s%s        %8.1f", "target: worst", target(4), target_rss)
+
+-- One line for each kind of profile, with the targets that it misses.
+say("")
+say("%-8s %7s %7s  %s", "option", "mean", "worst", "in")
+for c = 2, #configs do
+  local name, _, mean, most_allowed = unpack(configs[c], 1, 4)
+  local found = math.exp(logs[c] / n)
+  say("%-8s %7.3f %7.3f  %s%s%s", name, found, worst[c], where[c],
+    mean and found > mean and (", mean over %.2f"):format(mean) or "",
+    most_allowed and worst[c] > most_allowed and
+    (", worst over %.2f"):format(most_allowed) or "")
+end
 
 if outfile then
   local f = assert(io.open(outfile, "w"))

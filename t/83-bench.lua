@@ -24,4 +24,28 @@ for _, name in ipairs(programs) do
   end
 end
 
+-- The figures, and the manual's table that is made from them.
+local function check_table(results, manual)
+  local r = tap.luajit(("%s --rounds 1 --only '^n' --scale 0.001 -o %s"):format(
+    tap.quote(tap.srcdir.."/bench/run.lua"), tap.quote(results)))
+  tap.is(r.err, "", "run.lua runs")
+  local worst = tap.read(results):match("\nb1 +[%d.]+ +[%d.]+  (%a+)")
+  tap.ok(worst == "nbody" or worst == "numeric", "it names the worst program")
+  tap.write(manual, tap.read(tap.srcdir.."/man/luajit-mp.1"))
+  r = tap.luajit(("%s %s %s"):format(tap.quote(tap.srcdir.."/bench/cost.lua"),
+    tap.quote(results), tap.quote(manual)))
+  tap.is(r.err, "", "cost.lua runs")
+  local text = tap.read(manual)
+  tap.ok(text:find("On 2 programs", 1, true), "the manual has its figures")
+  local row = "\n.It Cm b1 Ta [%d.]+ Ta [%d.]+ Ta "..tostring(worst).."\n"
+  tap.ok(text:find(row), "and the worst program")
+end
+
+if pcall(require, "jit.p") then  -- With which it compares.
+  local results, manual = tap.tmpname(), tap.tmpname()
+  check_table(results, manual)
+  os.remove(results)
+  os.remove(manual)
+end
+
 tap.done()
