@@ -83,7 +83,7 @@ static inline uint64_t key_of(const mp_vm *vm, mp_walk *walk, const mp_where *w)
     key = mp_mix(key, mp_walk_word(walk, func_id(PTR(top[FRAME_FUNC]))));
   if (w->snap != NULL) key = mp_mix(key, (uint64_t)(uintptr_t)w->snap);
   if (w->trace == NULL) return mp_mix(key, mp_walk_word(walk, w->pc) + w->lost);
-  return mp_mix(key, w->pc ^ mp_walk_word(walk, (uintptr_t)w->trace) << 16);
+  return mp_mix(mp_mix(key, mp_walk_word(walk, (uintptr_t)w->trace)), w->pc);
 }
 
 /* In mode "f" compiled code that is left at a return has already continued in
