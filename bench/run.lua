@@ -93,11 +93,11 @@ local function median(t)
   return n % 2 == 1 and t[(n + 1) / 2] or (t[n/2] + t[n/2 + 1]) / 2
 end
 
--- As luajit-mp run --native does.
+-- As luajit-mp run --native does. LD_PRELOAD takes no directory with a space.
 local function preloaded()
   local core = assert(package.searchpath("jit.mp.core", package.cpath))
-  return { "env", ("LD_PRELOAD=%slibluajit-mp-native.so"):format(
-    core:match("^.*/")), luajit }
+  return { "env", "LD_LIBRARY_PATH="..core:match("^.*/"),
+    "LD_PRELOAD=libluajit-mp-native.so", luajit }
 end
 
 -- Ratios and added RSS of all configurations on one program.

@@ -73,6 +73,12 @@ tap.write(dir.."/main.c", "#include <unistd.h>\n"..
 if tap.sh("cc -static -o static main.c", { dir = dir }).status == 0 then
   refused("a static program", run("./static"), "it is linked statically")
 end
+tap.write(dir.."/none.c", "void _start(void) { for (;;) ; }\n")
+if tap.sh("cc -nostdlib -pie -fPIE -Wl,-dynamic-linker,"..
+  "/lib64/ld-linux-x86-64.so.2 -o none none.c", { dir = dir }).status == 0 then
+  refused("a program before its libraries are loaded", run("./none"),
+    "has not loaded a C library: if it is only starting, try again")
+end
 local archive = tap.sh("pkg-config --variable=libdir luajit").out
   :match("[^\n]+")
 archive = (archive or "").."/libluajit-5.1.a"

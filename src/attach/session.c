@@ -110,6 +110,18 @@ static bool is_readable(const mp_session *s)
 	 mp_remote_read(s->pid, &c, s->maps.list[0].from, 1);
 }
 
+/* Whether the dynamic linker is there: a program without a C library that has
+** one is about to load it. */
+static bool is_starting(const mp_maps *m)
+{
+  int i;
+  for (i = 0; i < m->n; i++) {
+    const char *name = strrchr(m->list[i].path, '/');
+    if (name != NULL && strncmp(name, "/ld-", 4) == 0) return true;
+  }
+  return false;
+}
+
 static bool read_process(mp_session *s)
 {
   int err = mp_maps_read(&s->maps, s->pid);
@@ -119,7 +131,10 @@ static bool read_process(mp_session *s)
   }
   if (err != 0) return fails(s, strerror(err));
   if (!find_code(s))
-    return fails(s, "the program has no C library that could load the "
+    return fails(s, is_starting(&s->maps) ?
+		 "the program has not loaded a C library: if it is only "
+		 "starting, try again" :
+		 "the program has no C library that could load the "
 		 "profiler: it is linked statically");
   s->nstates = mp_find_states(&s->maps, s->states);
   if (s->code.vm == NULL && s->nstates == 0)
