@@ -24,11 +24,7 @@ local function exec(argv, path, preloads)
     ffi.C.setenv("LUA_PATH", path.lua, 1)
     ffi.C.setenv("LUA_CPATH", path.c, 1)
   end
-  if #preloads > 0 then
-    local others = os.getenv("LD_PRELOAD")
-    ffi.C.setenv("LD_PRELOAD", (others and others..":" or "")..
-      table.concat(preloads, ":"), 1)
-  end
+  if preloads ~= "" then ffi.C.setenv("LD_PRELOAD", preloads, 1) end
   local c = ffi.new("const char *[?]", #argv + 1)
   for i, s in ipairs(argv) do c[i-1] = s end
   ffi.C.execvp(argv[1], ffi.cast("char *const *", c))
@@ -51,19 +47,19 @@ local function library(file, path)
   return fd >= 0 and "/proc/self/fd/"..fd or nil
 end
 
--- The libraries to preload: one that intercepts exec, for a report then, and
--- with native one that intercepts malloc.
+-- LD_PRELOAD with our libraries: with native one that intercepts malloc, which
+-- must come before an allocator that is there already, and one that intercepts
+-- exec, for a report then.
 local function libraries(native, path)
-  local list = { library("libluajit-mp-exec.so", path) }
+  local list = {}
   if native then
-    local name = library("libluajit-mp-native.so", path)
-    if not name then
+    list[1] = library("libluajit-mp-native.so", path) or
       stop.data("run --native: libluajit-mp-native.so is not beside "..
 	"jit/mp/core.so")
-    end
-    list[#list+1] = name
   end
-  return list
+  list[#list+1] = os.getenv("LD_PRELOAD")
+  list[#list+1] = library("libluajit-mp-exec.so", path)
+  return table.concat(list, ":")
 end
 
 -- One word of -jm= has the options and the outputs, with commas between them.
