@@ -313,6 +313,14 @@ for _, lib in ipairs({ "libjemalloc.so.2", "libmimalloc.so.2" }) do
       is(14, 3000000, 3000000, lib..": malloc, to the byte")
       is(15, 1800000, 0, lib..": and free")
       is(25, 40960, 40960, lib..": mmap")
+      r = tap.sh(("timeout 60 env LD_PRELOAD=%s/%s:%s/.uninstalled/jit/mp/"..
+        "libluajit-mp-native.so %s -jm=hm0b1 %s"):format(dir, lib,
+        tap.loadable(), tap.command, exact), { env = { LUA_CPATH = cpath } })
+      tap.is(r.status, 7, lib.." comes first: the program ends as it would")
+      tap.like(r.err, "^luajit%-mp: C memory is not profiled: "..
+        "libluajit%-mp%-native%.so must come before [^\n]*"..
+        lib:gsub("[.]", "%%.").." in LD_PRELOAD\n", lib.." comes first: said")
+      tap.unlike(r.out, "C memory", lib.." comes first: none of it")
     end
   else
     tap.ok(true, lib.." is not installed # SKIP")

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -394,8 +395,32 @@ EXPORT void *mremap(void *p, size_t osize, size_t n, int flags, ...)
   return q;
 }
 
+/* The library whose malloc the program calls, if it is not this one: an mmap of
+** that malloc would be counted while it holds its locks. */
+static const char *comes_first(void)
+{
+  static Dl_info own, other;
+  void *f = dlsym(RTLD_DEFAULT, "malloc");
+  if (f == NULL || dladdr(&real, &own) == 0 || dladdr(f, &other) == 0 ||
+      own.dli_fbase == other.dli_fbase)
+    return NULL;
+  return other.dli_fname;
+}
+
+static void refuse(const char *first)
+{
+  char text[512];
+  int n = snprintf(text, sizeof(text), "luajit-mp: C memory is not profiled: "
+		   "libluajit-mp-native.so must come before %s in LD_PRELOAD\n",
+		   first);
+  port.version = 0;
+  if (n > 0 && write(2, text, strnlen(text, sizeof(text))) < 0) return;
+}
+
 static __attribute__((constructor)) void begin(void)
 {
+  const char *first = comes_first();
   resolved();
   leave_environment(&real);
+  if (first != NULL) refuse(first);
 }
