@@ -182,8 +182,10 @@ local functions = tap.program(await..[[
 await("no lines: ")
 print("the last words")
 ]])
-out = on_terminal(job(run("fjT", functions).." </dev/null"),
-  "await 'q close'; printf l")
-tap.like(out, "no lines: ", "option j and key l")
+if tap.knows_layout() then  -- Elsewhere lines are always recorded.
+  out = on_terminal(job(run("fjT", functions).." </dev/null"),
+    "await 'q close'; printf l")
+  tap.like(out, "no lines: ", "option j and key l")
+end
 
 tap.done()

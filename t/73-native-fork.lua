@@ -78,8 +78,10 @@ int spawn(int n)
 }
 ]])
 local cc = os.getenv("CC") or "cc"
-if tap.sh(cc.." -O -fPIC -shared -pthread -o busy.so busy.c",
-    { dir = dir }).status ~= 0 then
+local built = tap.sh(cc.." -O -fPIC -shared -pthread -o busy.so busy.c",
+  { dir = dir }).status == 0
+local load = tap.program(("require('ffi').load(%q)"):format(dir.."/busy.so"))
+if not built or tap.luajit(load).status ~= 0 then
   os.execute("rm -r "..dir)
   tap.skip("no library can be built here")
 end
