@@ -233,6 +233,21 @@ tap.like(r.out, "^luajit%-mp: [^\n]*\ndone\n$", "where standard error is a "..
   "pipe the program says it, as far as it is known")
 answer("200")
 
+-- The answer may have come when the program ends, and curl still be there.
+local bin = tap.tmpname()
+os.remove(bin)
+os.execute("mkdir "..bin)
+tap.write(bin.."/curl", "#!/bin/sh\ncat >/dev/null\necho '200 '\n"..
+  "touch "..bin.."/answered\nsleep 1\ntouch "..bin.."/gone\n")
+os.execute("chmod +x "..bin.."/curl")
+tap.sh(("%s '-jm=hw1,%s' %s 2>%s"):format(tap.command, server, tap.program(
+  ([[local kept = {} repeat kept[1] = {} until io.open(%q)]]):format(
+  bin.."/answered")), said), { env = { PATH = bin..":"..os.getenv("PATH") } })
+wait(function() return tap.read(bin.."/gone") end)
+tap.sh("sleep 0.5")
+tap.is(tap.read(said), "", "an answer just before the end")
+os.execute("rm -r "..bin)
+
 -- -- The program's own children and descriptors -------------------------------
 
 r = tap.luajit(("'-jm=fw1,%s?name=quiet' %s"):format(server, tap.program([[

@@ -244,8 +244,10 @@ mp_pushed mp_push_look(mp_push *p)
 #define PATIENCE 2.0	/* Seconds for an answer. */
 #define LOST "cannot send to '%s', and the profile is lost: %s"
 
-/* Reads curl's answer, and says what is wrong with it. */
+/* Reads curl's answer, whose beginning is known, and says what is wrong with
+** it. */
 static const char listener[] =
+  "{ printf %s \"$2\"; cat; } | {\n"
   "answered= why=\n"
   "while read -r status words; do\n"
   "  answered=1\n"
@@ -257,7 +259,8 @@ static const char listener[] =
   "done\n"
   "[ \"$answered\" ] || why='curl did not run'\n"
   "[ ! \"$why\" ] ||\n"
-  "  printf \"luajit-mp: " LOST "\\n\" \"$1\" \"$why\" >&2\n";
+  "  printf \"luajit-mp: " LOST "\\n\" \"$1\" \"$why\" >&2\n"
+  "}\n";
 
 /* Whoever reads a pipe or a socket to its end would wait for the answer. */
 static bool may_speak(void)
@@ -285,11 +288,12 @@ void mp_push_await(mp_push *p)
 static void listen_in_background(mp_push *p, const char *name)
 {
   char *const argv[] = { (char *)"sh", (char *)"-c", (char *)listener,
-    (char *)"luajit-mp", (char *)name, NULL };
+    (char *)"luajit-mp", (char *)name, p->answer, NULL };
   mp_launch l = { "/bin/sh", argv, { p->fd, -1, -1 }, 3, 0 };
   int high = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, HIGH);
   l.fds[1] = l.fds[2] = high;
   if (high < 0) return;
+  p->answer[p->len] = '\0';
   if (fcntl(p->fd, F_SETFL, 0) == 0) mp_launch_orphan(&l);
   close(high);
 }
