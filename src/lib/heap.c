@@ -100,6 +100,32 @@ static int core_heap(lua_State *L)
   return err != 0 ? lua_error(L) : 1;
 }
 
+/* Returns an answer to Lua, with its metatable, or why there is none, and frees
+** it. most goes to the function that pushes the answer. */
+static int give(lua_State *L, void *answer, const char *why, double most,
+		void (*release)(void *answer))
+{
+  int err;
+  if (why != NULL) {
+    fail_because(L, why);
+    release(answer);
+    return 3;
+  }
+  lua_settop(L, 0);
+  lua_pushlightuserdata(L, answer);
+  lua_pushnumber(L, most);
+  err = call_frozen(L);
+  release(answer);
+  if (err != 0) return lua_error(L);
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_setmetatable(L, -2);
+  return 1;
+}
+
+static void free_why(void *answer) { mp_heapwhy_free(answer); }
+
+static void free_paths(void *answer) { mp_heappaths_free(answer); }
+
 static int push_why(lua_State *L)
 {
   mp_heapwhy_push(L, lua_touserdata(L, 1), (uint32_t)lua_tonumber(L, 2));
@@ -111,25 +137,11 @@ static int core_why(lua_State *L)
 {
   double most = luaL_optnumber(L, 2, REFERENCES);
   mp_heapwhy *w;
-  int err;
   luaL_checkany(L, 1);
   luaL_argcheck(L, most >= 0 && most <= 1e9, 2, "a number of references");
   w = mp_heapwhy_ask(L, 1);
   if (w == NULL) return mp_fail(L, "not enough memory", ENOMEM);
-  if (w->why != NULL) {
-    fail_because(L, w->why);
-    mp_heapwhy_free(w);
-    return 3;
-  }
-  lua_settop(L, 0);
-  lua_pushlightuserdata(L, w);
-  lua_pushnumber(L, most);
-  err = call_frozen(L);
-  mp_heapwhy_free(w);
-  if (err != 0) return lua_error(L);
-  lua_pushvalue(L, lua_upvalueindex(2));
-  lua_setmetatable(L, -2);
-  return 1;
+  return give(L, w, w->why, most, free_why);
 }
 
 static int push_paths(lua_State *L)
@@ -143,25 +155,12 @@ static int core_paths(lua_State *L)
 {
   double most = luaL_optnumber(L, 2, PATHS);
   mp_heappaths *w;
-  int err;
   luaL_checkany(L, 1);
   luaL_argcheck(L, most >= 1 && most <= 1e6, 2,
 		"a number of paths from 1 to 1000000");
   w = mp_heappaths_find(L, 1, (uint32_t)most);
   if (w == NULL) return mp_fail(L, "not enough memory", ENOMEM);
-  if (w->why != NULL) {
-    fail_because(L, w->why);
-    mp_heappaths_free(w);
-    return 3;
-  }
-  lua_settop(L, 0);
-  lua_pushlightuserdata(L, w);
-  err = call_frozen(L);
-  mp_heappaths_free(w);
-  if (err != 0) return lua_error(L);
-  lua_pushvalue(L, lua_upvalueindex(2));
-  lua_setmetatable(L, -2);
-  return 1;
+  return give(L, w, w->why, most, free_paths);
 }
 
 static int push_text(lua_State *L)

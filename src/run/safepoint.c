@@ -34,12 +34,10 @@ static void rewrite(mp_ctx *c)
 }
 
 /* Draws and writes if the time for that has come. */
-static double write_due(mp_ctx *c)
+static void write_due(mp_ctx *c, double wall)
 {
-  double wall = mp_span_wall(&c->profile.span);
   if (mp_screen_due(&c->screen, wall)) draw(c);
   if (c->plan.every > 0 && wall >= c->due) rewrite(c);
-  return wall;
 }
 
 static void take_signal(void)
@@ -63,8 +61,9 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   mp_point_take(p);
   if (c->final.done) return;
   if (samples > 0) mp_callback_call(c, L, samples, state);
-  mp_screen_look(&c->screen, mp_span_wall(&p->span));
-  wall = write_due(c);
+  wall = mp_span_wall(&p->span);
+  mp_screen_look(&c->screen, wall);
+  write_due(c, wall);
   if (c->look != NULL) c->look(c, L, wall);
   mp_signal_look();
   take_signal();
@@ -86,7 +85,7 @@ void mp_safepoint_incode(void *data)
   c->thread = pthread_self();
   if (mp_signal_waits()) mp_point_force(&c->profile);
   else mp_point_take(&c->profile);
-  write_due(c);
+  write_due(c, mp_span_wall(&c->profile.span));
   if (!reports_need_vm()) mp_signal_look_incode();
   take_signal();
 }
