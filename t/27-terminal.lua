@@ -83,7 +83,7 @@ for columns, list in pairs({ [50] = { "f", "g", "s" },
       "a_function_of_some_name", name..": the name")
   end
 end
-tap.like(report(40, leaks, "f"), "\n  a_function_of_some_name\n +[\27%d]",
+tap.like(report(40, leaks, "f"), "\n  a_function_of_some_name\n +[\27~%d]",
   "a name above its numbers")
 
 local text = report(80, leaks, "hm0")
