@@ -150,8 +150,8 @@ for end_of, how in pairs({
     ["a stop"] = 'os.execute("kill -STOP $PPID") os.exit(3)' }) do
   out = on_terminal("stty -g; "..job(run("fT", tap.program(await..[[
 await("q close")
-]]..how)).." </dev/null").."; echo; stty -g; kill -9 %1 2>&-; echo the last words",
-    "true")
+]]..how)).." </dev/null").."; echo; stty -g; kill -9 %1 2>&-; "..
+    "echo the last words", "true")
   local first, second = out:match("^(%x+:[%x:]+).*\n(%x+:[%x:]+)\r?\n")
   tap.ok(first and first == second, end_of..": the terminal's modes stay", out)
 end

@@ -14,25 +14,40 @@ void mp_events_init(mp_events *e)
   memset(e, 0, sizeof(*e));
 }
 
-/* The event of these keys, made if new. NULL: no memory, or the limit. */
-static mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
-			   uint32_t origin)
+static bool has_keys(const mp_event *ev, mp_eventkind kind, uint32_t at,
+		     uint32_t origin)
+{
+  return ev->at == at && ev->origin == origin && ev->kind == kind;
+}
+
+/* The index + 1 of the event of these keys, made if new. 0: no memory, or the
+** limit. */
+static __attribute__((noinline)) uint32_t find_event(mp_events *e,
+						     mp_eventkind kind,
+						     uint32_t at,
+						     uint32_t origin)
 {
   uint64_t h = mp_mix(mp_mix(mp_mix(7, at), origin), kind);
-  mp_event *ev;
   uint32_t i;
-  for (; (i = mp_map_get(&e->map, h)) != 0; h = mp_mix(h, 1)) {
-    ev = &e->list[i - 1];
-    if (ev->at == at && ev->origin == origin && ev->kind == kind) return ev;
-  }
-  if (e->limit != 0 && mp_mem_after(e->count, e->cap, sizeof(*ev)) +
+  for (; (i = mp_map_get(&e->map, h)) != 0; h = mp_mix(h, 1))
+    if (has_keys(&e->list[i - 1], kind, at, origin)) return i;
+  if (e->limit != 0 && mp_mem_after(e->count, e->cap, sizeof(*e->list)) +
       mp_map_after(&e->map, 1) > e->limit)
-    return NULL;
-  if (!mp_mem_room((void **)&e->list, e->count, &e->cap, sizeof(*ev)) ||
-      !mp_map_put(&e->map, h, e->count + 1)) return NULL;
-  ev = &e->list[e->count++];
-  *ev = (mp_event){ 0, 0, 0, at, origin, kind };
-  return ev;
+    return 0;
+  if (!mp_mem_room((void **)&e->list, e->count, &e->cap, sizeof(*e->list)) ||
+      !mp_map_put(&e->map, h, e->count + 1)) return 0;
+  e->list[e->count] = (mp_event){ 0, 0, 0, at, origin, kind };
+  return ++e->count;
+}
+
+/* The event of these keys, made if new. NULL: no memory, or the limit. */
+static inline mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
+				  uint32_t origin)
+{
+  uint32_t *met = &e->met[(at * 8 ^ origin ^ kind) & (MP_EVENTS_MET - 1)];
+  if (*met == 0 || !has_keys(&e->list[*met - 1], kind, at, origin))
+    *met = find_event(e, kind, at, origin);
+  return *met != 0 ? &e->list[*met - 1] : NULL;
 }
 
 bool mp_events_add(mp_events *e, mp_eventkind kind, uint32_t at,

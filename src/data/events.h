@@ -26,11 +26,14 @@ typedef struct mp_event {
   mp_eventkind kind;
 } mp_event;
 
+#define MP_EVENTS_MET	64	/* A power of two. */
+
 typedef struct mp_events {
   mp_event *list;		/* In order of first occurrence. */
   uint32_t count, cap;
   size_t limit;			/* Bytes at most; 0: any number. */
   mp_map map;			/* Hash of kind and rows -> index + 1. */
+  uint32_t met[MP_EVENTS_MET];	/* Index + 1 of the one that was last met. */
 } mp_events;
 
 /* Makes an empty table. Takes no memory yet. */

@@ -142,6 +142,13 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);
 /* Draws the distance from here to the next sample. */
 void mp_alloc_draw_distance(mp_alloc *h);
 
+/* The same where every allocation is a sample. */
+static inline void mp_alloc_draw_nothing(mp_alloc *h)
+{
+  h->drawn -= (uint64_t)(h->now.countdown + h->held);
+  h->now.countdown = h->held = 0;
+}
+
 /* If the type of a block is not known yet, makes the next call take the slow
 ** path by putting all of the distance aside. */
 static inline void mp_alloc_hold(mp_alloc *h)

@@ -208,12 +208,13 @@ static uint32_t timed_capture(mp_alloc *h, const mp_site *site)
 static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
 			   mp_site *site)
 {
-  double objects = mp_period_weight(&h->period, nsize);
+  double objects = h->exact ? 1 : mp_period_weight(&h->period, nsize);
   uint32_t row = timed_capture(h, site), id;
   void *p;
   p = allocate_any(h, ptr, osize, nsize, row);
   if (p == NULL) return NULL;
-  mp_alloc_draw_distance(h);
+  if (h->exact) mp_alloc_draw_nothing(h);
+  else mp_alloc_draw_distance(h);
   h->taken++;
   if (h->vm.proved) watch_heap(h, 0);
   else mp_alloc_inuse(h);
