@@ -89,7 +89,9 @@ function wrong(got, want, factor, slack) {
     }
   }
   for (const name of Object.keys(got)) {
-    if (got[name] > slack && !want.self[name]) return `${name} is not known`
+    if (got[name] > slack && !want.self[name]) {
+      return `${name} is not known: ${got[name]}`
+    }
   }
   return ''
 }

@@ -3,20 +3,16 @@
 -- A plan: the options and outputs that the user asks for.
 --
 -- The core makes the plan of a run in the private state where the run's
--- reports will be made. The plan stays there, with all the modules that the
--- reports need: later there may be no way to load them.
+-- reports will be made. The plan stays there, with all the modules that its
+-- reports need, and no others: later there may be no way to load them.
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
-local file = require("jit.mp.format.file")
 local formats = require("jit.mp.format.formats")
-local livekeys = require("jit.mp.livekeys")
-local merge = require("jit.mp.model.merge")
 local names = require("jit.mp.model.names")
 local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
-local settings = require("jit.mp.settings")
 local sorting = require("jit.mp.model.sorting")
 local style = require("jit.mp.text.style")
 
@@ -53,6 +49,15 @@ local function imply(o, format)
   if format.lines ~= false and not o.functions then o.lines = true end
 end
 
+-- Loads the modules that the reports of a plan need.
+local function load_modules(o)
+  for _, name in ipairs(o.files) do
+    formats.view(name, o)
+    if name:find("%m", 1, true) then o.add = require("jit.mp.together") end
+  end
+  if o.live then o.livekeys = require("jit.mp.livekeys") end
+end
+
 -- Takes an option string, or a table of options (jit.mp.settings), and names of
 -- outputs, one of which may be --sort=KEY in place of a name; false or ""
 -- stands for none. Returns the parsed options
@@ -63,10 +68,12 @@ end
 --   bold        a terminal may get bold text
 --   lines       an output shows lines
 --   contents    the text to be written in place of a report: the help
+--   livekeys    jit.mp.livekeys, for option T
+--   add         jit.mp.together, for a name that several profiles may have
 local function make(text, ...)
   local names = {}
   if type(text) == "table" then
-    text, names = settings.read(text)
+    text, names = require("jit.mp.settings").read(text)
     if not text then return nil, names end
   end
   local o, msg = options.parse(text)
@@ -93,18 +100,8 @@ local function make(text, ...)
     not o.leaks and not o.walk
   o.bold = style.allowed()
   if o.help then o.contents = options.help() end
-  for _, name in ipairs(o.files) do formats.view(name, o) end
+  load_modules(o)
   return o
-end
-
--- The profile together with those whose sum is the text of an .mp file, if
--- there are any yet. Returns it, and such a text for it.
-local function add(p, sum)
-  if sum then
-    p = merge({ assert(file.read(sum)), p })
-    p.from_file = nil  -- It is no stranger's.
-  end
-  return p, assert(file.write(p))
 end
 
 -- Makes the report for one of the files. width: columns of the terminal that
@@ -115,7 +112,7 @@ end
 local function report(plan, snapshot, name, width, patient, sum)
   if plan.contents then return plan.contents end
   local p, new_sum = profile.new(snapshot), nil
-  if sum ~= false then p, new_sum = add(p, sum) end
+  if sum ~= false then p, new_sum = plan.add(p, sum) end
   local text, msg, leaked = render.render(p, plan, { name = name,
     width = width, patient = patient, bold = width and plan.bold })
   return text, msg, leaked, plan.remarks[name], new_sum
@@ -123,8 +120,8 @@ end
 
 -- Changes what the live view shows by keys that were pressed.
 local function press(plan, keys)
-  plan.settings = plan.settings or livekeys.new(plan.text, plan.sort)
-  for key in keys:gmatch(".") do livekeys.press(plan.settings, key) end
+  plan.settings = plan.settings or plan.livekeys.new(plan.text, plan.sort)
+  for key in keys:gmatch(".") do plan.livekeys.press(plan.settings, key) end
 end
 
 -- The line below a live view, which says what the keys do, or where they are.
@@ -133,8 +130,8 @@ local function live_line(plan, pid, width, keys, redirected)
     return cells.clip(("keys: luajit-mp top %d%s"):format(pid,
       redirected and "" or ", or run with </dev/null"), width)
   end
-  local t = { "q close", unpack(livekeys.help) }
-  local order = plan.settings and livekeys.order(plan.settings)
+  local t = { "q close", unpack(plan.livekeys.help) }
+  local order = plan.settings and plan.livekeys.order(plan.settings)
   if order then table.insert(t, 1, order) end
   return cells.clip(table.concat(t, "   "), width)
 end
@@ -146,7 +143,7 @@ end
 local function live(plan, snapshot, width, plain, keys, redirected)
   if keys and keys ~= "" then press(plan, keys) end
   local p, o = profile.new(snapshot), plan
-  if plan.settings then o = livekeys.options(plan.settings) end
+  if plan.settings then o = plan.livekeys.options(plan.settings) end
   local text, msg = render.render(p, o, { name = "-", width = width,
     live = true, bold = width and plan.bold and not plain })
   return text or names.printable(msg),
