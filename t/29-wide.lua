@@ -65,4 +65,24 @@ for _, columns in ipairs({ 60, 80 }) do
   end
 end
 
+-- -- Annotated source ---------------------------------------------------------
+
+local wide = tap.program("local t = {}\n"..
+  "for i = 1, 1e5 do\tt[i % 10 + 1] = { i }  --\tdie Länge der Zeile\nend\n"..
+  "print(#t) -- "..("x"):rep(70))
+for _, columns in ipairs({ 60, 80 }) do
+  local out = tap.sh(("TERM=dumb script -qec %s /dev/null"):format(
+    tap.quote(("stty rows 40 cols %d; %s -jm=A %s"):format(columns,
+    tap.command, wide)))).out
+  local source = out:match("|[^\n]*local t = {}\r\n(.*)") or ""
+  tap.like(source, "|[^\n\t]*for i = 1", "-jm=A on "..columns..
+    " columns: a line with a tab")
+  tap.like(source, "%-%- x*%.%.%.", "a line that is too long")
+  local widest = 0
+  for line in source:gmatch("[^\r\n]+") do
+    widest = math.max(widest, widths.width(line))
+  end
+  tap.ok(widest > 0 and widest <= columns, "no line is wider", out)
+end
+
 tap.done()

@@ -18,9 +18,9 @@ local style = require("jit.mp.text.style")
 
 -- The files that are written for these names. Where a name stands for several
 -- files, a remark about that goes with the last one.
-local function files(names, o)
+local function files(outputs, o)
   local list, remarks = {}, {}
-  for _, name in ipairs(names) do
+  for _, name in ipairs(outputs) do
     local parts = formats.files(name, o)
     for _, file in ipairs(parts) do list[#list+1] = file end
     if #parts > 1 then
@@ -32,11 +32,11 @@ local function files(names, o)
 end
 
 -- Takes the word --sort=KEY out of names of outputs. Returns the key, if any.
-local function take_sort(names)
-  for i, name in ipairs(names) do
+local function take_sort(outputs)
+  for i, name in ipairs(outputs) do
     local key = name:match("^%-%-sort=(.*)$")
     if key then
-      table.remove(names, i)
+      table.remove(outputs, i)
       return key
     end
   end
@@ -71,30 +71,30 @@ end
 --   livekeys    jit.mp.livekeys, for option T
 --   add         jit.mp.together, for a name that several profiles may have
 local function make(text, ...)
-  local names = {}
+  local outputs = {}
   if type(text) == "table" then
-    text, names = require("jit.mp.settings").read(text)
-    if not text then return nil, names end
+    text, outputs = require("jit.mp.settings").read(text)
+    if not text then return nil, outputs end
   end
   local o, msg = options.parse(text)
   if not o then return nil, msg end
   for i = 1, select("#", ...) do
     local name = select(i, ...)
-    if name and name ~= "" then names[#names+1] = name end
+    if name and name ~= "" then outputs[#outputs+1] = name end
   end
-  local key = take_sort(names)
+  local key = take_sort(outputs)
   if key then
     local ok, wrong = sorting.set(o, key)
     if not ok then return nil, wrong end
   end
-  if #names == 0 then
-    names = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
+  if #outputs == 0 then
+    outputs = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
   end
-  for _, name in ipairs(names) do
+  for _, name in ipairs(outputs) do
     msg = formats.wrong_suffix(name)
     if msg then return nil, msg end
   end
-  o.files, o.remarks = files(names, o)
+  o.files, o.remarks = files(outputs, o)
   for _, name in ipairs(o.files) do imply(o, formats.of(name)) end
   o.cpu_only = #o.views == 1 and o.views[1] == "cpu" and not o.events and
     not o.leaks and not o.walk

@@ -88,9 +88,9 @@ end
 -- itself directly. Tables that refer to stacks are copied, others are shared.
 function Profile:collapsed()
   local _, of = self:functions()
-  local parent, frame, ids, new = {}, {}, {}, { [0] = 0 }
+  local parent, frame, ids, shorter = {}, {}, {}, { [0] = 0 }
   for s, up in ipairs(self.parent) do
-    local f, to = self.frame[s], new[up]
+    local f, to = self.frame[s], shorter[up]
     local fn = of[f]
     if to ~= 0 and fn.kind == "Lua" and of[frame[to]] == fn then
       to = parent[to]
@@ -100,7 +100,7 @@ function Profile:collapsed()
       ids[key] = #parent + 1
       parent[#parent+1], frame[#frame+1] = to, f
     end
-    new[s] = ids[key]
+    shorter[s] = ids[key]
   end
   local p = setmetatable({ parent = parent, frame = frame, rows = {} }, Profile)
   for k, v in pairs(self) do
@@ -109,7 +109,7 @@ function Profile:collapsed()
   for i, row in ipairs(self.rows) do
     local copy = {}
     for k, v in pairs(row) do copy[k] = v end
-    copy.stack = new[row.stack]
+    copy.stack = shorter[row.stack]
     p.rows[i] = copy
   end
   return p

@@ -62,7 +62,7 @@ local function cell(o, e, i, total)
 end
 
 -- Width of each view's column in a file.
-local function widths(o, lines, totals)
+local function column_widths(o, lines, totals)
   local w = {}
   for i, view in ipairs(o.views) do
     w[i] = #views.by[view].short
@@ -90,7 +90,7 @@ local function annotate_file(p, o, entry, totals, out, env)
     out[#out+1] = cells.wrap("[cannot annotate: "..msg.."]\n", env.width)
     return
   end
-  local w = widths(o, entry.lines, totals)
+  local w = column_widths(o, entry.lines, totals)
   local head = {}
   for i, view in ipairs(o.views) do
     head[i] = pad(views.by[view].short, w[i])
