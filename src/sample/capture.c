@@ -346,17 +346,21 @@ uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
   return row;
 }
 
+/* The name of what runs if it is no Lua function. No line asks for the arrays
+** that the collector shrinks. */
+static const char *nowhere(const mp_capture *c, const mp_where *w, int state)
+{
+  return state == 'G' ? COLLECTOR : w->L ? "(no Lua function)" :
+	 mp_vm_hosted(c->vm) ? "(host program)" : "(thread not known)";
+}
+
 static inline uint32_t running_row(mp_capture *c, uint8_t type)
 {
   const char *top = NULL;
   mp_where w;
   int state;
-  if (mp_vm_collecting(c->vm))  /* No line asks for the arrays it shrinks. */
-    return pseudo_row(c, COLLECTOR, 'G', type);
   if (!mp_where_running(c->vm, c->walk, &w, &state))
-    return pseudo_row(c, w.L ? "(no Lua function)" :
-		      mp_vm_hosted(c->vm) ? "(host program)" :
-		      "(thread not known)", state, type);
+    return pseudo_row(c, nowhere(c, &w, state), state, type);
   if (w.compiling) {
     top = "(JIT compiler)";  /* No line asks for its allocations. */
     state = 'J';

@@ -17,22 +17,6 @@
 
 /* -- The trace array ----------------------------------------------------- */
 
-uint32_t mp_trace_limit(const mp_vm *vm)
-{
-  return vm->traces ? AT(uint32_t, vm->g, vm->traces + TRACES_SIZE) : 0;
-}
-
-const char *mp_trace_get(const mp_vm *vm, uint32_t n)
-{
-  return n < mp_trace_limit(vm) ? AT(const char **, vm->g, vm->traces)[n] :
-	 NULL;
-}
-
-bool mp_trace_has(const char *T, uint64_t addr)
-{
-  return addr - AT(uint64_t, T, TR_MCODE) <= AT(uint32_t, T, TR_SZMCODE);
-}
-
 const uint64_t *mp_trace_return(lua_State *L, const char *T)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
@@ -119,16 +103,6 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
   if (!mp_unwind(unwind_step, &u)) return NULL;
   *ret = u.ret;
   return u.trace;
-}
-
-bool mp_trace_same(const mp_vm *vm)
-{
-  const mp_met_trace *m = &vm->met;
-  return m->L != NULL && AT(lua_State *, vm->g, vm->curl) == m->L &&
-	 mp_vm_ontrace(vm) && mp_vm_state(vm) == m->number &&
-	 mp_trace_get(vm, (uint32_t)m->number) == m->trace &&
-	 AT(void *, m->L, L_CFRAME) == m->cframe &&
-	 mp_trace_has(m->trace, *m->ret);
 }
 
 /* -- Snapshots ----------------------------------------------------------- */

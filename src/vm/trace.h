@@ -17,14 +17,24 @@
 ** Async-signal-safe. */
 bool mp_trace_known(mp_vm *vm);
 
-/* The trace of that number, or NULL. The array must have been met. */
-const char *mp_trace_get(const mp_vm *vm, uint32_t n);
-
 /* The limit below which numbers of traces lie; 0: the array was not met yet. */
-uint32_t mp_trace_limit(const mp_vm *vm);
+static inline uint32_t mp_trace_limit(const mp_vm *vm)
+{
+  return vm->traces ? AT(uint32_t, vm->g, vm->traces + TRACES_SIZE) : 0;
+}
+
+/* The trace of that number, or NULL. The array must have been met. */
+static inline const char *mp_trace_get(const mp_vm *vm, uint32_t n)
+{
+  return n < mp_trace_limit(vm) ? AT(const char **, vm->g, vm->traces)[n] :
+	 NULL;
+}
 
 /* Whether an address lies in the trace's machine code. */
-bool mp_trace_has(const char *trace, uint64_t addr);
+static inline bool mp_trace_has(const char *T, uint64_t addr)
+{
+  return addr - AT(uint64_t, T, TR_MCODE) <= AT(uint32_t, T, TR_SZMCODE);
+}
 
 /* The trace whose machine code called the C function that we are in, and the
 ** address that the function returns to. n: the VM's state, which is no number
@@ -37,8 +47,16 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n,
 const uint64_t *mp_trace_return(lua_State *L, const char *trace);
 
 /* Whether the trace that was met last (vm->met) is running still, or again,
-** and in the same C frame. */
-bool mp_trace_same(const mp_vm *vm);
+** and in the same C frame. A trace must be running. */
+static inline bool mp_trace_same(const mp_vm *vm)
+{
+  const mp_met_trace *m = &vm->met;
+  return m->L != NULL && AT(lua_State *, vm->g, vm->curl) == m->L &&
+	 mp_vm_state(vm) == m->number &&
+	 mp_trace_get(vm, (uint32_t)m->number) == m->trace &&
+	 AT(void *, m->L, L_CFRAME) == m->cframe &&
+	 mp_trace_has(m->trace, *m->ret);
+}
 
 /* Last snapshot at or before an address in the machine code, or NULL. */
 const char *mp_trace_snap(const char *trace, uint64_t addr);

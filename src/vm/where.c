@@ -121,7 +121,7 @@ bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state)
     lua_State *L = mp_vm_thread(vm);
     *state = mp_vm_letter(vm);
     w->L = L;
-    if (L == NULL || !where(vm, L, w)) return false;
+    if (*state == 'G' || L == NULL || !where(vm, L, w)) return false;
   }
   w->key = key_of(vm, walk, w);
   return true;

@@ -32,7 +32,8 @@ bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
 			mp_where *w);
 
 /* The same for the running thread, inside the allocator. w->L is NULL if the
-** thread is not known. *state: the VM state as one of "NICGJ". */
+** thread is not known. *state: the VM state as one of "NICGJ"; while the
+** collector runs (G), nothing is looked at. */
 bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state);
 
 /* Sets the key of a place that is known otherwise. False: the stack has more
