@@ -19,33 +19,38 @@ static bool has_instruction(const char *T, uint64_t pc)
   return pc - AT(uint64_t, T, TR_MCODE) < AT(uint32_t, T, TR_SZMCODE);
 }
 
+/* Where a signal has interrupted the thread. */
+typedef struct place {
+  uint64_t pc;			/* The instruction that comes next. */
+  uint64_t sp;			/* The stack pointer. */
+} place;
+
 /* Bytes of stack that such a function has at most. Another thread's stack is
 ** farther away: the VM may have gone on in that thread. */
 #define NEAR	(256 << 10)
 
-/* Whether the trace has called a C function that has not returned: the word
-** where its return address would be may be anything else. */
-__attribute__((noinline, no_sanitize_address))
-static bool has_called(lua_State *L, const char *T, uint64_t *addr)
+/* Whether the trace has called a C function that has not returned. The word
+** where its return address would be may be anything else, and below the stack
+** pointer it is that of a function that has returned. */
+__attribute__((no_sanitize_address))
+static bool has_called(lua_State *L, const char *T, uint64_t sp, uint64_t *addr)
 {
   const uint64_t *ret = mp_trace_return(L, T);
-  const char *here = __builtin_frame_address(0);
-  if ((uintptr_t)ret - (uintptr_t)here > NEAR || !mp_trace_has(T, *ret))
-    return false;
+  if ((uintptr_t)ret - sp > NEAR || !mp_trace_has(T, *ret)) return false;
   *addr = *ret;
   return true;
 }
 
 /* The only trace that can have called the collector, or NULL. */
 static const char *caller_of_collector(const mp_vm *vm, lua_State *L,
-				       uint64_t *addr)
+				       uint64_t sp, uint64_t *addr)
 {
   uint32_t i, size = mp_trace_limit(vm);
   const char *found = NULL;
   uint64_t ret;
   for (i = 1; i < size; i++) {
     const char *T = mp_trace_get(vm, i);
-    if (T == NULL || !has_called(L, T, &ret) || !mp_call_returns(T, ret))
+    if (T == NULL || !has_called(L, T, sp, &ret) || !mp_call_returns(T, ret))
       continue;
     if (found != NULL) return NULL;
     found = T;
@@ -56,42 +61,43 @@ static const char *caller_of_collector(const mp_vm *vm, lua_State *L,
 
 /* The trace that is running. *addr: where it is, which is the return address of
 ** the C function if pc lies in none. NULL: not known. */
-static const char *running(const mp_vm *vm, lua_State *L, uint64_t pc,
-			   uint64_t *addr)
+static const char *running(const mp_vm *vm, lua_State *L,
+			   const place *at, uint64_t *addr)
 {
   uint32_t i, size = mp_trace_limit(vm);
   int32_t n = mp_vm_state(vm);
   const char *T = n > 0 ? mp_trace_get(vm, (uint32_t)n) : NULL;
-  *addr = pc;
-  if (T != NULL && has_instruction(T, pc)) return T;
-  if (n == VM_GC) return caller_of_collector(vm, L, addr);
+  *addr = at->pc;
+  if (T != NULL && has_instruction(T, at->pc)) return T;
+  if (n == VM_GC) return caller_of_collector(vm, L, at->sp, addr);
   for (i = 1; i < size; i++) {  /* It has just gone on in another one. */
     const char *other = mp_trace_get(vm, i);
-    if (other != NULL && has_instruction(other, pc)) return other;
+    if (other != NULL && has_instruction(other, at->pc)) return other;
   }
-  return T != NULL && has_called(L, T, addr) ? T : NULL;
+  return T != NULL && has_called(L, T, at->sp, addr) ? T : NULL;
 }
 
-/* The instruction that comes next. */
-static uint64_t next_instruction(const void *context)
+static place interrupted_at(const void *context)
 {
-  const ucontext_t *uc = context;
-  return (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+  const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
+  return (place){ (uint64_t)r[REG_RIP], (uint64_t)r[REG_RSP] };
 }
 
 bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
 			int *state, bool *calm)
 {
-  uint64_t pc = next_instruction(context), addr;
+  const place at = interrupted_at(context);
+  uint64_t addr;
   lua_State *L = mp_vm_ontrace(vm) ? mp_vm_thread(vm) : NULL;
   if (L == NULL || !mp_trace_known(vm)) return false;
   *w = (mp_where){ .L = L, .base = mp_vm_jitbase(vm) };
-  w->trace = running(vm, L, pc, &addr);
+  w->trace = running(vm, L, &at, &addr);
   if (w->trace == NULL || w->base <= AT(slot *, L, L_STACK) + FRAME_SLOTS)
     return false;
-  *calm = addr == pc;
+  *calm = addr == at.pc;
   *state = mp_vm_letter(vm);
-  w->snap = *calm ? mp_trace_snap(w->trace, pc) : mp_call_snap(w->trace, addr);
+  w->snap = *calm ? mp_trace_snap(w->trace, addr) :
+	    mp_call_snap(w->trace, addr);
   if (w->snap == NULL) return false;
   w->pc = AT(uint64_t, w->trace, TR_MCODE) + AT(uint16_t, w->snap, SNAP_MCOFS);
   return true;
