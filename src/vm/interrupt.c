@@ -25,8 +25,8 @@ typedef struct place {
   uint64_t sp;			/* The stack pointer. */
 } place;
 
-/* Bytes of stack that such a function has at most. Another thread's stack is
-** farther away: the VM may have gone on in that thread. */
+/* Bytes of stack that C functions called by a trace have at most. Another
+** thread's stack is farther away: the VM may have gone on in that thread. */
 #define NEAR	(256 << 10)
 
 /* Whether the trace has called a C function that has not returned. The word

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a tick has interrupted compiled code: in a C function that the code has
+** called, and behind one that has returned. */
+#include "config.h"
+
+#include <string.h>
+#include <ucontext.h>
+
+#include "check_main.h"
+#include "check_vm.h"
+
+#include "vm/interrupt.h"
+
+#include "lauxlib.h"
+
+#ifdef MP_LAYOUT
+
+static lua_Alloc allocf;	/* The allocator of the VM. */
+static void *allocd;
+static mp_vm vm;
+static mp_walk walk;
+static unsigned calls, other, stale;
+
+/* Looks as a tick would that came at the beginning of that function, with the
+** stack pointer there. */
+static bool look(mp_where *w, uint64_t sp)
+{
+  ucontext_t uc;
+  int state;
+  bool calm = true;
+  memset(&uc, 0, sizeof(uc));
+  uc.uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)&look;
+  uc.uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+  if (!mp_interrupt_where(&vm, &uc, w, &state, &calm)) return false;
+  ck_assert(!calm);
+  return true;
+}
+
+/* In a function that compiled code has called, and as it will be left: with the
+** stack as it was before the code. */
+static void compare(void)
+{
+  mp_where running, at;
+  int state;
+  const char *cframe;
+  if (!mp_vm_ontrace(&vm) || mp_vm_collecting(&vm)) return;
+  if (!mp_where_running(&vm, &walk, &running, &state) || running.lost) return;
+  calls++;
+  if (!look(&at, (uint64_t)(uintptr_t)__builtin_frame_address(0)) ||
+      at.trace != running.trace || at.L != running.L)
+    other++;
+  cframe = mp_where_cframe(&running);
+  if (look(&at, (uint64_t)(uintptr_t)cframe)) stale++;
+}
+
+static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  (void)ud;
+  if (nsize != 0) compare();
+  return allocf(allocd, ptr, osize, nsize);
+}
+
+START_TEST(calls_that_have_ended)
+{
+  lua_State *L = check_open(&vm, true);
+  if (L == NULL) return;
+  allocf = lua_getallocf(L, &allocd);
+  lua_setallocf(L, hook, NULL);
+  if (luaL_dostring(L, "local k = {}\n"
+		    "for i = 1, 20000 do k[i % 9] = { i } end\n") != 0)
+    ck_abort_msg("%s", lua_tostring(L, -1));
+  lua_setallocf(L, allocf, allocd);
+  lua_close(L);
+  mp_walk_free(&walk);
+  ck_assert_uint_gt(calls, 10000);
+  ck_assert_uint_eq(other, 0);
+  ck_assert_uint_eq(stale, 0);
+}
+END_TEST
+
+#else
+
+START_TEST(calls_that_have_ended)
+{
+  mp_where w;
+  mp_vm vm = { 0 };
+  int state;
+  bool calm;
+  ck_assert(!mp_interrupt_where(&vm, NULL, &w, &state, &calm));
+}
+END_TEST
+
+#endif
+
+CHECK_MAIN("interrupt", calls_that_have_ended)
