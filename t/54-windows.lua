@@ -36,6 +36,14 @@ tap.is(mp.window(), nil, "no window without a profile")
 tap.like(select(2, mp.window()), "not running", "and why")
 tap.is(core.mark(), nil, "no mark either")
 
+-- Rows are all that was allocated. Where allocations wait for a safepoint, one
+-- that has none is lost, and that is said.
+local function whole(rows, heap, name)
+  local lost = not tap.knows_layout() and heap.dropped > 0
+  tap.ok(rows == heap.alloc_bytes or lost and rows < heap.alloc_bytes, name,
+    ("%d of %d bytes"):format(rows, heap.alloc_bytes))
+end
+
 -- Windows add up, with every allocation counted.
 local groups = { "alloc_objects", "alloc_bytes", "realloc_objects",
   "realloc_bytes", "samples", "gc_cycles" }
@@ -53,7 +61,7 @@ for i = 1, 6 do
     sums[name] = (sums[name] or 0) + (w.heap[name] or 0)
   end
   bytes, wall = bytes + sum(w, "alloc_bytes"), wall + w.info.wall
-  tap.is(sum(w, "alloc_bytes"), w.heap.alloc_bytes, "rows of window "..i)
+  whole(sum(w, "alloc_bytes"), w.heap, "rows of window "..i)
   tap.ok(w.heap.alloc_objects >= 1000 and w.heap.alloc_objects < 4000,
     "its objects", w.heap.alloc_objects)
   tap.is(#w.course + #w.timeline, 0, "neither course nor timeline")
@@ -76,7 +84,7 @@ for _, name in ipairs(groups) do
     tap.is(sums[name], s.heap[name], "windows add up: "..name)
   end
 end
-tap.is(bytes, s.heap.alloc_bytes, "and so do their rows")
+whole(bytes, s.heap, "and so do their rows")
 tap.ok(wall <= mp.snapshot().info.wall + 1e-6, "and their time")
 tap.is(s.info.window, nil, "a snapshot is no window")
 
