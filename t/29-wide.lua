@@ -46,18 +46,28 @@ for _, name in ipairs({ %s }) do
   assert(loadstring("for i = 1, 2000 do keep[#keep+1] = {} end", name))()
 end
 ]]):format(table.concat(list, ", ")))
+
+-- The output of a shell command on a terminal of so many columns.
+local function on_terminal(columns, command)
+  return tap.sh(("TERM=dumb script -qec %s /dev/null"):format(tap.quote(
+    ("stty rows 40 cols %d; %s"):format(columns, command)))).out
+end
+
+-- Columns that the widest line of a text takes.
+local function widest(text)
+  local n = 0
+  for line in text:gmatch("[^\r\n]+") do n = math.max(n, widths.width(line)) end
+  return n
+end
+
 local file = tap.tmpname(".mp")
 tap.luajit(("-joff -jm=b1,%s %s"):format(file, program))
 for _, columns in ipairs({ 60, 80 }) do
   for _, options in ipairs({ "lhm1", "lhu", "2lh", "lhg" }) do
-    local out = tap.sh(("TERM=dumb script -qec %s /dev/null"):format(
-      tap.quote(("stty rows 40 cols %d; %s report %s %s"):format(columns,
-      tap.mp, file, options)))).out
-    local widest = 0
-    for line in out:gmatch("[^\r\n]+") do
-      widest = math.max(widest, widths.width(line))
-    end
-    tap.ok(widest <= columns, options.." on "..columns.." columns", out)
+    local out = on_terminal(columns,
+      ("%s report %s %s"):format(tap.mp, file, options))
+    local n = widest(out)
+    tap.ok(n > 0 and n <= columns, options.." on "..columns.." columns", out)
     if columns == 80 and options == "lhm1" then
       tap.like(out, "длинное имя чанка в этом модуле.lua:1",
 	"a name that fits is whole")
@@ -71,18 +81,13 @@ local wide = tap.program("local t = {}\n"..
   "for i = 1, 1e5 do\tt[i % 10 + 1] = { i }  --\tdie Länge der Zeile\nend\n"..
   "print(#t) -- "..("x"):rep(70))
 for _, columns in ipairs({ 60, 80 }) do
-  local out = tap.sh(("TERM=dumb script -qec %s /dev/null"):format(
-    tap.quote(("stty rows 40 cols %d; %s -jm=A %s"):format(columns,
-    tap.command, wide)))).out
+  local out = on_terminal(columns, ("%s -jm=A %s"):format(tap.command, wide))
   local source = out:match("|[^\n]*local t = {}\r\n(.*)") or ""
   tap.like(source, "|[^\n\t]*for i = 1", "-jm=A on "..columns..
     " columns: a line with a tab")
   tap.like(source, "%-%- x*%.%.%.", "a line that is too long")
-  local widest = 0
-  for line in source:gmatch("[^\r\n]+") do
-    widest = math.max(widest, widths.width(line))
-  end
-  tap.ok(widest > 0 and widest <= columns, "no line is wider", out)
+  local n = widest(source)
+  tap.ok(n > 0 and n <= columns, "no line is wider", out)
 end
 
 tap.done()

@@ -36,8 +36,8 @@ tap.is(mp.window(), nil, "no window without a profile")
 tap.like(select(2, mp.window()), "not running", "and why")
 tap.is(core.mark(), nil, "no mark either")
 
--- Rows are all that was allocated. Where allocations wait for a safepoint, one
--- that has none is lost, and that is said.
+-- The rows add up to all allocated bytes. Where allocations wait for a
+-- safepoint, the profile counts those that were lost before one came.
 local function whole(rows, heap, name)
   local lost = not tap.knows_layout() and heap.dropped > 0
   tap.ok(rows == heap.alloc_bytes or lost and rows < heap.alloc_bytes, name,

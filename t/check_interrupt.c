@@ -21,8 +21,8 @@ static mp_vm vm;
 static mp_walk walk;
 static unsigned calls, other, stale;
 
-/* Looks as a tick would that came at the beginning of that function, with the
-** stack pointer there. */
+/* Looks as a tick would that interrupts the first instruction of this function,
+** with sp in the stack pointer's register. */
 static bool look(mp_where *w, uint64_t sp)
 {
   ucontext_t uc;

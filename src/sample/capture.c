@@ -346,8 +346,8 @@ uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
   return row;
 }
 
-/* The name of what runs if it is no Lua function. No line asks for the arrays
-** that the collector shrinks. */
+/* The name of what runs if it is no Lua function. The arrays that the collector
+** shrinks count for it, not for the line where it stepped in. */
 static const char *nowhere(const mp_capture *c, const mp_where *w, int state)
 {
   return state == 'G' ? COLLECTOR : w->L ? "(no Lua function)" :

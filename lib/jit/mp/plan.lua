@@ -3,8 +3,9 @@
 -- A plan: the options and outputs that the user asks for.
 --
 -- The core makes the plan of a run in the private state where the run's
--- reports will be made. The plan stays there, with all the modules that its
--- reports need, and no others: later there may be no way to load them.
+-- reports will be made. The plan stays there. The modules that its reports need
+-- are loaded at once, since later there may be no way to load them; others are
+-- not, since loading them takes time.
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
@@ -60,8 +61,8 @@ end
 
 -- Takes an option string, or a table of options (jit.mp.settings), and names of
 -- outputs, one of which may be --sort=KEY in place of a name; false or ""
--- stands for none. Returns the parsed options
--- (jit.mp.options) with these fields besides, or nil and a message:
+-- stands for none. Returns the parsed options (jit.mp.options) with these
+-- fields besides, or nil and a message:
 --   files       names of the outputs: one at least
 --   remarks     messages for when a file is written, by its name
 --   cpu_only    no view of the heap is asked for
@@ -69,7 +70,8 @@ end
 --   lines       an output shows lines
 --   contents    the text to be written in place of a report: the help
 --   livekeys    jit.mp.livekeys, for option T
---   add         jit.mp.together, for a name that several profiles may have
+--   add         jit.mp.together, if a name has %m, which stands for one report
+--               of several profiles: the core asks for their sum then
 local function make(text, ...)
   local outputs = {}
   if type(text) == "table" then
