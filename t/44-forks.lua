@@ -141,6 +141,32 @@ tap.is(r.out, known and "true\ttrue\n" or "false\ttrue\n",
   "what is older than the fork was born at the fork")
 tap.sh("rm -f /dev/shm/mp-fork-test-*")
 
+-- The rows of a child's profile are its own: they add up to its totals.
+r = run("a child's rows", "-joff -jm=e,/dev/shm/mp-fork-test-%p.txt", ([[
+  local core = require("jit.mp.core")
+  local function hold(n) for i = 1, n do keep[#keep + 1] = { i } end end
+  hold(3000)
+  wait(spawn(function()
+    hold(500)
+    keep = {}
+    collectgarbage() collectgarbage()
+    hold(200)
+    local s = core.snapshot()
+    local objects, bytes = 0, 0
+    for _, row in ipairs(s.rows) do
+      objects, bytes = objects + row.alloc_objects, bytes + row.alloc_bytes
+    end
+    print(objects - s.heap.alloc_objects, bytes - s.heap.alloc_bytes)
+    assert(require("jit.mp").write(%q))
+  end))]]):format(file))
+tap.is(r.out, known and "0\t0\n" or r.out,
+  "a child's rows add up to its totals")
+local allocs, frees = (tap.read(file) or ""):match(
+  "HEAP SUMMARY:\n%S+ holds %d+ bytes: (%d+) allocs, (%d+) frees")
+tap.ok(allocs and tonumber(allocs) < 800 and tonumber(frees) >= 3500,
+  "events of a child: its own allocations and frees", tap.read(file))
+tap.sh("rm -f /dev/shm/mp-fork-test-*")
+
 -- -- daemon(3): the parent ends without a report ----------------------------
 
 -- Runs a program that goes to the background; waits for its report, which

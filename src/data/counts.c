@@ -76,9 +76,7 @@ void mp_counts_restart(mp_counts *c)
   uint32_t i;
   for (i = 1; i <= c->nrows; i++) {
     mp_row *r = &c->rows[i];
-    r->cpu = 0;
-    r->alloc_objects = r->inuse_objects;
-    r->alloc_bytes = r->inuse_bytes;
+    r->cpu = r->alloc_objects = r->alloc_bytes = 0;
     r->temp_objects = r->temp_bytes = r->calls = 0;
     mp_counts_touch(c, i);
   }

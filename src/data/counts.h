@@ -113,8 +113,8 @@ static inline void mp_counts_peak(mp_counts *c) { c->epoch++; }
 double mp_counts_peak_objects(const mp_counts *c, uint32_t row);
 double mp_counts_peak_bytes(const mp_counts *c, uint32_t row);
 
-/* Forgets CPU and frees: memory in use counts as just allocated. For the child
-** of a fork, whose profile begins there. */
+/* Forgets all but what is in use. For the child of a fork, whose profile begins
+** there. */
 void mp_counts_restart(mp_counts *c);
 
 /* Gives all memory back. */

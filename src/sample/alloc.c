@@ -83,6 +83,8 @@ void mp_alloc_restart(mp_alloc *h)
   mp_events_free(&h->events);
   mp_held_free(&h->kept);
   h->asked.counted = false;
+  /* The block's allocation has just been forgotten: no row has it to give. */
+  h->types.unknown.block = NULL;
   h->watched = NEVER;
   h->peak = 0;
   h->inuse_start = mp_alloc_inuse(h);

@@ -133,7 +133,7 @@ local function by_place(p, place)
   local function entry(name)
     local e = by[name]
     if not e then
-      e = { place = name, holds = 0, allocs = 0, held = 0, temp = 0,
+      e = { place = name, holds = 0, allocs = 0, frees = 0, temp = 0,
 	temp_bytes = 0, bytes = 0 }
       by[name] = e
       list[#list+1] = e
@@ -142,11 +142,17 @@ local function by_place(p, place)
   end
   for i, row in ipairs(p.rows) do
     local e = entry(p:is_before(row) and terms.before or place(i))
-    e.holds, e.held = e.holds + row.inuse_bytes, e.held + row.inuse_objects
+    e.holds = e.holds + row.inuse_bytes
     e.allocs = e.allocs + row.alloc_objects
     e.bytes = e.bytes + row.alloc_bytes
     e.temp = e.temp + (row.temp_objects or 0)
     e.temp_bytes = e.temp_bytes + (row.temp_bytes or 0)
+  end
+  for _, event in ipairs(p.events) do
+    if event.origin ~= 0 then
+      local e = entry(place(event.origin))
+      e.frees = e.frees + event.count
+    end
   end
   return list
 end
@@ -156,7 +162,7 @@ local function put_summary(out, o, list)
   for _, e in ipairs(sorted(list, "holds")) do
     if e.holds > 0 and e.place ~= terms.before then
       out[#out+1] = ("%s holds %s: %.0f allocs, %.0f frees\n"):format(e.place,
-	amount(o, e.holds), e.allocs, e.allocs - e.held)
+	amount(o, e.holds), e.allocs, e.frees)
     end
   end
   out[#out+1] = "\n"
