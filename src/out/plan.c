@@ -136,7 +136,7 @@ static void copy(lua_State *R, lua_State *L, int i, int depth)
 
 int mp_plan_in_make(lua_State *R)
 {
-  planning *p = lua_touserdata(R, 1);
+  planning *p = mp_state_argument(R);
   int i, n = lua_gettop(p->L);
   if (n > 0 && lua_type(p->L, n) == LUA_TUSERDATA)
     p->plan->writer = *(luajit_mp_writer *)lua_touserdata(p->L, n--);
@@ -171,6 +171,7 @@ int mp_plan_make(mp_plan *plan, mp_state *s, lua_State *L,
 
 int mp_plan_in_drop(lua_State *R)
 {
+  lua_pushlightuserdata(R, mp_state_argument(R));
   lua_pushnil(R);
   lua_rawset(R, LUA_REGISTRYINDEX);
   return 0;

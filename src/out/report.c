@@ -120,7 +120,7 @@ static void keep_sum(lua_State *R, const request *rq)
 
 static int write_report(lua_State *R)
 {
-  request *rq = lua_touserdata(R, 1);
+  request *rq = mp_state_argument(R);
   mp_output *out = rq->out;
   const char *text;
   size_t len;
@@ -140,7 +140,7 @@ static int write_report(lua_State *R)
 
 static int draw_report(lua_State *R)
 {
-  request *rq = lua_touserdata(R, 1);
+  request *rq = mp_state_argument(R);
   mp_screen *s = rq->screen;
   const char *text;
   size_t len;
@@ -161,7 +161,7 @@ static int draw_report(lua_State *R)
 
 static int note_vm(lua_State *R)
 {
-  mp_report *r = lua_touserdata(R, 1);
+  mp_report *r = mp_state_argument(R);
   mp_origin_set_vm(&r->profile->origin, R);
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "out/files.h"
 #include "out/state.h"
 #include "sample/native.h"
+#include "vm/ffi.h"
 
 #include "lauxlib.h"
 #include "luajit.h"
@@ -21,6 +22,7 @@
 static char module_key;
 
 typedef struct opening {
+  mp_state *state;
   const char *path;
   const lua_CFunction *functions;
 } opening;
@@ -63,6 +65,7 @@ static int open_state(lua_State *R)
   lua_pushboolean(R, 1);  /* For libluajit-mp-preload. */
   lua_setfield(R, LUA_REGISTRYINDEX, "jit.mp.private");
   luaL_openlibs(R);
+  mp_ffi_watch(R, &o->state->ffi_half_open);
   luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   set_package(R, "path", o->path);
   set_package(R, "cpath", "");
@@ -72,6 +75,7 @@ static int open_state(lua_State *R)
   lua_pushliteral(R, "jit.mp.plan");
   lua_call(R, 1, 1);
   lua_rawset(R, LUA_REGISTRYINDEX);
+  lua_pushlightuserdata(R, o->state);  /* Calls push it: see there. */
   make_function(R, collect);
   for (; *o->functions != NULL; o->functions++) make_function(R, *o->functions);
   return 0;
@@ -117,9 +121,9 @@ static void get_error(const mp_state *s, char *buf, size_t n)
 int mp_state_open(mp_state *s, const char *path,
 		  const lua_CFunction *functions, char *buf, size_t n)
 {
-  opening o = { path, functions };
+  opening o = { s, path, functions };
   char msg[256];
-  s->taken = false;
+  s->taken = s->ffi_half_open = false;
   s->R = luaL_newstate();
   if (s->R == NULL) {
     snprintf(buf, n, "not enough memory");
@@ -135,7 +139,7 @@ int mp_state_open(mp_state *s, const char *path,
 
 void mp_state_close(mp_state *s)
 {
-  if (s->R != NULL) lua_close(s->R);
+  if (s->R != NULL && !s->ffi_half_open) lua_close(s->R);
   s->R = NULL;
 }
 
@@ -164,6 +168,9 @@ void mp_state_give_back(mp_state *s)
   s->taken = false;
 }
 
+/* A light userdata whose upper bits are new to LuaJIT takes memory, and nobody
+** would catch the error here. Therefore only those are pushed that the state
+** was opened with. */
 bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
 		   size_t n)
 {
@@ -171,13 +178,20 @@ bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
   lua_settop(s->R, 0);
   lua_pushlightuserdata(s->R, (void *)f);
   lua_rawget(s->R, LUA_REGISTRYINDEX);
-  lua_pushlightuserdata(s->R, argument);
+  lua_pushlightuserdata(s->R, s);
+  s->argument = argument;
   mp_native_pause();
   ok = lua_pcall(s->R, 1, 0, 0) == 0;
   mp_native_resume();
   if (!ok && buf != NULL) get_error(s, buf, n);
   lua_settop(s->R, 0);
   return ok;
+}
+
+void *mp_state_argument(lua_State *R)
+{
+  const mp_state *s = lua_touserdata(R, 1);
+  return s->argument;
 }
 
 void mp_state_push(lua_State *R, const char *function)

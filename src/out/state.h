@@ -23,11 +23,13 @@
 
 typedef struct mp_state {
   lua_State *R;			/* Or NULL. */
+  void *argument;		/* Of the function that is called. */
   lua_Alloc allocf;		/* Its allocator, */
   void *allocd;			/* with its data. */
   size_t left;			/* Bytes that it may still take, */
   size_t limit;			/* of so many; 0: any number. */
   bool refused;			/* It wanted more. */
+  bool ffi_half_open;		/* vm/ffi.h: it can never be closed. */
   atomic_bool taken;		/* It is in use, */
   pthread_t taker;		/* by that thread. */
 } mp_state;
@@ -50,10 +52,12 @@ void mp_state_give_back(mp_state *s);
 /* From now on the state may take so many bytes more; 0: any number. */
 void mp_state_limit(mp_state *s, size_t bytes);
 
-/* Calls one of the functions with that argument, a light userdata. False: the
-** function raised an error, whose message is in buf, if not NULL. */
+/* Calls one of the functions with that argument, which it gets by
+** mp_state_argument. False: the function raised an error, whose message is in
+** buf, if not NULL. */
 bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
 		   size_t n);
+void *mp_state_argument(lua_State *R);
 
 /* Pushes a function of the module jit.mp.plan, in one of these functions. */
 void mp_state_push(lua_State *R, const char *function);

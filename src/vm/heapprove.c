@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vm/ffi.h"
 #include "vm/heapedge.h"
 #include "vm/heapprove.h"
 #include "vm/heapsize.h"
@@ -128,28 +129,16 @@ static const char program[] =
   "  keep.dict = buffer.new({ dict = { 'a', 'b' } })\n"
   "end\n";
 
-/* Memory ran out while the library was opened: LuaJIT before April 2024 then
-** follows a null pointer when it closes the state. */
 static bool ffi_half_open;
-
-static void open_ffi(lua_State *L)
-{
-  lua_getfield(L, LUA_REGISTRYINDEX, "_PRELOAD");
-  lua_getfield(L, -1, "ffi");
-  if (lua_isfunction(L, -1)) {
-    ffi_half_open = true;
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, "ffi");
-    lua_call(L, 1, 0);
-    ffi_half_open = false;
-  }
-  lua_pop(L, 2);
-}
 
 static int run_program(lua_State *L)
 {
   luaL_openlibs(L);
-  open_ffi(L);
+  if (mp_ffi_watch(L, &ffi_half_open)) {
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "ffi");
+    lua_call(L, 1, 0);
+  }
   if (luaL_loadstring(L, program) != 0) return lua_error(L);
   lua_call(L, 0, 0);
   return 0;
