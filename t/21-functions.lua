@@ -221,4 +221,31 @@ if compiled:find("(JIT compiler)", 1, true) then
   tap.like(compiled, " 1[89]%d%d +1[89]%d%d   [^\n]*:3\n", "and compiled")
 end
 
+-- Bytecode without debug information: no function poses as the main chunk, and
+-- those of different code stay apart, with the name that a call gave.
+program = tap.program([[
+local keep = {}
+local function one(i) keep[i % 9] = { i } end
+local function two(i) keep[i % 9] = { i, i } keep[i % 7] = { i } end
+function three(i)
+  keep[i % 9] = { i } keep[i % 7] = { i } keep[i % 5] = { i }
+end
+for i = 1, 1000 do one(i) two(i) three(i) end
+os.exit(0)
+]])
+local stripped = tap.tmpname(".luac")
+tap.is(tap.luajit(("-bs %s %s"):format(program, stripped)).status, 0, "-bs")
+for _, jit in ipairs({ "-joff", "-jon" }) do
+  local file = tap.tmpname(".mp")
+  tap.luajit(("%s -jm=hb1,%s %s"):format(jit, file, stripped))
+  local out = tap.sh(("%s report %s fhorm0"):format(tap.mp, file)).out
+  tap.unlike(out, "main chunk", jit..": bytecode has no main chunk")
+  tap.like(out, " 10%d%d +%d+   [^\n]*:%(no line%)", jit..": a function of it")
+  tap.like(out, " 20%d%d +%d+   [^\n]*:%(no line%)", jit..": another one")
+  tap.like(out, " 30%d%d +%d+   three\n", jit..": one that has a name")
+  local diff = tap.sh(("%s diff -O fhorm0 %s %s"):format(tap.mp, file, file))
+  tap.is(diff.status, 0, jit..": a diff of it")
+  tap.unlike(diff.out, "%(before%)", jit..": has each function once")
+end
+
 tap.done()

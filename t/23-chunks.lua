@@ -116,7 +116,7 @@ for n = 1, 2 do
   local f = loadstring("for i = 1, 1000 do keep = {"..("i,"):rep(n).."} end")
   for _ = 1, n do loadstring(string.dump(f, true))() end
 end
-]]), "main chunk %([%[?]"), "1000 2000", "bytecode of different code")
+]]), "[%]?]:%(no line%)"), "1000 2000", "bytecode of different code")
 
 -- -- Formats ----------------------------------------------------------------
 

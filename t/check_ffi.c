@@ -12,7 +12,7 @@
 #include "out/state.h"
 #include "sample/native.h"
 
-/* What a state has of the rest of the profiler. */
+/* A state needs no more of the rest of the profiler. */
 void mp_files_push(lua_State *R) { lua_newtable(R); }
 void mp_native_pause(void) {}
 void mp_native_resume(void) {}

@@ -35,7 +35,7 @@ typedef struct mp_frame {
   uint32_t namelen;		/* Bytes in name. May contain any byte. */
   uint32_t sourcelen;		/* Bytes in source. */
   int32_t line;			/* Current line, or 0: unknown. */
-  int32_t linedefined;		/* First line (0: main chunk), or -1. */
+  int32_t linedefined;		/* First line (0: main chunk); -1: unknown. */
   uint32_t builtin;		/* Builtin's number, or 0. */
   uint64_t code, chunk;		/* Lua: identities (vm/code.h), or 0. */
   mp_kind kind;

@@ -43,13 +43,17 @@ static void name_frame(mp_frame *f, lua_State *L, int level, lua_Debug *ar,
 {
   *f = mp_name_none();
   lua_getinfo(L, "nSl", ar);
-  if (ar->name != NULL) mp_name_set(f, ar->name, strlen(ar->name), buf);
+  if (ar->name != NULL && *ar->name != '\0')
+    mp_name_set(f, ar->name, strlen(ar->name), buf);
   if (*ar->what == 'C' || ar->linedefined < 0) {
     name_other(f, L, level, buf);
     return;
   }
-  f->linedefined = ar->linedefined;
-  f->line = ar->currentline >= 0 ? ar->currentline : ar->linedefined;
+  /* A function from bytecode without debug information is no main chunk. */
+  if (ar->linedefined != 0 || *ar->what == 'm') {
+    f->linedefined = ar->linedefined;
+    f->line = ar->currentline >= 0 ? ar->currentline : ar->linedefined;
+  }
   mp_name_chunk(f, ar->source, strlen(ar->source), buf + MP_NAME_MAX);
 }
 

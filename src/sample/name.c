@@ -101,8 +101,10 @@ static void name_lua(mp_frame *f, const mp_vmframe *vf, int line,
 {
   size_t len;
   const char *s = mp_proto_chunkname(vf->proto, &len);
-  f->linedefined = mp_proto_firstline(vf->proto);
-  if (vf->pc != 0) f->line = line >= 0 ? line : f->linedefined;
+  if (!mp_proto_stripped(vf->proto)) {
+    f->linedefined = mp_proto_firstline(vf->proto);
+    if (vf->pc != 0) f->line = line >= 0 ? line : f->linedefined;
+  }
   mp_name_chunk(f, s, len, buf);
 }
 
@@ -125,7 +127,8 @@ void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
     return;
   }
   line = mp_view_info(v, vf, &name);
-  if (name != NULL) mp_name_set(f, name, strlen(name), buf);
+  /* An upvalue in bytecode without debug information has an empty name. */
+  if (name != NULL && *name != '\0') mp_name_set(f, name, strlen(name), buf);
   if (vf->proto != NULL) name_lua(f, vf, line, buf + MP_NAME_MAX);
   else mp_name_cfunction(f, vf->cfunc, buf);
 }

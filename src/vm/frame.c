@@ -73,6 +73,12 @@ int mp_proto_firstline(const char *proto)
   return AT(int32_t, proto, PT_FIRSTLINE);
 }
 
+bool mp_proto_stripped(const char *proto)
+{
+  return AT(int32_t, proto, PT_FIRSTLINE) == 0 &&
+	 AT(int32_t, proto, PT_NUMLINE) == 0;
+}
+
 #else
 
 const char *mp_proto_chunkname(const char *proto, size_t *len)
@@ -82,5 +88,6 @@ const char *mp_proto_chunkname(const char *proto, size_t *len)
 }
 
 int mp_proto_firstline(const char *proto) { (void)proto; return 0; }
+bool mp_proto_stripped(const char *proto) { (void)proto; return false; }
 
 #endif

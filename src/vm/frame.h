@@ -51,7 +51,9 @@ const uint64_t *mp_frame_left(const uint64_t *f, const uint64_t *lim,
 /* Chunk name as given to load (with its @ or =), and its length. */
 const char *mp_proto_chunkname(const char *proto, size_t *len);
 
-/* First line of a function; < 0: a builtin in bytecode. */
+/* First line of a function; < 0: a builtin in bytecode. A function from
+** bytecode without debug information has 0, as a main chunk has. */
 int mp_proto_firstline(const char *proto);
+bool mp_proto_stripped(const char *proto);
 
 #endif

@@ -28,19 +28,20 @@ local printable = names.printable
 
 -- The key of a frame's function: no other function has it.
 local function identity(f)
-  if f.kind ~= "Lua" or not f.linedefined then
+  if f.kind ~= "Lua" or not (f.linedefined or f.code) then
     return table.concat({ f.kind, f.source or "", f.name or "" }, "\0")
   end
   local code = f.code and ("%.0f"):format(f.code) or ""
   -- Code from a string has no place but in its string: if nothing tells the
   -- strings apart, the name has to do.
   if not f.code and (f.source or ""):find("^%[") then code = f.name or "" end
-  return table.concat({ f.kind, f.source or "", f.linedefined, code }, "\0")
+  return table.concat({ f.kind, f.source or "", f.linedefined or "", code },
+    "\0")
 end
 
--- All functions, as { index, kind, source, line (where it begins), frame (one
--- of its frames), votes (stacks by name), name (that its source had when the
--- profile was written) } and by frame.
+-- All functions, as { index, kind, source, line (where it begins), code (if the
+-- line is not known), frame (one of its frames), votes (stacks by name), name
+-- (that its source had when the profile was written) } and by frame.
 local function collect(p)
   local list, of, by = {}, {}, {}
   for id, f in ipairs(p.frames) do
@@ -48,7 +49,9 @@ local function collect(p)
     local fn = by[key]
     if not fn then
       fn = { index = #list + 1, kind = f.kind, source = f.source, frame = f,
-	line = f.kind == "Lua" and f.linedefined or nil, votes = {} }
+	line = f.kind == "Lua" and f.linedefined or nil,
+	code = f.kind == "Lua" and not f.linedefined and f.code or nil,
+	votes = {} }
       by[key] = fn
       list[#list+1] = fn
     end
@@ -229,8 +232,8 @@ end
 
 -- Where a function is: module:line.
 local function place_of(fn, module_of)
-  local line = not fn.line and ":?" or fn.line > 0 and ":"..fn.line or ""
-  return module_of(fn.source)..line
+  if fn.line == 0 then return module_of(fn.source) end
+  return module_of(fn.source)..":"..(fn.line or terms.no_line)
 end
 
 -- The label that a function would have if no other one had it.

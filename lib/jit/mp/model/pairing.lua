@@ -6,8 +6,9 @@
 -- Between two runs a program may have changed: functions move to other lines,
 -- files to other names. Functions are the same that have a name which only one
 -- function has in either profile; else those that have it in modules of one
--- name; else, of several in one module, those that begin on the same line, and
--- the rest in the order of their lines.
+-- name; else, of several in one module, those that begin on the same line, or
+-- have the same code if their lines are not known, and the rest in the order of
+-- their lines.
 --
 ----------------------------------------------------------------------------
 
@@ -35,9 +36,12 @@ local function pair_groups(old, new, key_of, same, several)
   end
 end
 
+-- Where a function begins, or its code if that is not known.
+local function position(fn) return fn.line or fn.code or -1 end
+
 local function by_line(list)
   table.sort(list, function(x, y)
-    if x.line ~= y.line then return (x.line or -1) < (y.line or -1) end
+    if x.line ~= y.line then return position(x) < position(y) end
     return x.index < y.index
   end)
   return list
@@ -46,10 +50,10 @@ end
 -- Takes those of one line out of two lists: a list of { old, new }.
 local function of_one_line(old, new)
   local pairs_, at = {}, {}
-  for i, fn in ipairs(new) do at[fn.line or -1] = at[fn.line or -1] or i end
+  for i, fn in ipairs(new) do at[position(fn)] = at[position(fn)] or i end
   local rest_old, taken = {}, {}
   for _, fn in ipairs(old) do
-    local i = at[fn.line or -1]
+    local i = at[position(fn)]
     if i and not taken[i] then
       taken[i] = true
       pairs_[#pairs_+1] = { fn, new[i] }

@@ -66,7 +66,8 @@ end
 
 -- The name of a function; of one without, the place where it begins.
 function Profile:function_name(fn, path)
-  return fn.name or module_name(fn.frame, path)..":"..(fn.line or "?")
+  return fn.name or
+    module_name(fn.frame, path)..":"..(fn.line or terms.no_line)
 end
 
 -- A function from a frame's number to its name in a scope: "f" its function,

@@ -20,7 +20,7 @@ local function place_name(f, fn)
   if f.kind == "Lua" then
     local source = f.source or "?"
     return (source:match("^%[") and "" or "@")..profile.printable(source)..
-      ":"..(f.line or "?")
+      ":"..(f.line or terms.no_line)
   elseif f.kind == "C" then
     return fn.name
   end
