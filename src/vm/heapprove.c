@@ -315,12 +315,27 @@ static const char *prove_heap(lua_State *L, block *all)
   return why;
 }
 
+static const char *const poor = "there is no memory for it";
+
+/* The reason why this VM cannot be proved at all, or NULL. A VM with references
+** of 32 bits would not take the allocator below, and complain on standard
+** error. */
+static const char *refuses(void)
+{
+  lua_State *L = luaL_newstate();
+  const char *why = poor;
+  mp_vm vm;
+  if (L == NULL) return poor;
+  if (lua_cpcall(L, find_vm, &vm) == 0) why = vm.proved ? NULL : vm.why;
+  lua_close(L);
+  return why;
+}
+
 /* Memory may run out in every step that makes or collects objects: an error
 ** must not leave this state. The collecting function is referenced, and thus no
 ** garbage itself. */
 static const char *prove(lua_State *L, block *all)
 {
-  const char *const poor = "there is no memory for it";
   sizing s = { .all = all };
   mp_vm *vm = &s.vm;
   if (lua_cpcall(L, find_vm, vm) != 0) return poor;
@@ -349,12 +364,14 @@ static void prove_once(void)
 {
   block all = { &all, &all, 0, true };
   lua_State *L = NULL;
+  layout.why = refuses();
+  if (layout.why != NULL) return;
   reserve = malloc(RESERVE);
   reserved = 0;
   ffi_half_open = false;
   if (reserve != NULL) L = lua_newstate(allocate, &all);
   reserved = RESERVE;
-  layout.why = L != NULL ? prove(L, &all) : "there is no memory for it";
+  layout.why = L != NULL ? prove(L, &all) : poor;
   layout.proved = layout.why == NULL;
   if (L != NULL) close_state(L, &all);
   free(reserve);
