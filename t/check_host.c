@@ -299,21 +299,19 @@ START_TEST(an_exit_while_threads_run)
 }
 END_TEST
 
-/* Where the layout is not known, our functions have the wrapper, too. */
-#ifdef MP_LAYOUT
-
-static bool unloaded;
+static bool unloaded, called_late;
 
 /* The wrapper of a module that lua_close unloads first of all. */
 static int wrapper(lua_State *L, lua_CFunction f)
 {
-  ck_assert_msg(!unloaded, "a function that is not there is called");
+  if (unloaded) called_late = true;
   return f(L);
 }
 
 START_TEST(a_wrapper_of_c_functions)
 {
   char file[256];
+  const char *text;
   lua_State *L = open_state();
   file_name(file, sizeof(file), 0);
   start(L, "f", file);
@@ -324,14 +322,12 @@ START_TEST(a_wrapper_of_c_functions)
   run(L, work);
   unloaded = true;
   lua_close(L);
-  ck_assert_ptr_nonnull(strstr(take_file(file), "luajit-mp"));
+  text = take_file(file);
+  ck_assert_ptr_nonnull(strstr(text, "luajit-mp"));
+  /* Where the layout is not known, our functions have the wrapper, too. */
+  if (strstr(text, "capture safepoint") == NULL) ck_assert(!called_late);
 }
 END_TEST
-
-#define WRAPPED , a_wrapper_of_c_functions
-#else
-#define WRAPPED
-#endif
 
 CHECK_MAIN("host", states_one_after_another,
 	   a_state_that_stops_before_it_is_closed,
@@ -339,4 +335,4 @@ CHECK_MAIN("host", states_one_after_another,
 	   states_in_several_threads, an_allocator_over_ours,
 	   an_allocator_that_is_kept, memory_stays_flat,
 	   a_host_that_drops_its_coroutine, a_small_c_stack,
-	   an_exit_while_threads_run WRAPPED)
+	   an_exit_while_threads_run, a_wrapper_of_c_functions)
