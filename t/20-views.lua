@@ -122,6 +122,10 @@ add("no samples", show("f", {}, function(s)
   s.info.cpu = 0.004
   s.rows = {}
 end))
+add("too few samples for the collector's share", show("c", {}, function(s)
+  s.cpu.samples, s.rows = 8, { s.rows[1] }
+  s.rows[1].cpu = 8
+end))
 add("exact", show("h", {}, function(s) s.heap.period = 1 end))
 add("safepoint, notes, losses", show("f", {}, function(s)
   s.info.capture, s.info.capture_why = "safepoint", "not a GC64 build"

@@ -8,8 +8,8 @@ local numbers = require("jit.mp.model.numbers")
 return function(p, view)
   if view == "cpu" then
     if not p.cpu.enabled then
-      return "no CPU samples: another Lua state of this process holds the "..
-	"profiling timer"
+      return "no CPU samples: another profiler, or another Lua state of this "..
+	"process, had the profiling timer"
     end
     return ("no CPU samples: %s of CPU is too short for a timer of %d ms%s")
       :format(numbers.seconds(p.info.cpu), p.cpu.interval,

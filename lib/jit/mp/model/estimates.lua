@@ -174,9 +174,11 @@ local function samples_of(v, var)
   return var > 0 and v * v / var or math.huge
 end
 
--- Whether a number may be off by a third or more.
+-- With fewer samples a number may be off by a third or more.
+local ENOUGH = 9
+
 local function is_rough(v, var)
-  return v > 0 and samples_of(v, var) < 9
+  return v > 0 and samples_of(v, var) < ENOUGH
 end
 
 -- The mark of a number in a report: "" unless it is rough, and large enough for
@@ -187,5 +189,5 @@ end
 
 return {
   calibrate = calibrate, variance = variance, period = period_of,
-  samples_of = samples_of, is_rough = is_rough, mark = mark
+  samples_of = samples_of, is_rough = is_rough, mark = mark, enough = ENOUGH
 }

@@ -4,6 +4,7 @@
 -- of the text report and of the page have in common.
 ----------------------------------------------------------------------------
 
+local estimates = require("jit.mp.model.estimates")
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
 local views = require("jit.mp.model.views")
@@ -39,9 +40,11 @@ function facts.inuse_samples(p)
     numbers.samples(p.heap.inuse_samples) or nil
 end
 
--- The number of collections, and their share of the CPU time, if known.
+-- The number of collections, and their share of the CPU time, if there are
+-- enough samples to tell.
 function facts.gc(p)
-  local n, share = p.heap.gc_cycles, p:state_share("G")
+  local n = p.heap.gc_cycles
+  local share = p.cpu.samples >= estimates.enough and p:state_share("G")
   return n and numbers.counted(n, "cycle") or "cycles not known",
     share and numbers.share(share, 1).." of CPU"
 end
