@@ -221,6 +221,35 @@ if compiled:find("(JIT compiler)", 1, true) then
   tap.like(compiled, " 1[89]%d%d +1[89]%d%d   [^\n]*:3\n", "and compiled")
 end
 
+-- Functions that begin on one line, and those that an instruction did not call
+-- but failed or was interrupted at: none has another one's name.
+program = tap.program([[
+local keep = {}
+local T = {}
+T.__index = function() return {} end T.__unm = function() return { {} } end
+local mt = setmetatable({}, T)
+local function fails() local none return none.field end
+local function handler(m) keep[1] = { m, m, m } keep[2] = { m } end
+for i = 1, 1000 do
+  keep[3] = mt[i]
+  keep[4] = -mt
+  xpcall(fails, handler)
+end
+debug.sethook(function() keep[5] = { 1, 2 } keep[6] = {} keep[7] = {} end, "l")
+for i = 1, 1000 do
+  keep[8] = i
+end
+debug.sethook()
+os.exit(0)
+]])
+for _, jit in ipairs({ "-joff", "-jon" }) do
+  local out = tap.luajit(jit.." -jm=fhorm0b1 "..program).out
+  tap.like(out, " 10%d%d +%d+   __index\n", jit..": a metamethod")
+  tap.like(out, " 20%d%d +%d+   __unm\n", jit..": another one of its line")
+  tap.like(out, " 20%d%d +%d+   handler\n", jit..": the handler of an error")
+  tap.like(out, " %d+ +%d+   [^\n]*:12\n", jit..": a hook")
+end
+
 -- Bytecode without debug information: no function poses as the main chunk, and
 -- those of different code stay apart, with the name that a call gave.
 program = tap.program([[

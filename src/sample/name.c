@@ -108,6 +108,16 @@ static void name_lua(mp_frame *f, const mp_vmframe *vf, int line,
   mp_name_chunk(f, s, len, buf);
 }
 
+/* LuaJIT names a function by the instruction at which its caller stands, even
+** if that did not call it: it failed (an error's handler), or was interrupted
+** (a hook, a finalizer, of which only __gc is a name). An upvalue in bytecode
+** without debug information has an empty name. */
+static bool has_name(const mp_vmframe *vf, const char *name)
+{
+  return name != NULL && *name != '\0' &&
+	 (!vf->from_c || strcmp(name, "__gc") == 0);
+}
+
 void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
 		   char buf[MP_NAME_MAX + MP_CHUNK_MAX])
 {
@@ -127,8 +137,7 @@ void mp_name_frame(mp_view *v, const mp_vmframe *vf, mp_frame *f,
     return;
   }
   line = mp_view_info(v, vf, &name);
-  /* An upvalue in bytecode without debug information has an empty name. */
-  if (name != NULL && *name != '\0') mp_name_set(f, name, strlen(name), buf);
+  if (has_name(vf, name)) mp_name_set(f, name, strlen(name), buf);
   if (vf->proto != NULL) name_lua(f, vf, line, buf + MP_NAME_MAX);
   else mp_name_cfunction(f, vf->cfunc, buf);
 }

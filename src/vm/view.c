@@ -122,6 +122,7 @@ int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
     if (n > 0) {
       v->frames[n - 1].site = fr.pc ^ (*c.next & LINK_KIND) << 56;
       v->frames[n - 1].called = LINK_ISLUA(*c.next);
+      v->frames[n - 1].from_c = LINK_ISC(*c.next);
     }
     if (*below != 0) break;
     fr.level = cursor_level(v, walk, &c);

@@ -27,6 +27,7 @@ typedef struct mp_vmframe {
   const void *cfunc;		/* the C function, */
   uint8_t builtin;		/* and its number, if it is a builtin, or 0. */
   bool called;			/* By a Lua call: the frame below has its PC. */
+  bool from_c;			/* Called by C code, as a finalizer or hook. */
   bool copied;			/* It lies in the copy. */
   int32_t level;		/* Its level in the walk, or -1. */
   uint64_t func;		/* Equal for equal functions. */

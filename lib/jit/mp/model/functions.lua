@@ -7,7 +7,8 @@
 -- its code, not by its name: all methods called "new" are not one function, and
 -- one that is called by several names is one. Its name is the one that its
 -- source has at that line, if the source can be read and is the text that ran:
--- now, or when the profile was written to a file (a frame's `definition`).
+-- now, or when the profile was written to a file (a frame's `definition`). If
+-- several functions begin on the line, it has to be called by that name.
 -- Otherwise it is the name by which the function was called most often; the
 -- name of a function that left by a tail call to it is used only if there is no
 -- other. A function may have no name.
@@ -74,7 +75,7 @@ local function define(p, source, list)
     if #found[i] == 0 then return end
   end
   for i, fn in ipairs(list) do
-    fn.name = found[i][1] or nil
+    fn.name = #found[i] == 1 and found[i][1] or nil
     for _, name in ipairs(found[i]) do  -- Of several, one that was called.
       if fn.votes[name] then fn.name = name end
     end
