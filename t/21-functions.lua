@@ -242,10 +242,13 @@ end
 debug.sethook()
 os.exit(0)
 ]])
+local known = tap.knows_layout()  -- Else functions of one place are one.
 for _, jit in ipairs({ "-joff", "-jon" }) do
   local out = tap.luajit(jit.." -jm=fhorm0b1 "..program).out
-  tap.like(out, " 10%d%d +%d+   __index\n", jit..": a metamethod")
-  tap.like(out, " 20%d%d +%d+   __unm\n", jit..": another one of its line")
+  if known then
+    tap.like(out, " 10%d%d +%d+   __index\n", jit..": a metamethod")
+    tap.like(out, " 20%d%d +%d+   __unm\n", jit..": another one of its line")
+  end
   tap.like(out, " 20%d%d +%d+   handler\n", jit..": the handler of an error")
   tap.like(out, " %d+ +%d+   [^\n]*:12\n", jit..": a hook")
 end
@@ -269,8 +272,10 @@ for _, jit in ipairs({ "-joff", "-jon" }) do
   tap.luajit(("%s -jm=hb1,%s %s"):format(jit, file, stripped))
   local out = tap.sh(("%s report %s fhorm0"):format(tap.mp, file)).out
   tap.unlike(out, "main chunk", jit..": bytecode has no main chunk")
-  tap.like(out, " 10%d%d +%d+   [^\n]*:%(no line%)", jit..": a function of it")
-  tap.like(out, " 20%d%d +%d+   [^\n]*:%(no line%)", jit..": another one")
+  if known then
+    tap.like(out, " 10%d%d +%d+   [^\n]*:%(no line%)", jit..": a function of it")
+    tap.like(out, " 20%d%d +%d+   [^\n]*:%(no line%)", jit..": another one")
+  end
   tap.like(out, " 30%d%d +%d+   three\n", jit..": one that has a name")
   local diff = tap.sh(("%s diff -O fhorm0 %s %s"):format(tap.mp, file, file))
   tap.is(diff.status, 0, jit..": a diff of it")

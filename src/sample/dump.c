@@ -38,13 +38,20 @@ static void name_other(mp_frame *f, lua_State *L, int level,
   }
 }
 
+/* See has_name in sample/name.c. A metamethod that runs cannot be told from a
+** function that has only its name. */
+static bool has_name(const lua_Debug *ar)
+{
+  return ar->name != NULL && *ar->name != '\0' &&
+	 (*ar->namewhat != 'm' || strcmp(ar->name, "__gc") == 0);
+}
+
 static void name_frame(mp_frame *f, lua_State *L, int level, lua_Debug *ar,
 		       char buf[MP_NAME_MAX + MP_CHUNK_MAX])
 {
   *f = mp_name_none();
   lua_getinfo(L, "nSl", ar);
-  if (ar->name != NULL && *ar->name != '\0')
-    mp_name_set(f, ar->name, strlen(ar->name), buf);
+  if (has_name(ar)) mp_name_set(f, ar->name, strlen(ar->name), buf);
   if (*ar->what == 'C' || ar->linedefined < 0) {
     name_other(f, L, level, buf);
     return;
