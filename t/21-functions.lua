@@ -273,7 +273,7 @@ for _, jit in ipairs({ "-joff", "-jon" }) do
   local out = tap.sh(("%s report %s fhorm0"):format(tap.mp, file)).out
   tap.unlike(out, "main chunk", jit..": bytecode has no main chunk")
   if known then
-    tap.like(out, " 10%d%d +%d+   [^\n]*:%(no line%)", jit..": a function of it")
+    tap.like(out, " 10%d%d +%d+   [^\n]*:%(no line%)", jit..": a function")
     tap.like(out, " 20%d%d +%d+   [^\n]*:%(no line%)", jit..": another one")
   end
   tap.like(out, " 30%d%d +%d+   three\n", jit..": one that has a name")
