@@ -38,6 +38,10 @@ local function run(name, steps, seed)
   local f = assert(io.open(out))
   local text = f:read("*a")
   f:close()
+  if text:find("\nno leak data: ", 1, true) then
+    print("1..0 # SKIP this VM does not tell what collections leave")
+    os.exit(0, true)
+  end
   local by_stack = assert(text:match("\nBy stack:\n(.*)"), text)
   local verdict = by_stack:find("  grows  ", 1, true) and "grows" or
     has_flat(by_stack) and "flat" or "unclear"
