@@ -36,7 +36,9 @@ static atomic_int inside;	/* Handlers that may be using that. */
 
 static void (*trigger)(int);	/* LuaJIT's handler, once it was seen. */
 
-static volatile sig_atomic_t called_back;  /* LuaJIT has, not returned yet. */
+/* LuaJIT has, and has not returned yet. The VM may run in another thread by
+** now. */
+static atomic_bool called_back;
 static atomic_int ticks;	/* Signals of our timer, not counted yet. */
 static int asked;		/* Others, where LuaJIT counts the signals. */
 
@@ -249,10 +251,10 @@ int mp_ticks_take(int samples)
   return n;
 }
 
-void mp_ticks_enter(void) { called_back = 1; }
+void mp_ticks_enter(void) { called_back = true; }
 
 void mp_ticks_leave(lua_State *vm)
 {
   if (vm != NULL) mp_rehook_note(vm);
-  called_back = 0;
+  called_back = false;
 }
