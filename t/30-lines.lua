@@ -210,6 +210,27 @@ for i = 1, 3000 do
 end
 ]]
 
+-- An exit needs objects of two kinds, which one function makes.
+programs.kinds = [[
+local ffi = require("ffi")
+ffi.cdef "typedef struct { double x, y, z; int id; } point;"
+local points, sum = {}, 0LL
+for i = 1, 100 do
+  points[i] = ffi.new("point", i)
+end
+for r = 1, 300 do
+  for i = 1, #points do
+    local p = points[i]
+    local q = ffi.new("point", p.x + 1, p.y, p.z, p.id)
+    sum = sum + q.id
+    if i % 10 == 0 then
+      points[i] = q
+    end
+  end
+end
+assert(sum == 0)
+]]
+
 programs.errors = [[
 local keep = {}
 local function fail(i)
@@ -273,7 +294,7 @@ local function compare(name, on, off, collector, exact, again)
 end
 
 -- Programs of which the compiler removes allocations even without sinking.
-local folds = { ffi = true, strings = true }
+local folds = { ffi = true, kinds = true, strings = true }
 
 local names = {}
 for name in pairs(programs) do names[#names+1] = name end

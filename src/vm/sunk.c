@@ -4,6 +4,8 @@
 */
 #include "config.h"
 
+#include <string.h>
+
 #include "vm/call.h"
 #include "vm/sunk.h"
 #include "vm/trace.h"
@@ -131,34 +133,69 @@ const char *mp_sunk_at_exit(const mp_vm *vm, const char **trace,
 
 /* -- In a side trace ----------------------------------------------------- */
 
-/* If there are several kinds of objects, nothing tells which function makes
-** which of them: then all objects of that number must be on one line. */
+#define CDATA_MAKER	0x100u
+
+/* The sunk instructions whose objects an exit needs. */
+typedef struct sunken {
+  bool ops[CDATA_MAKER];		/* Their ops, */
+  bool makers[CDATA_MAKER + 1];		/* and the functions that make them. */
+} sunken;
+
+/* A number for the function that makes an instruction's object: one makes all
+** objects of the FFI, others make those of one op. */
+static uint32_t maker(const char *T, uint32_t ref)
+{
+  return (ir_byte(T, ref, IR_TYPE) & IRT_TYPES) == IRT_CDATA ? CDATA_MAKER :
+	 ir_byte(T, ref, IR_OP);
+}
+
+static void find_sunken(sunken *s, const char *T, const char *exit)
+{
+  const uint32_t *map = mp_snap_entries(T, exit);
+  uint32_t i, nent = AT(uint8_t, exit, SNAP_NENT);
+  memset(s, 0, sizeof(*s));
+  for (i = 0; i < nent; i++) {
+    uint32_t ref = ENT_REF(map[i]);
+    if (!is_sunk(T, ref)) continue;
+    s->ops[ir_byte(T, ref, IR_OP)] = true;
+    s->makers[maker(T, ref)] = true;
+  }
+}
+
+/* The instruction in the head of a side trace whose object is the n-th of those
+** that the function makes; 0: there is none. */
+static uint32_t made_again(const sunken *s, const char *side, uint32_t function,
+			   uint32_t n)
+{
+  uint32_t ref, end = head_end(side);
+  for (ref = TR_INS0 + 1; ref < end; ref++)
+    if (!is_sunk(side, ref) && s->ops[ir_byte(side, ref, IR_OP)] &&
+	maker(side, ref) == function && n-- == 0)
+      return ref;
+  return 0;
+}
+
+/* Nothing tells which of the functions the call goes to: all their objects of
+** that number must be on one line. */
 const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
 			    uint64_t addr)
 {
-  const char *side = *trace, *found = NULL, *exit;
+  const char *side = *trace, *found = NULL, *owner = NULL, *exit;
   const char *P = parent_of(vm, side, &exit);
-  uint32_t ref, i, end = head_end(side), n = mp_call_index(side, addr);
-  const uint32_t *map = P ? mp_snap_entries(P, exit) : NULL;
-  uint32_t nent = P ? AT(uint8_t, exit, SNAP_NENT) : 0, ops[SNAP_ENTRIES], k;
-  for (i = 0; i < nent; i++)
-    ops[i] = is_sunk(P, ENT_REF(map[i])) ?
-	     ir_byte(P, ENT_REF(map[i]), IR_OP) : 0x100u;
-  for (i = 0; i < nent; i++) {
-    uint32_t made = 0;
-    for (k = 0; k < i && ops[k] != ops[i]; k++) ;
-    if (k < i || ops[i] > UINT8_MAX) continue;
-    for (ref = TR_INS0 + 1; ref < end; ref++) {
-      const char *from = side, *snap;
-      if (ir_byte(side, ref, IR_OP) != ops[i] || is_sunk(side, ref)) continue;
-      if (made++ != n) continue;
-      if ((snap = origin(vm, &from, ref)) == NULL) return NULL;
-      if (found != NULL && snap != found) return NULL;
-      found = snap;
-      *trace = from;
-      break;
-    }
+  uint32_t function, n = mp_call_index(side, addr);
+  sunken s;
+  if (P == NULL) return NULL;
+  find_sunken(&s, P, exit);
+  for (function = 0; function <= CDATA_MAKER; function++) {
+    const char *from = side, *snap;
+    uint32_t ref = s.makers[function] ? made_again(&s, side, function, n) : 0;
+    if (ref == 0) continue;
+    snap = origin(vm, &from, ref);
+    if (snap == NULL || (found != NULL && snap != found)) return NULL;
+    found = snap;
+    owner = from;
   }
+  if (found != NULL) *trace = owner;
   return found;
 }
 

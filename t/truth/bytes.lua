@@ -59,11 +59,14 @@ function M.moved(on, off, limit)
   return more, less, table.concat(bad, "\n")
 end
 
--- Compares each program, or those that `only` names, if it names any:
--- compare(name, command line of the program).
+-- Compares each program, or those that `only` names, if it names any, which may
+-- be other files: compare(name, command line of the program).
 function M.each(only, compare)
   local wanted = {}
-  for _, name in ipairs(only) do wanted[name] = true end
+  for _, name in ipairs(only) do
+    wanted[name] = true
+    if name:find("%.lua$") then compare(name:match("[^/]*$"), name) end
+  end
   local function maybe(name, program)
     if #only == 0 or wanted[name] then compare(name, program) end
   end

@@ -34,7 +34,8 @@ function Device:run()
   Task.run(self)
   for k = 1, #p.data do p.data[k] = p.data[k] + k end
   local answer = Packet.new("answer", "worker")
-  answer.data = { unpack(p.data) }
+  answer.data = {}
+  for k = 1, #p.data do answer.data[k] = p.data[k] end
   tasks.worker:give(answer)
 end
 
