@@ -38,7 +38,7 @@ uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
   r->state = state;
   r->type = type;
   r->epoch = c->epoch;  /* It had nothing at the last peak. */
-  c->nrows = id;
+  __atomic_store_n(&c->nrows, id, __ATOMIC_RELEASE);
   return id;
 }
 

@@ -37,7 +37,8 @@ static __attribute__((noinline)) uint32_t find_event(mp_events *e,
   if (!mp_mem_room((void **)&e->list, e->count, &e->cap, sizeof(*e->list)) ||
       !mp_map_put(&e->map, h, e->count + 1)) return 0;
   e->list[e->count] = (mp_event){ 0, 0, 0, at, origin, kind };
-  return ++e->count;
+  __atomic_store_n(&e->count, e->count + 1, __ATOMIC_RELEASE);
+  return e->count;
 }
 
 /* The event of these keys, made if new. NULL: no memory, or the limit. */

@@ -133,7 +133,7 @@ uint32_t mp_stacks_frame(mp_stacks *s, const mp_frame *f)
     return MP_NONE;
   mp_map_put(&s->framemap, h, id);
   s->frames[id] = own;
-  s->nframes = id;
+  __atomic_store_n(&s->nframes, id, __ATOMIC_RELEASE);
   return id;
 }
 
@@ -153,7 +153,7 @@ uint32_t mp_stacks_push(mp_stacks *s, uint32_t parent, uint32_t frame)
     return MP_NONE;
   s->nodes[id].parent = parent;
   s->nodes[id].frame = frame;
-  s->nnodes = id;
+  __atomic_store_n(&s->nnodes, id, __ATOMIC_RELEASE);
   return id;
 }
 

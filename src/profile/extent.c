@@ -46,16 +46,33 @@ static void number(uint32_t *of, uint32_t n)
     if (of[i] != 0) of[i] = ++count;
 }
 
+/* The thread that runs the VM may go on: its arrays do not move meanwhile (see
+** out/report.c), but entries are added to them. An entry refers only to those
+** that were there before it: these are counted after it. */
+static uint32_t numbered(const uint32_t *n)
+{
+  return __atomic_load_n(n, __ATOMIC_ACQUIRE);
+}
+
+static void read_numbers(mp_extent *e, const mp_profile *p)
+{
+  e->changes = numbered(&p->course.nchanges);
+  e->points = numbered(&p->course.npoints);
+  e->events = numbered(&p->heap.events.count);
+  e->rows = numbered(&p->counts.nrows);
+  e->zones = numbered(&p->capture.zones.nnodes);
+  e->stacks = numbered(&p->capture.stacks.nnodes);
+  e->frames = numbered(&p->capture.stacks.nframes);
+}
+
 void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
 		    const mp_mark *from, const mp_mark *to)
 {
-  const mp_stacks *stacks = &p->capture.stacks;
   size_t n;
-  *e = (mp_extent){
-    stacks->nframes, stacks->nnodes, p->capture.zones.nnodes, p->counts.nrows,
-    p->course.npoints, p->course.nchanges, p->heap.events.count, from, to,
-    NULL, NULL, NULL
-  };
+  memset(e, 0, sizeof(*e));
+  e->from = from;
+  e->to = to;
+  read_numbers(e, p);
   if (to != NULL) e->points = e->changes = 0;  /* They are of the whole run. */
   /* Events refer to rows that need not have anything. */
   if (to == NULL || p->heap.wants_events) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "data/clock.h"
+#include "data/lock.h"
 #include "profile/point.h"
 
 /* Bytes of this process in memory, as the kernel counts them; 0: unknown. No
@@ -39,7 +40,9 @@ static void add_point(mp_profile *p, double wall)
   pt.cycles = p->heap.cycles;
   pt.phase = p->heap.vm.proved ? mp_vm_phase(&p->heap.vm) : '?';
   pt.rss = resident();
+  mp_lock();  /* Points that are merged are for no other thread to see. */
   mp_course_add(&p->course, &pt, &p->counts);
+  mp_unlock();
   errno = saved;
 }
 
