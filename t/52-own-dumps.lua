@@ -49,6 +49,17 @@ local programs = {
         return a < b
       end)
     end]] },
+  { "dumps before, during and after a profile", [[
+    local profile = require("jit.profile")
+    local mp = package.loaded["jit.mp"]
+    local function dump() return #profile.dumpstack("l\n", 20) end
+    print(dump())
+    for i = 1, 5 do
+      print(dump())
+      if mp then mp.stop() end
+      print(dump(), dump())
+      if mp then assert(mp.start("f", "/dev/null")) end
+    end]] },
   { "LuaJIT's profiler for a moment", [[
     local profile = require("jit.profile")
     local mp = package.loaded["jit.mp"]

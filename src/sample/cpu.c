@@ -207,6 +207,23 @@ static void hand_over(void)
   start_profiler(c, c->capture->anchor, "");
 }
 
+static void ignore(void *data, lua_State *L, int samples, int state)
+{
+  (void)data; (void)L; (void)samples; (void)state;
+}
+
+/* LuaJIT frees its buffer for dumps of stacks, and leaves the buffer's end
+** where it was: a dump by the program would be written to address zero. Only a
+** start makes the buffer empty. */
+static void stop_profiler(lua_State *L)
+{
+  bool dumped = !mp_profiler_known() || mp_profiler_dumped();
+  luaJIT_profile_stop(L);
+  if (!dumped) return;
+  luaJIT_profile_start(L, "i2000000", ignore, NULL);
+  luaJIT_profile_stop(L);
+}
+
 void mp_cpu_stop(mp_cpu *c, lua_State *L)
 {
   mp_lock();
@@ -214,7 +231,7 @@ void mp_cpu_stop(mp_cpu *c, lua_State *L)
     bool by_process = c->by_process;
     bool ours = runs(c);
     disown();
-    if (ours) luaJIT_profile_stop(L);
+    if (ours) stop_profiler(L);
     mp_ticks_clear();
     if (!by_process) put_back_prof();
     hand_over();

@@ -15,6 +15,8 @@ typedef struct record {
   void *g;			/* The VM that has the profiler, or NULL. */
   luaJIT_profile_callback cb;
   const void *data;
+  uintptr_t next, end;		/* Of the buffer for dumps of stacks; references
+				** of 32 bits, if it is not a GC64 build. */
 } record;
 
 /* LuaJIT's record is smaller. It ends with the signal's earlier action, of
@@ -92,3 +94,5 @@ bool mp_profiler_runs(luaJIT_profile_callback cb, const void *data)
 }
 
 bool mp_profiler_taken(void) { return place->g != NULL; }
+
+bool mp_profiler_dumped(void) { return place->end != 0 || place->next != 0; }

@@ -28,4 +28,7 @@ bool mp_profiler_runs(luaJIT_profile_callback cb, const void *data);
 /* Whether the profiler runs at all. */
 bool mp_profiler_taken(void);
 
+/* Whether a stack was dumped since the profiler was started. */
+bool mp_profiler_dumped(void);
+
 #endif
