@@ -231,6 +231,49 @@ end
 assert(sum == 0)
 ]]
 
+-- The same where each kind has a function of its own.
+programs.makers = [[
+local ffi = require("ffi")
+local point = ffi.typeof("struct { double x, y; }")
+local keep, sum = {}, 0
+for i = 1, 20000 do
+  local a = { i, i }
+  local b = { 1, 2, i }
+  local c = point(i, i)
+  local d = { x = 1, y = i }
+  sum = sum + a[1] + b[3] + c.x + d.y
+  if i % 7 == 0 then
+    keep[1] = a
+    keep[2] = b
+    keep[3] = c
+    keep[4] = d
+    keep[5] = tostring(i)
+  end
+end
+]]
+
+-- Among the traces and exits are those whose numbers look like two neighbouring
+-- parameters of the compiler.
+programs.exits = [[
+local ffi = require("ffi")
+local point = ffi.typeof("struct { double x, y; }")
+local keep, sum = {}, 0
+for i = 1, 3273 do
+  local v1 = { 7, x = 2, y = i, z = 4 }
+  local v2 = point(i, i)
+  if i % 5 == 0 then keep[27] = v2 end
+  local v3 = { i }
+  if i % 7 == 0 then keep[21] = v3 end
+  local v4 = { i }
+  sum = sum + v1.y + v2.x + v3[1] + v4[1]
+  if i % 4 == 0 then
+    keep[9] = v1
+    keep[9] = tostring(i)
+    keep[5] = v3
+  end
+end
+]]
+
 programs.errors = [[
 local keep = {}
 local function fail(i)
@@ -294,7 +337,8 @@ local function compare(name, on, off, collector, exact, again)
 end
 
 -- Programs of which the compiler removes allocations even without sinking.
-local folds = { ffi = true, kinds = true, strings = true }
+local folds = { exits = true, ffi = true, kinds = true, makers = true,
+  strings = true }
 
 local names = {}
 for name in pairs(programs) do names[#names+1] = name end
@@ -306,7 +350,8 @@ if not probe.out:find("capture exact") then
   tap.skip("capture is not exact on this VM")
 end
 
-local modes = { "", "-Ohotloop=2 -Ohotexit=2", "-O-sink", "-O-loop -O-sink" }
+local modes = { "", "-Ohotloop=2 -Ohotexit=2", "-Ohotexit=60000", "-O-sink",
+  "-O-loop -O-sink" }
 if tap.slow then modes = { "" } end
 
 for _, name in ipairs(names) do

@@ -9,6 +9,7 @@
 #include <check.h>
 #include <stdbool.h>
 
+#include "vm/learn.h"
 #include "vm/prove.h"
 
 #include "lauxlib.h"
@@ -48,6 +49,7 @@ static lua_State *check_open(mp_vm *vm, bool jit)
 {
   lua_State *L = luaL_newstate();
   ck_assert_ptr_nonnull(L);
+  mp_learn();
   luaL_openlibs(L);
   lua_register(L, "caller", caller);
   if (!jit) ck_assert_int_eq(luaL_dostring(L, "jit.off()"), 0);

@@ -28,6 +28,7 @@
 #include "sample/hook.h"
 #include "sample/native.h"
 #include "vm/bug.h"
+#include "vm/learn.h"
 #include "vm/prove.h"
 
 /* The state of a start, with the reason if it failed. */
@@ -226,6 +227,7 @@ int mp_start(lua_State *L)
   problem p;
   pthread_once(&once, install_once);
   mp_bug_try();
+  mp_learn();
   mp_check_arguments(L);
   if ((c = mp_guard_get(L)) != NULL) {
     if (c->profile.span.pid == getpid())

@@ -29,6 +29,12 @@ static code call_at(const char *T, uint64_t addr)
   return p >= AT(code, T, TR_MCODE) && *p == CALL_OP ? p : NULL;
 }
 
+const void *mp_call_target(const char *T, uint64_t addr)
+{
+  code call = call_at(T, addr);
+  return call ? target(call) : NULL;
+}
+
 bool mp_call_returns(const char *T, uint64_t addr)
 {
   return call_at(T, addr) != NULL;

@@ -21,6 +21,9 @@
 /* Whether the instruction before `addr` calls a function at a distance. */
 bool mp_call_returns(const char *trace, uint64_t addr);
 
+/* The function that is called there; NULL: that is no such call. */
+const void *mp_call_target(const char *trace, uint64_t addr);
+
 /* The number of calls in the machine code that come before the one that returns
 ** to `addr` and call the same function. MP_CALL_NONE: that is no call, or one
 ** that cannot be told from others. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "vm/call.h"
+#include "vm/learn.h"
 #include "vm/sunk.h"
 #include "vm/trace.h"
 
@@ -108,17 +109,20 @@ static bool needs(const char *T, const char *exit, uint32_t ref)
   return false;
 }
 
-/* The C function that makes the object has a pointer to its instruction, in a
-** register that those it calls have to save. */
+/* The C function that restores the state keeps a pointer to the instruction
+** whose object is made: in its frame, or in a register that the functions it
+** calls have to save. In their frames, the lower ones, there may be pointers
+** left from objects that were made before. */
 __attribute__((noinline, no_sanitize_address))
 const char *mp_sunk_at_exit(const mp_vm *vm, const char **trace,
 			    const char *exit, const char *cframe)
 {
-  const char *T = *trace, *p = __builtin_frame_address(0), *end = p + SEARCH;
+  const char *T = *trace, *lowest = __builtin_frame_address(0);
+  const char *p = lowest + SEARCH;
   uint64_t ir = AT(uint64_t, T, TR_IR) + (uint64_t)TR_INS0 * IR_SIZE;
   uint64_t size = (uint64_t)(AT(uint32_t, T, TR_NINS) - TR_INS0) * IR_SIZE;
-  if (cframe > p && cframe < end) end = cframe;
-  for (; p < end; p += sizeof(uint64_t)) {
+  if (cframe > lowest && cframe < p) p = cframe;
+  while ((p -= sizeof(uint64_t)) >= lowest) {
     uint64_t ofs = AT(const uint64_t, p, 0) - ir;
     uint32_t ref = TR_INS0 + (uint32_t)(ofs / IR_SIZE);
     if (ofs < size && ofs % IR_SIZE == 0 && needs(T, exit, ref)) {
@@ -133,70 +137,64 @@ const char *mp_sunk_at_exit(const mp_vm *vm, const char **trace,
 
 /* -- In a side trace ----------------------------------------------------- */
 
-#define CDATA_MAKER	0x100u
-
-/* The sunk instructions whose objects an exit needs. */
-typedef struct sunken {
-  bool ops[CDATA_MAKER];		/* Their ops, */
-  bool makers[CDATA_MAKER + 1];		/* and the functions that make them. */
-} sunken;
-
-/* A number for the function that makes an instruction's object: one makes all
-** objects of the FFI, others make those of one op. */
-static uint32_t maker(const char *T, uint32_t ref)
+/* Whether the operand of an instruction is a constant table, and not a size. */
+static bool is_table(const char *T, uint32_t ref)
 {
-  return (ir_byte(T, ref, IR_TYPE) & IRT_TYPES) == IRT_CDATA ? CDATA_MAKER :
-	 ir_byte(T, ref, IR_OP);
+  uint64_t v;
+  return ref >= AT(uint32_t, T, TR_NK) && ref < REF_CONST &&
+	 mp_trace_const(T, ref, &v) == K_GC &&
+	 obj_gct((const char *)(uintptr_t)v) == GCT_TAB;
 }
 
-static void find_sunken(sunken *s, const char *T, const char *exit)
+/* The kind of function that makes the object of an instruction that allocates
+** one. */
+static mp_maker maker_of(const char *T, uint32_t ref)
+{
+  uint32_t op1 = AT(uint16_t, AT(const char *, T, TR_IR),
+		    (size_t)ref * IR_SIZE + IR_OP1);
+  if ((ir_byte(T, ref, IR_TYPE) & IRT_TYPES) == IRT_CDATA)
+    return MP_MAKER_CDATA;
+  return is_table(T, op1) ? MP_MAKER_COPY : MP_MAKER_TABLE;
+}
+
+/* The ops of the sunk instructions whose objects an exit needs. */
+static void find_ops(bool ops[256], const char *T, const char *exit)
 {
   const uint32_t *map = mp_snap_entries(T, exit);
   uint32_t i, nent = AT(uint8_t, exit, SNAP_NENT);
-  memset(s, 0, sizeof(*s));
-  for (i = 0; i < nent; i++) {
-    uint32_t ref = ENT_REF(map[i]);
-    if (!is_sunk(T, ref)) continue;
-    s->ops[ir_byte(T, ref, IR_OP)] = true;
-    s->makers[maker(T, ref)] = true;
-  }
+  memset(ops, 0, 256 * sizeof(*ops));
+  for (i = 0; i < nent; i++)
+    if (is_sunk(T, ENT_REF(map[i])))
+      ops[ir_byte(T, ENT_REF(map[i]), IR_OP)] = true;
 }
 
 /* The instruction in the head of a side trace whose object is the n-th of those
 ** that the function makes; 0: there is none. */
-static uint32_t made_again(const sunken *s, const char *side, uint32_t function,
-			   uint32_t n)
+static uint32_t made_again(const bool ops[256], const char *side,
+			   mp_maker maker, uint32_t n)
 {
   uint32_t ref, end = head_end(side);
   for (ref = TR_INS0 + 1; ref < end; ref++)
-    if (!is_sunk(side, ref) && s->ops[ir_byte(side, ref, IR_OP)] &&
-	maker(side, ref) == function && n-- == 0)
+    if (!is_sunk(side, ref) && ops[ir_byte(side, ref, IR_OP)] &&
+	maker_of(side, ref) == maker && n-- == 0)
       return ref;
   return 0;
 }
 
-/* Nothing tells which of the functions the call goes to: all their objects of
-** that number must be on one line. */
 const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
 			    uint64_t addr)
 {
-  const char *side = *trace, *found = NULL, *owner = NULL, *exit;
+  const char *side = *trace, *from = side, *exit, *snap;
   const char *P = parent_of(vm, side, &exit);
-  uint32_t function, n = mp_call_index(side, addr);
-  sunken s;
-  if (P == NULL) return NULL;
-  find_sunken(&s, P, exit);
-  for (function = 0; function <= CDATA_MAKER; function++) {
-    const char *from = side, *snap;
-    uint32_t ref = s.makers[function] ? made_again(&s, side, function, n) : 0;
-    if (ref == 0) continue;
-    snap = origin(vm, &from, ref);
-    if (snap == NULL || (found != NULL && snap != found)) return NULL;
-    found = snap;
-    owner = from;
-  }
-  if (found != NULL) *trace = owner;
-  return found;
+  mp_maker maker = mp_learn_maker(mp_call_target(side, addr));
+  bool ops[256];
+  uint32_t ref;
+  if (P == NULL || maker == MP_MAKER_OTHER) return NULL;
+  find_ops(ops, P, exit);
+  ref = made_again(ops, side, maker, mp_call_index(side, addr));
+  snap = ref != 0 ? origin(vm, &from, ref) : NULL;
+  if (snap != NULL) *trace = from;
+  return snap;
 }
 
 #else

@@ -147,24 +147,21 @@ uint64_t mp_snap_pc(const char *T, const char *snap, uint32_t *baseofs)
   return SNAP_PC(pcbase);
 }
 
-/* The trace's number and the exit's are two neighbouring words behind the
-** trace array. */
 __attribute__((noinline))
-const char *mp_trace_exit(mp_vm *vm, uint64_t pc, const char **snap)
+const char *mp_trace_exit(mp_vm *vm, uint32_t ofs, uint64_t pc,
+			  const char **snap)
 {
-  uint32_t ofs;
-  if (!mp_trace_known(vm)) return NULL;
-  for (ofs = vm->traces + TRACES_END; ofs < J_SEARCH; ofs += EXIT_NUMBER) {
-    uint32_t n = AT(uint32_t, vm->g, ofs), baseofs;
-    uint32_t e = AT(uint32_t, vm->g, ofs + EXIT_NUMBER);
-    const char *T;
-    if (n == 0 || n >= TRACES_MAX || (T = mp_trace_get(vm, n)) == NULL)
-      continue;
-    if (e >= AT(uint16_t, T, TR_NSNAP)) continue;
-    *snap = mp_snap_get(T, e);
-    if (pc - mp_snap_pc(T, *snap, &baseofs) <= BC_SIZE) return T;
-  }
-  return *snap = NULL;
+  uint32_t n, e, baseofs;
+  const char *T;
+  *snap = NULL;
+  if (ofs == 0 || !mp_trace_known(vm)) return NULL;
+  n = AT(uint32_t, vm->g, vm->traces + ofs);
+  e = AT(uint32_t, vm->g, vm->traces + ofs + EXIT_NUMBER);
+  T = mp_trace_get(vm, n);
+  if (T == NULL || e >= AT(uint16_t, T, TR_NSNAP)) return NULL;
+  if (pc - mp_snap_pc(T, mp_snap_get(T, e), &baseofs) > BC_SIZE) return NULL;
+  *snap = mp_snap_get(T, e);
+  return T;
 }
 
 /* -- Constants ----------------------------------------------------------- */

@@ -76,8 +76,10 @@ uint64_t mp_snap_pc(const char *trace, const char *snap, uint32_t *baseofs);
 
 /* While a trace is being left, and objects that the compiler sank are
 ** allocated: the trace, and the snapshot of that exit, whose PC the VM has just
-** saved. NULL: not found. */
-const char *mp_trace_exit(mp_vm *vm, uint64_t pc, const char **snap);
+** saved, or the one behind it. ofs: from the trace array to their numbers
+** (vm/learn.h). NULL: not found; *snap is NULL, too. */
+const char *mp_trace_exit(mp_vm *vm, uint32_t ofs, uint64_t pc,
+			  const char **snap);
 
 /* Kind of a constant (one of K_*, or another number); *v: its value if it is
 ** one of 64 bits. */

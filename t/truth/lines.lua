@@ -17,6 +17,7 @@ local modes = {
   { "", "as usual" },
   { "-O-sink", "nothing sunk", all = true },
   { "-Ohotloop=2 -Ohotexit=2", "compiled early" },
+  { "-Ohotexit=60000", "with no side traces" },
 }
 
 local function namer(p)

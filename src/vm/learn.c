@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See vm/learn.h.
+*/
+#include "config.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "vm/call.h"
+#include "vm/ffi.h"
+#include "vm/frame.h"
+#include "vm/learn.h"
+#include "vm/prove.h"
+#include "vm/trace.h"
+
+#include "lauxlib.h"
+#include "lualib.h"
+
+static const void *functions[MP_MAKER_OTHER];
+static uint32_t exit_ofs;
+
+#ifdef MP_LAYOUT
+
+#define EXIT_WORDS	((J_SEARCH - TRACES_END) / EXIT_NUMBER)
+
+typedef struct learning {
+  mp_vm vm;
+  lua_Alloc allocf;		/* The state's own allocator, */
+  void *allocd;			/* and its data. */
+  bool ffi_half_open;
+  const void *called;		/* By compiled code, the last time. */
+  unsigned exits;		/* At which the words below were all right. */
+  bool wrong[EXIT_WORDS];	/* Words that no exit's numbers begin at. */
+} learning;
+
+/* -- Functions that make objects ----------------------------------------- */
+
+/* Compiled loops that make objects of one kind, and nothing else. */
+static const char *const makers[MP_MAKER_OTHER] = {
+  "local k = { 1 } for i = 1, 200 do k[1] = { i } end",
+  "local k = { 1 } for i = 1, 200 do k[1] = { 1 } end",
+  "local new = require('ffi').typeof('double[2]')\n"
+  "local k = { 1 } for i = 1, 200 do k[1] = new() end",
+};
+
+static void look_at_call(learning *l, lua_State *L)
+{
+  uint64_t ret;
+  const char *T = mp_trace_running(&l->vm, L, mp_vm_state(&l->vm), &ret);
+  if (T != NULL) l->called = mp_call_target(T, ret);
+}
+
+/* -- Exits --------------------------------------------------------------- */
+
+/* Traces whose exits need an object that the compiler sank. */
+static const char exits[] =
+  "for n = 1, 3 do\n"
+  "  assert(loadstring([[\n"
+  "    local k = { 1 }\n"
+  "    for i = 1, 300 do\n"
+  "      local t = { i }\n"
+  "      if i > 298 then k[1] = t end\n"
+  "    end]]))()\n"
+  "end\n";
+
+/* The VM has saved the PC of the exit's snapshot, or the one behind it. */
+static bool is_exit(const mp_vm *vm, uint32_t ofs, uint64_t pc)
+{
+  uint32_t n = AT(uint32_t, vm->g, ofs), baseofs;
+  uint32_t e = AT(uint32_t, vm->g, ofs + EXIT_NUMBER);
+  const char *T = n != 0 && n < TRACES_MAX ? mp_trace_get(vm, n) : NULL;
+  return T != NULL && e < AT(uint16_t, T, TR_NSNAP) &&
+	 pc - mp_snap_pc(T, mp_snap_get(T, e), &baseofs) <= BC_SIZE;
+}
+
+static void look_at_exit(learning *l, lua_State *L)
+{
+  uint64_t pc = mp_frame_toppc(CF_RAW(AT(void *, L, L_CFRAME)));
+  uint32_t i, ofs;
+  if (!mp_trace_known(&l->vm)) return;
+  ofs = l->vm.traces + TRACES_END;
+  for (i = 0; ofs < J_SEARCH; i++, ofs += EXIT_NUMBER)
+    if (!is_exit(&l->vm, ofs, pc)) l->wrong[i] = true;
+  l->exits++;
+}
+
+/* The word that was right at exits of several traces, if it is the only one. */
+static void find_exit(const learning *l)
+{
+  uint32_t i, n = 0, found = 0;
+  uint32_t end = (J_SEARCH - l->vm.traces - TRACES_END) / EXIT_NUMBER;
+  for (i = 0; l->exits > 1 && i < end; i++)
+    if (!l->wrong[i]) { found = TRACES_END + i * EXIT_NUMBER; n++; }
+  if (n == 1) exit_ofs = found;
+}
+
+/* -- The state ----------------------------------------------------------- */
+
+static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  learning *l = ud;
+  if (ptr == NULL && nsize != 0) {
+    lua_State *L = AT(lua_State *, l->vm.g, l->vm.curl);
+    if (mp_vm_state(&l->vm) == VM_EXIT) look_at_exit(l, L);
+    else if (mp_vm_ontrace(&l->vm) && !mp_vm_collecting(&l->vm))
+      look_at_call(l, L);
+  }
+  return l->allocf(l->allocd, ptr, osize, nsize);
+}
+
+static void run(learning *l, lua_State *L, const char *program)
+{
+  if (luaL_loadstring(L, program) != 0) lua_error(L);
+  lua_setallocf(L, hook, l);
+  lua_call(L, 0, 0);
+  lua_setallocf(L, l->allocf, l->allocd);
+}
+
+static int prove(lua_State *L)
+{
+  mp_vm_prove(lua_touserdata(L, 1), L, prove);
+  return 0;
+}
+
+static int learn_from(lua_State *L)
+{
+  learning *l = lua_touserdata(L, 1);
+  int i;
+  lua_pushboolean(L, 1);  /* For libluajit-mp-preload. */
+  lua_setfield(L, LUA_REGISTRYINDEX, "jit.mp.private");
+  luaL_openlibs(L);
+  mp_ffi_watch(L, &l->ffi_half_open);
+  lua_pushcfunction(L, prove);
+  lua_pushlightuserdata(L, &l->vm);
+  lua_call(L, 1, 0);
+  if (!l->vm.proved) return 0;
+  run(l, L, exits);
+  find_exit(l);
+  for (i = 0; i < MP_MAKER_OTHER; i++) {
+    l->called = NULL;
+    run(l, L, makers[i]);
+    functions[i] = l->called;
+  }
+  return 0;
+}
+
+static void learn(void)
+{
+  lua_State *L = luaL_newstate();
+  learning l;
+  if (L == NULL) return;
+  memset(&l, 0, sizeof(l));
+  l.allocf = lua_getallocf(L, &l.allocd);
+  lua_cpcall(L, learn_from, &l);
+  lua_setallocf(L, l.allocf, l.allocd);
+  if (!l.ffi_half_open) lua_close(L);
+}
+
+void mp_learn(void)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, learn);
+}
+
+#else
+
+void mp_learn(void) {}
+
+#endif
+
+mp_maker mp_learn_maker(const void *function)
+{
+  int i;
+  for (i = 0; i < MP_MAKER_OTHER; i++)
+    if (function != NULL && functions[i] == function) break;
+  return (mp_maker)i;
+}
+
+uint32_t mp_learn_exit(void) { return exit_ofs; }
