@@ -114,6 +114,15 @@ tap.like(text, "a_funct[%w_]*%.%.%.[%w_]*me_name",
 tap.like(diff(80, "u"), "\n +before +after +change   in use\n",
   "diff: all columns where there is room")
 
+-- Too short for a sample of CPU time.
+local short = tap.tmpname(".mp")
+tap.luajit(("-jm=i1000b1,%s %s 1"):format(short, program))
+for _, options in ipairs({ "f", "g", "a" }) do
+  text = report(60, short, "-O "..options)
+  tap.like(text, "no CPU samples: ", options..": it says that there are none")
+  tap.ok(widest(text) <= 60, options..": no line of that is wider", text)
+end
+
 -- A profile is not for a terminal.
 text = on_terminal(80, tap.mp.." merge "..leaks)
 tap.like(text, "^luajit%-mp: merge: a profile is not text [^\n]*%-o",

@@ -208,4 +208,14 @@ daemon("two forks", [[
   ffi.C.poll(nil, 0, 200)
   later()]])
 
+-- The child may be at its end before the parent is: on a busy machine, often.
+local list = tap.tmpname(".txt")
+local r = tap.sh(("for i in $(seq 20); "..
+  "do rm -f %s; %s -jm=f,%s -e %s; n=0; while [ ! -s %s ] && "..
+  "[ $n -lt 50 ]; do sleep 0.1; n=$((n+1)); done; [ -s %s ] || echo lost; "..
+  "done"):format(list, tap.command, list, tap.quote(
+  [[local ffi = require("ffi") ffi.cdef "int fork(void); void _exit(int);"
+    if ffi.C.fork() ~= 0 then ffi.C._exit(0) end]]), list, list))
+tap.is(r.out, "", "a child that ends at once has its parent's report", r.err)
+
 tap.done()

@@ -46,7 +46,7 @@ mp_ctx *mp_guard_running(lua_State *L)
 {
   mp_ctx *c = mp_guard_get(L);
   if (c == NULL) return NULL;
-  mp_inherit_look(c);
+  mp_inherit_settle(c);
   return !c->final.done && c->profile.span.pid == getpid() ? c : NULL;
 }
 

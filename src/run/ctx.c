@@ -58,17 +58,17 @@ void mp_ctx_keep_all(void)
 
 static void drop_shared(mp_ctx *c)
 {
-  if (c->heir.claimed != NULL)
-    munmap(c->heir.claimed, sizeof(*c->heir.claimed));
-  c->heir.claimed = NULL;
+  if (c->heir.estate != NULL)
+    munmap(c->heir.estate, sizeof(*c->heir.estate));
+  c->heir.estate = NULL;
 }
 
 void mp_ctx_share(mp_ctx *c)
 {
-  void *p = mmap(NULL, sizeof(*c->heir.claimed), PROT_READ | PROT_WRITE,
+  void *p = mmap(NULL, sizeof(*c->heir.estate), PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   drop_shared(c);
-  if (p != MAP_FAILED) c->heir.claimed = p;
+  if (p != MAP_FAILED) c->heir.estate = p;
 }
 
 void mp_ctx_end(mp_ctx *c)

@@ -25,12 +25,19 @@ typedef struct mp_reporting {
   atomic_bool read;		/* Another thread makes a report meanwhile. */
 } mp_reporting;
 
+/* Shared by the process that has a run and the children it forks. */
+typedef struct mp_estate {
+  atomic_bool claimed;		/* One of them makes the report, or has. */
+  atomic_uint forks;		/* Forks after which the process went on, */
+  _Atomic double last;		/* the last time then, by mp_clock_wall. */
+} mp_estate;
+
 /* A run that forked children may take over (run/inherit.h). */
 typedef struct mp_heir {
-  atomic_bool *claimed;		/* Shared with forked children: one process */
-				/* makes the report, or has made it; or NULL. */
+  mp_estate *estate;		/* NULL: there was no memory. */
   bool inherits;		/* A child that may take the run over, */
-  bool is_child;		/* of the process that has it. */
+  bool is_child;		/* of the process that has it, */
+  unsigned fork;		/* by its fork of that number. */
 } mp_heir;
 
 /* The program's function for samples (run/callback.h). */

@@ -54,7 +54,7 @@ static void failed(void)
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
     if (!is_reported(c)) continue;
     mp_span_go_on(&c->profile.span);
-    if (c->heir.claimed != NULL) *c->heir.claimed = false;
+    if (c->heir.estate != NULL) c->heir.estate->claimed = false;
   }
   mp_unlock();
 }

@@ -66,7 +66,7 @@ static int report(mp_ctx *c, char *buf, size_t n)
 int mp_final_report(mp_ctx *c, char *buf, size_t n)
 {
   int err = 0;
-  mp_inherit_look(c);
+  mp_inherit_settle(c);
   if (claim(c)) {
     err = report(c, buf, n);
     c->final.written = true;
@@ -104,7 +104,7 @@ void mp_final_report_all(void)
   mp_ctx *c;
   mp_ctx_keep_all();
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
-    mp_inherit_look(c);
+    mp_inherit_settle(c);
     if (!c->final.done && is_here(c)) prepare(c);
     report_or_say(c);
   }

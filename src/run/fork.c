@@ -37,9 +37,11 @@ static pid_t parent;		/* The process that forks. */
 
 static void before_fork(void)
 {
+  mp_ctx *c;
   mp_native_before_fork();
   mp_lock();
   mp_unwind_before_fork();
+  for (c = mp_ctx_list(); c != NULL; c = c->next) mp_inherit_before_fork(c);
   parent = getpid();
 }
 
@@ -91,6 +93,8 @@ static void in_child(void)
 
 static void in_parent(void)
 {
+  mp_ctx *c;
+  for (c = mp_ctx_list(); c != NULL; c = c->next) mp_inherit_forked(c);
   mp_unwind_in_parent();
   mp_unlock();
   mp_native_parent();

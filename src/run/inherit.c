@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "data/process.h"
 #include "run/inherit.h"
 
@@ -18,7 +20,7 @@ void mp_inherit_install(void (*f)(void)) { taken = f; }
 
 void mp_inherit_wait(mp_ctx *c, pid_t parent)
 {
-  if (c->heir.claimed == NULL) return;
+  if (c->heir.estate == NULL) return;
   c->heir.inherits = true;
   c->heir.is_child = parent == c->profile.span.pid;
   mp_cpu_continue(&c->profile.cpu);
@@ -26,7 +28,25 @@ void mp_inherit_wait(mp_ctx *c, pid_t parent)
 
 void mp_inherit_end(mp_ctx *c)
 {
-  if (c->heir.claimed != NULL) *c->heir.claimed = true;
+  if (c->heir.estate != NULL) c->heir.estate->claimed = true;
+}
+
+static bool has_estate(const mp_ctx *c)
+{
+  return c->heir.estate != NULL && c->profile.span.pid == getpid();
+}
+
+/* The child has a copy of the number. */
+void mp_inherit_before_fork(mp_ctx *c)
+{
+  if (has_estate(c)) c->heir.fork = c->heir.estate->forks + 1;
+}
+
+void mp_inherit_forked(mp_ctx *c)
+{
+  if (!has_estate(c)) return;
+  c->heir.estate->last = mp_clock_wall();
+  c->heir.estate->forks++;
 }
 
 /* Whether a process is there; one that has ended may not have been waited for
@@ -45,13 +65,13 @@ static bool has_ended(const mp_ctx *c)
 /* Whether the run is this process's from now on. */
 static bool takes(mp_ctx *c)
 {
-  if (*c->heir.claimed) {
+  if (c->heir.estate->claimed) {
     c->heir.inherits = false;  /* There is nothing to wait for. */
     return false;
   }
   if (!has_ended(c)) return false;
   c->heir.inherits = false;
-  return !atomic_exchange(c->heir.claimed, true);
+  return !atomic_exchange(&c->heir.estate->claimed, true);
 }
 
 void mp_inherit_look(mp_ctx *c)
@@ -65,4 +85,26 @@ void mp_inherit_look(mp_ctx *c)
   c->final.done = false;
   c->final.written = false;
   taken();
+}
+
+#define LEAVING	0.02		/* Seconds from a fork to the parent's end, */
+#define TOO_LONG	1000	/* or milliseconds if it does not run. */
+
+/* Whether the parent may still be on its way from the fork to its end. */
+static bool may_leave(const mp_ctx *c)
+{
+  const mp_estate *e = c->heir.estate;
+  unsigned forks = e->forks;
+  if (has_ended(c)) return false;
+  return forks < c->heir.fork ||
+	 (forks == c->heir.fork && mp_clock_wall() - e->last < LEAVING);
+}
+
+void mp_inherit_settle(mp_ctx *c)
+{
+  const struct timespec step = { 0, 1000000 };
+  int i;
+  if (c->heir.inherits && !mp_process_stands_in())
+    for (i = 0; i < TOO_LONG && may_leave(c); i++) nanosleep(&step, NULL);
+  mp_inherit_look(c);
 }

@@ -26,8 +26,16 @@ void mp_inherit_wait(mp_ctx *c, pid_t parent);
 /* The final reports of the run are made here and now: nobody inherits it. */
 void mp_inherit_end(mp_ctx *c);
 
+/* Before a fork, and in the process that forks once it has returned. */
+void mp_inherit_before_fork(mp_ctx *c);
+void mp_inherit_forked(mp_ctx *c);
+
 /* Takes the run over, if it can be inherited. Not to be called by a signal
 ** handler. */
 void mp_inherit_look(mp_ctx *c);
+
+/* The same where this is the last opportunity: a parent that is about to leave
+** is given some milliseconds after its fork to do so. */
+void mp_inherit_settle(mp_ctx *c);
 
 #endif

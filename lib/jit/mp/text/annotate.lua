@@ -128,7 +128,9 @@ return function(p, o, env)
   local out = {}
   local files, totals = by_file(p, o)
   for i, view in ipairs(o.views) do
-    if totals[i] == 0 then out[#out+1] = empty(p, view).."\n" end
+    if totals[i] == 0 then
+      out[#out+1] = cells.wrap(empty(p, view).."\n", env.width)
+    end
   end
   local list = worth(files, totals, o)
   for _, entry in ipairs(list) do

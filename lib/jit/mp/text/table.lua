@@ -246,7 +246,7 @@ return function(p, o, env)
     full = {}, rows = {}, bold = env.bold and not o.raw }, Report)
   for i, view in ipairs(o.views) do
     if totals[i] > 0 then report.full[#report.full+1] = i
-    else out[#out+1] = empty(p, view).."\n" end
+    else out[#out+1] = cells.wrap(empty(p, view).."\n", env.width) end
   end
   report:choose(list, 0)
   if #report.rows == 0 then
