@@ -31,8 +31,9 @@ local function profile(options, n)
   tap.luajit(("-joff -jm=%s,%s %s %d"):format(options, name, program, n))
   return name
 end
-local leaks, calls = profile("Lb1", 40), profile("n", 20)
-local memory = profile("M", 40)
+-- Each has CPU samples: without them there is room for more.
+local leaks, calls = profile("Li1b1", 40), profile("ni1", 20)
+local memory = profile("Mi1", 40)
 local file_of = { n = calls, M = memory }
 
 -- The output of a command on a terminal of so many columns.
