@@ -7,7 +7,19 @@ local files = require("jit.mp.cli.files")
 local options = require("jit.mp.options")
 local stop = require("jit.mp.cli.stop")
 
+-- A profile where options are expected.
+local function check_order(first, second, command)
+  if not (second and second:find("%.mp$")) then return end
+  if first:find("%.mp$") then
+    stop.usage("report: give one profile; diff compares two, merge adds "..
+      "them up", command)
+  end
+  stop.usage(("report: the options come after the profile: report %s %s")
+    :format(second, first), command)
+end
+
 return function(given, operands, command)
+  check_order(operands[1], operands[2], command)
   if given.opts and operands[2] then
     stop.usage("report: give the options once, with -O or after the profile",
       command)
