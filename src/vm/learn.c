@@ -42,8 +42,8 @@ typedef struct learning {
 static const char *const makers[MP_MAKER_OTHER] = {
   "local k = { 1 } for i = 1, 200 do k[1] = { i } end",
   "local k = { 1 } for i = 1, 200 do k[1] = { 1 } end",
-  "local new = require('ffi').typeof('double[2]')\n"
-  "local k = { 1 } for i = 1, 200 do k[1] = new() end",
+  ("local new = require('ffi').typeof('double[2]')\n"
+   "local k = { 1 } for i = 1, 200 do k[1] = new() end"),
 };
 
 static void look_at_call(learning *l, lua_State *L)
