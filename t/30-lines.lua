@@ -350,7 +350,7 @@ if not probe.out:find("capture exact") then
   tap.skip("capture is not exact on this VM")
 end
 
-local modes = { "", "-Ohotloop=2 -Ohotexit=2", "-Ohotexit=60000", "-O-sink",
+local modes = { "", "-Ohotloop=2 -Ohotexit=2", "-Ohotexit=250", "-O-sink",
   "-O-loop -O-sink" }
 if tap.slow then modes = { "" } end
 

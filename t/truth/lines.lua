@@ -5,11 +5,12 @@
 --
 -- As usual the compiler removes allocations: a line may have less, but none has
 -- more. Where objects are not sunk no line has less, either, but for programs
--- of which other optimizations remove something.
+-- of which other optimizations remove something. Random programs follow.
 
 local tap = require("tap")
 package.path = tap.srcdir.."/t/truth/?.lua;"..package.path
 local bytes = require("bytes")
+local sunken = require("sunken")
 
 local LIMIT = 0.005
 
@@ -17,7 +18,7 @@ local modes = {
   { "", "as usual" },
   { "-O-sink", "nothing sunk", all = true },
   { "-Ohotloop=2 -Ohotexit=2", "compiled early" },
-  { "-Ohotexit=60000", "with no side traces" },
+  { "-Ohotexit=250", "with late side traces" },
 }
 
 local function namer(p)
@@ -27,7 +28,7 @@ local function namer(p)
   end
 end
 
-local function compare(name, program)
+local function compare(name, program, random)
   local off, total = bytes.by_place(program, "-joff", "b1", namer)
   if not tap.ok(off, name.." runs interpreted", total) then return end
   for _, mode in ipairs(modes) do
@@ -38,7 +39,7 @@ local function compare(name, program)
 	mode[2], more / total * 100, less / total * 100, total / 1e6))
       tap.ok(more <= total * LIMIT, ("%s, %s: no line has more"):format(name,
 	mode[2]), bad)
-      if mode.all and not bytes.folds[name] then
+      if mode.all and not bytes.folds[name] and not random then
 	tap.ok(less <= total * LIMIT, ("%s, %s: no line has less"):format(name,
 	  mode[2]), bad)
       end
@@ -48,4 +49,7 @@ end
 
 bytes.need_exact()
 bytes.each(arg, compare)
+for seed = 1, arg[1] and 0 or 40 do
+  compare("random "..seed, tap.program(sunken.program(seed)), true)
+end
 tap.done()
