@@ -31,7 +31,7 @@ local function profile(options, n)
   tap.luajit(("-joff -jm=%s,%s %s %d"):format(options, name, program, n))
   return name
 end
--- Each has CPU samples: without them there is room for more.
+-- All have CPU samples: without that column names have more room.
 local leaks, calls = profile("Li1b1", 40), profile("ni1", 20)
 local memory = profile("Mi1", 40)
 local file_of = { n = calls, M = memory }

@@ -208,7 +208,7 @@ daemon("two forks", [[
   ffi.C.poll(nil, 0, 200)
   later()]])
 
--- The child may be at its end before the parent is: on a busy machine, often.
+-- On a busy machine the child often ends before its parent leaves.
 local list = tap.tmpname(".txt")
 local r = tap.sh(("for i in $(seq 20); "..
   "do rm -f %s; %s -jm=f,%s -e %s; n=0; while [ ! -s %s ] && "..

@@ -28,8 +28,8 @@ typedef struct mp_reporting {
 /* Shared by the process that has a run and the children it forks. */
 typedef struct mp_estate {
   atomic_bool claimed;		/* One of them makes the report, or has. */
-  atomic_uint forks;		/* Forks after which the process went on, */
-  _Atomic double last;		/* the last time then, by mp_clock_wall. */
+  atomic_uint forks;		/* Forks that have returned in the process, */
+  atomic_uint last;		/* and when the last one did: milliseconds. */
 } mp_estate;
 
 /* A run that forked children may take over (run/inherit.h). */

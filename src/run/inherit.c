@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +32,12 @@ void mp_inherit_end(mp_ctx *c)
   if (c->heir.estate != NULL) c->heir.estate->claimed = true;
 }
 
+/* Milliseconds, of which only differences count. */
+static unsigned now(void)
+{
+  return (unsigned)(uint64_t)(mp_clock_wall() * 1e3);
+}
+
 static bool has_estate(const mp_ctx *c)
 {
   return c->heir.estate != NULL && c->profile.span.pid == getpid();
@@ -45,7 +52,7 @@ void mp_inherit_before_fork(mp_ctx *c)
 void mp_inherit_forked(mp_ctx *c)
 {
   if (!has_estate(c)) return;
-  c->heir.estate->last = mp_clock_wall();
+  c->heir.estate->last = now();
   c->heir.estate->forks++;
 }
 
@@ -87,8 +94,10 @@ void mp_inherit_look(mp_ctx *c)
   taken();
 }
 
-#define LEAVING	0.02		/* Seconds from a fork to the parent's end, */
-#define TOO_LONG	1000	/* or milliseconds if it does not run. */
+/* Milliseconds that a parent has to leave after a fork; and those that a child
+** waits for one whose fork has not returned yet. */
+#define LEAVING	20
+#define TOO_LONG	1000
 
 /* Whether the parent may still be on its way from the fork to its end. */
 static bool may_leave(const mp_ctx *c)
@@ -97,7 +106,7 @@ static bool may_leave(const mp_ctx *c)
   unsigned forks = e->forks;
   if (has_ended(c)) return false;
   return forks < c->heir.fork ||
-	 (forks == c->heir.fork && mp_clock_wall() - e->last < LEAVING);
+	 (forks == c->heir.fork && now() - e->last < LEAVING);
 }
 
 void mp_inherit_settle(mp_ctx *c)

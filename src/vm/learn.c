@@ -32,7 +32,7 @@ typedef struct learning {
   void *allocd;			/* and its data. */
   bool ffi_half_open;
   const void *called;		/* By compiled code, the last time. */
-  unsigned exits;		/* At which the words below were all right. */
+  unsigned exits;		/* Exits that were looked at. */
   bool wrong[EXIT_WORDS];	/* Words that no exit's numbers begin at. */
 } learning;
 
@@ -66,24 +66,22 @@ static const char exits[] =
   "    end]]))()\n"
   "end\n";
 
-/* The VM has saved the PC of the exit's snapshot, or the one behind it. */
-static bool is_exit(const mp_vm *vm, uint32_t ofs, uint64_t pc)
+/* The words that are looked at, by their offsets from the trace array. */
+static uint32_t words(const learning *l)
 {
-  uint32_t n = AT(uint32_t, vm->g, ofs), baseofs;
-  uint32_t e = AT(uint32_t, vm->g, ofs + EXIT_NUMBER);
-  const char *T = n != 0 && n < TRACES_MAX ? mp_trace_get(vm, n) : NULL;
-  return T != NULL && e < AT(uint16_t, T, TR_NSNAP) &&
-	 pc - mp_snap_pc(T, mp_snap_get(T, e), &baseofs) <= BC_SIZE;
+  return (J_SEARCH - l->vm.traces - TRACES_END) / EXIT_NUMBER;
 }
+
+static uint32_t word(uint32_t i) { return TRACES_END + i * EXIT_NUMBER; }
 
 static void look_at_exit(learning *l, lua_State *L)
 {
   uint64_t pc = mp_frame_toppc(CF_RAW(AT(void *, L, L_CFRAME)));
-  uint32_t i, ofs;
+  const char *snap;
+  uint32_t i;
   if (!mp_trace_known(&l->vm)) return;
-  ofs = l->vm.traces + TRACES_END;
-  for (i = 0; ofs < J_SEARCH; i++, ofs += EXIT_NUMBER)
-    if (!is_exit(&l->vm, ofs, pc)) l->wrong[i] = true;
+  for (i = 0; i < words(l); i++)
+    if (mp_trace_exit(&l->vm, word(i), pc, &snap) == NULL) l->wrong[i] = true;
   l->exits++;
 }
 
@@ -91,9 +89,8 @@ static void look_at_exit(learning *l, lua_State *L)
 static void find_exit(const learning *l)
 {
   uint32_t i, n = 0, found = 0;
-  uint32_t end = (J_SEARCH - l->vm.traces - TRACES_END) / EXIT_NUMBER;
-  for (i = 0; l->exits > 1 && i < end; i++)
-    if (!l->wrong[i]) { found = TRACES_END + i * EXIT_NUMBER; n++; }
+  for (i = 0; l->exits > 1 && i < words(l); i++)
+    if (!l->wrong[i]) { found = word(i); n++; }
   if (n == 1) exit_ofs = found;
 }
 

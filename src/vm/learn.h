@@ -6,7 +6,7 @@
 ** - Each IR instruction that allocates an object calls a function of its own.
 **   No symbol tells where these are.
 ** - The compiler's state has the numbers of the trace and of the exit by which
-**   compiled code was left. Other words beside them may look like these.
+**   compiled code was left. Other pairs of words there may look the same.
 */
 #ifndef MP_LEARN_H
 #define MP_LEARN_H

@@ -225,7 +225,7 @@ return function(p, o, env)
   local out, full = {}, {}
   for _, v in ipairs(report.views) do
     if report:total(v) > 0 then full[#full+1] = v
-    else out[#out+1] = cells.wrap(empty(p, v.name).."\n", env and env.width) end
+    else out[#out+1] = cells.wrap(empty(p, v.name).."\n", report.width) end
   end
   if #full == 0 then return table.concat(out) end
   if #out > 0 then out[#out+1] = "\n" end
