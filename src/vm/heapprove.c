@@ -133,6 +133,8 @@ static bool ffi_half_open;
 
 static int run_program(lua_State *L)
 {
+  lua_pushboolean(L, 1);  /* For libluajit-mp-preload. */
+  lua_setfield(L, LUA_REGISTRYINDEX, "jit.mp.private");
   luaL_openlibs(L);
   if (mp_ffi_watch(L, &ffi_half_open)) {
     lua_getglobal(L, "require");
