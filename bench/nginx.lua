@@ -20,9 +20,33 @@ local webserver = require("webserver")
 local rounds = tonumber((arg or {})[1]) or 40
 local SECONDS = 1
 
--- /hello does as little as can be in Lua; / makes 300 tables and strings.
-local hello = [[
-  location = /hello { content_by_lua_block { ngx.print("300") } }]]
+-- /hello does as little as can be in Lua; / makes 300 tables and strings; /json
+-- does what is usual: it reads arguments, looks records up, and encodes twenty.
+local locations = [[
+  location = /hello { content_by_lua_block { ngx.print("300") } }
+  location = /json {
+    content_by_lua_block {
+      local cjson = require("cjson.safe")
+      local stock = package.loaded.stock
+      if not stock then
+        stock = {}
+        for i = 1, 1000 do
+          stock[i] = { name = "article "..i, price = i * 1.25,
+            tags = { "new", "shelf "..i % 40 } }
+        end
+        package.loaded.stock = stock
+      end
+      local args = ngx.req.get_uri_args()
+      local first, items = tonumber(args.first) or 1, {}
+      for i = first, first + 19 do
+        local s = stock[i]
+        items[#items+1] = { id = i, name = s.name:upper(), tags = s.tags,
+          price = string.format("%.2f", s.price * 1.19), sold = i % 3 == 0 }
+      end
+      ngx.header.content_type = "application/json"
+      ngx.print((cjson.encode({ items = items, next = first + 20 })))
+    }
+  }]]
 
 -- CPU seconds of the process so far, by the scheduler's count.
 local function cpu(pid)
@@ -31,7 +55,7 @@ end
 
 local function new(init)
   local server = webserver.new()
-  server:configure(init, hello, 1)
+  server:configure(init, locations, 1)
   server:start()
   server.pid = server:get("/pid")
   return server
@@ -41,10 +65,12 @@ local names = { "without", "always on", "attached" }
 local servers = { new(""),
   new('assert(require("jit.mp").start("f", "DIR/out/%p.mp"))'), new("") }
 
--- Puts load on that path. Returns seconds and CPU seconds per request.
-local function measure(server, path)
+-- Puts load on that path, whose answer has so many bytes. Returns seconds and
+-- CPU seconds per request.
+local function measure(server, path, bytes)
   local before = cpu(server.pid)
-  local out = tap.sh(server:load(SECONDS)..path, { env = server.env }).out
+  local out = tap.sh(("%s'%s' -- %d"):format(server:load(SECONDS), path, bytes),
+    { env = server.env }).out
   local requests = tonumber(out:match("(%d+) requests in"))
   assert(out:find("wrong answers: 0\n", 1, true), out)
   return SECONDS / requests, (cpu(server.pid) - before) / requests
@@ -71,7 +97,7 @@ end
 
 local function show(path, name, list)
   local middle = median(list)  -- Which sorts it.
-  io.write(("# /%-5s  %-20s %.3f  (%.3f to %.3f)\n"):format(path, name, middle,
+  io.write(("# /%-15s  %-20s %.3f  (%.3f to %.3f)\n"):format(path, name, middle,
     list[math.floor(#list / 4) + 1], list[math.ceil(#list * 3 / 4)]))
 end
 
@@ -79,12 +105,13 @@ end
 local function compare(path)
   local wall, used, base = { {}, {} }, { {}, {} }, {}
   local detach = attach(servers[3])
-  for _, server in ipairs(servers) do measure(server, path) end
+  local bytes = #servers[1]:get("/"..path)
+  for _, server in ipairs(servers) do measure(server, path, bytes) end
   for i = 1, rounds do
-    local w, u = measure(servers[1], path)
+    local w, u = measure(servers[1], path, bytes)
     base[i] = u
     for k = 1, 2 do
-      local w2, u2 = measure(servers[k + 1], path)
+      local w2, u2 = measure(servers[k + 1], path, bytes)
       wall[k][i], used[k][i] = w2 / w, u2 / u
     end
   end
@@ -100,5 +127,6 @@ end
 
 compare("")
 compare("hello")
+compare("json?first=100")
 for _, server in ipairs(servers) do server:quit("QUIT") end
 require("hosts").done()

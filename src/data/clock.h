@@ -5,8 +5,16 @@
 #ifndef MP_CLOCK_H
 #define MP_CLOCK_H
 
+#include <stdint.h>
+
 double mp_clock_cpu(void);	/* CPU time of the process. */
 double mp_clock_wall(void);	/* Never jumps; begins anywhere. */
 double mp_clock_unix(void);	/* Since 1970. */
+
+/* A number that changes every few milliseconds, and is quickly read. */
+uint64_t mp_clock_jiffy(void);
+
+/* The time that a call of mp_clock_wall takes. */
+double mp_clock_price(void);
 
 #endif

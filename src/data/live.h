@@ -7,14 +7,9 @@
 ** filter, which counts sampled objects by some bits of their address. Objects
 ** that are close together in the heap are close together in the filter.
 **
-** When every object is sampled the cells must lie as close together as the
-** objects do. So the table is grouped by page: a hash table from page number
-** to a leaf of cells, a cell for every 16 bytes of the page. Sparse samples
-** gain nothing from this; for them a page is small, so that a leaf, which is
-** mostly empty, is small too. No known allocator places two objects within the
-** same 16 aligned bytes (a block of 8 bytes has an 8-byte header); if it
-** happens, the newer object replaces the older, and mp_live_put returns the
-** older one's id. A leaf is freed when its last cell becomes empty.
+** No known allocator places two objects within the same 16 aligned bytes (a
+** block of 8 bytes has an 8-byte header); if it happens, the newer object
+** replaces the older, and mp_live_put returns the older one's id.
 */
 #ifndef MP_LIVE_H
 #define MP_LIVE_H
@@ -24,31 +19,15 @@
 #include <stdint.h>
 
 #include "data/filter.h"
-
-#define MP_LIVE_LAST	64	/* A power of two. */
-
-typedef struct mp_leaf {
-  struct mp_leaf *next;		/* Next free leaf. */
-  uint32_t count;		/* Cells in use. */
-  uint32_t cells[];		/* Ids, 0: empty. */
-} mp_leaf;
-
-typedef struct mp_leafslot {
-  uint64_t page;		/* Number of a page, */
-  mp_leaf *leaf;		/* and its leaf; NULL: empty slot. */
-} mp_leafslot;
+#include "data/pages.h"
+#include "data/sparse.h"
 
 typedef struct mp_live {
   uint8_t hashes[MP_FILTER_HASHES];  /* Objects with that hash; 255: full. */
-  mp_leafslot last[MP_LIVE_LAST];  /* Pages looked for last, by number. */
-  mp_leafslot *slots;		/* The hash table. */
-  uint32_t mask;		/* Slots - 1. */
-  uint32_t npages;		/* Slots in use. */
-  uint32_t bits;		/* Of an address within its page. */
   size_t count;			/* Objects. */
-  mp_leaf *freeleaves;		/* All their cells are 0. */
-  void *slabs;			/* Memory that leaves come from. */
-  size_t nslabs, slabbytes;
+  bool dense;			/* They are in `pages`, not in `sparse`. */
+  mp_pages pages;
+  mp_sparse sparse;
 } mp_live;
 
 /* Whether the object at addr may be in the table. */
@@ -61,8 +40,7 @@ static inline bool mp_live_may(const mp_live *l, const void *addr)
 uint32_t mp_live_find(mp_live *l, const void *addr);
 
 /* Makes an empty table; takes little memory. dense: every object will be in
-** it, so that pages are large, and filtering is not worth while. False: no
-** memory. */
+** it, so that filtering is not worth while. False: no memory. */
 bool mp_live_init(mp_live *l, bool dense);
 
 /* Remembers id (not 0) for the object at addr. Returns 0, or the id that was

@@ -12,7 +12,6 @@
 #define TOOK_FIRST	400e-9	/* Seconds of a capture, until measured. */
 #define TOOK_MORE	4	/* A sample that took so many times more was */
 				/* interrupted. */
-#define OTHER_COST	50e-9	/* Seconds of a sample besides its capture. */
 
 /* Spreads a seed over the generator's state (splitmix64's constants). */
 static uint64_t spread(uint64_t *x)
@@ -41,6 +40,7 @@ void mp_period_init(mp_period *p, uint64_t mean, uint64_t seed)
   p->mean = mean == 0 ? MP_PERIOD_FIRST : (double)mean;
   p->draws = 0;
   p->cost = TOOK_FIRST;
+  p->price = mp_clock_price();
   p->allocated = p->cpu = 0;
   p->rng[0] = spread(&seed);
   p->rng[1] = spread(&seed);
@@ -48,8 +48,16 @@ void mp_period_init(mp_period *p, uint64_t mean, uint64_t seed)
 
 void mp_period_took(mp_period *p, double seconds)
 {
-  double took = seconds + OTHER_COST, most = p->cost * TOOK_MORE;
+  double took = seconds + MP_PERIOD_REST, most = p->cost * TOOK_MORE;
   p->cost += ((took < most ? took : most) - p->cost) / 32;
+}
+
+void mp_period_end(mp_period *p, double begun)
+{
+  double took;
+  if (begun == 0) return;
+  took = mp_clock_wall() - begun - p->price;
+  mp_period_took(p, took > 0 ? took : 0);
 }
 
 void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
@@ -80,6 +88,9 @@ int64_t mp_period_next(mp_period *p)
 
 double mp_period_weight(const mp_period *p, size_t size)
 {
+  double x = (double)size / p->mean;
   if (p->mean <= 1 || size == 0) return 1;
-  return 1 / -expm1(-(double)size / p->mean);
+  /* The same as a series, whose next term is below 1e-9 there. */
+  if (x < 0.125) return 1 / x + 0.5 + x * (1 / 12.0 - x * x / 720);
+  return -1 / expm1(-x);
 }

@@ -31,6 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "data/clock.h"
+
 #define MP_PERIOD_FIRST	(16u << 10)	/* Adaptive period, at first: bytes. */
 #define MP_PERIOD_MIN	512u		/* Adaptive period, at least: bytes. */
 #define MP_PERIOD_MAX	(4u << 20)	/* Adaptive period, at most: bytes. */
@@ -38,6 +40,8 @@
 #define MP_PERIOD_BUDGET 0.005		/* Part of the CPU time. */
 #define MP_PERIOD_STEP	64		/* Draws between two adaptations. */
 #define MP_PERIOD_TIMED	16		/* One draw in so many is timed. */
+#define MP_PERIOD_REST	80e-9		/* Seconds of a sample that are not: */
+					/* its records, and its free. */
 
 typedef struct mp_period {
   double mean;			/* N of the draw under way, in bytes. */
@@ -45,6 +49,7 @@ typedef struct mp_period {
   bool adaptive;		/* N is adapted to the program. */
   uint32_t draws;		/* Made so far. */
   double cost;			/* CPU seconds a sample, moving average. */
+  double price;			/* Seconds of a look at the clock. */
   double allocated, cpu;	/* At the last adaptation: bytes, seconds. */
 } mp_period;
 
@@ -56,6 +61,13 @@ static inline bool mp_period_timed(const mp_period *p)
 {
   return p->adaptive && p->draws % MP_PERIOD_TIMED == 0;
 }
+
+/* To be called before a capture and, with what that returned, after it. */
+static inline double mp_period_begin(const mp_period *p)
+{
+  return mp_period_timed(p) ? mp_clock_wall() : 0;
+}
+void mp_period_end(mp_period *p, double begun);
 
 /* Tells that the capture of the sample under way took so many seconds. */
 void mp_period_took(mp_period *p, double seconds);

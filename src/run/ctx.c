@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "data/clock.h"
 #include "data/lock.h"
 #include "profile/heapwalk.h"
 #include "profile/memory.h"
@@ -17,11 +18,16 @@
 #include "run/ctx.h"
 #include "sample/native.h"
 
-/* The heap's: called inside the allocator. */
-static void tick(void *data)
+/* The heap's: called inside the allocator. Of the samples in one jiffy only the
+** first has the time read and the thread looked for; a collection's beginning
+** has its exact time. */
+static void tick(void *data, bool cycle)
 {
   mp_ctx *c = data;
+  uint64_t now = mp_clock_jiffy();
   c->thread = pthread_self();
+  if (now == c->jiffy && !cycle) return;
+  c->jiffy = now;
   mp_cpu_here(&c->profile.cpu);
   mp_point_take(&c->profile);
 }

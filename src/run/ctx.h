@@ -59,6 +59,7 @@ typedef struct mp_ctx {
   void (*look)(struct mp_ctx *c, lua_State *L, double wall);  /* At each */
 				/* safepoint, for the owner; or NULL. */
   pthread_t thread;		/* Where the VM was seen to run last. */
+  uint64_t jiffy;		/* When the time was read last. */
   struct mp_ctx *next;		/* Next one of the process. */
 } mp_ctx;
 

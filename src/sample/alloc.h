@@ -102,8 +102,9 @@ typedef struct mp_alloc {
   /* -- Set by the owner before the start -- */
   mp_capture *capture;
   mp_cpu *cpu;
-  void (*tick)(void *data);	/* Called now and then, inside the allocator: */
-  void *tick_data;		/* it may take no memory from the VM either. */
+  void (*tick)(void *data, bool cycle);  /* Called now and then, inside the */
+  void *tick_data;		/* allocator: it may take no memory from the */
+				/* VM either. cycle: a collection begins. */
   uint64_t now_ms;		/* Milliseconds since the start, by tick. */
 } mp_alloc;
 

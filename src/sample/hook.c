@@ -23,7 +23,6 @@
 */
 #include "config.h"
 
-#include "data/clock.h"
 #include "sample/hook.h"
 #include "sample/objects.h"
 
@@ -47,7 +46,7 @@ static __attribute__((noinline)) void watch_heap(mp_alloc *h, size_t osize)
     h->white = mp_vm_white(&h->vm);
     h->cycles++;
     mp_capture_collected(h->capture);
-    h->tick(h->tick_data);
+    h->tick(h->tick_data, true);
     if (h->wants_leaks) mp_alloc_flip(h);
   }
 }
@@ -191,16 +190,15 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
 ** timed. */
 static uint32_t timed_capture(mp_alloc *h, const mp_site *site)
 {
-  bool timed = mp_period_timed(&h->period);
   double begun;
   uint32_t row;
   if (!h->vm.proved) {
     mp_period_took(&h->period, SAFEPOINT_COST);
     return 0;
   }
-  begun = timed ? mp_clock_wall() : 0;
+  begun = mp_period_begin(&h->period);
   row = mp_capture_running(h->capture, site ? site->type : 0);
-  if (timed) mp_period_took(&h->period, mp_clock_wall() - begun);
+  mp_period_end(&h->period, begun);
   return row;
 }
 
@@ -218,7 +216,7 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   h->taken++;
   if (h->vm.proved) watch_heap(h, 0);
   else mp_alloc_inuse(h);
-  if (!h->exact) h->tick(h->tick_data);
+  if (!h->exact) h->tick(h->tick_data, false);
   id = record_sample(h, objects, nsize, row);
   if (id != 0 && mp_objects_remember(h, p, id, nsize))
     mp_objects_ask_type(h, site, p, nsize, id);

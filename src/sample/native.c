@@ -204,12 +204,11 @@ static bool begin(mp_draw *d, size_t size)
 static void made(void *p, size_t size, const void *ret, const char *what,
 		 mp_draw *d)
 {
-  bool own = is_own(ret), here = is_vm_thread(), timed;
+  bool own = is_own(ret), here = is_vm_thread();
   place w = { n.others, 0, 'C' };
   double begun;
   if (here && (n.heap == NULL || n.heap->frozen || n.heap->retired)) own = true;
-  timed = !own && here && mp_period_timed(&n.period);
-  begun = timed ? mp_clock_wall() : 0;
+  begun = !own && here ? mp_period_begin(&n.period) : 0;
   if (d->epoch != n.port->epoch) {
     bool sample = false;
     if (!lock()) return;
@@ -227,7 +226,7 @@ static void made(void *p, size_t size, const void *ret, const char *what,
     n.allocated += (double)(d->drawn - d->left);
     count(p, size, d, &w);
     if (n.leaks && n.allocated >= n.kept.due) record();
-    if (timed) mp_period_took(&n.period, mp_clock_wall() - begun);
+    mp_period_end(&n.period, begun);
     draw_distance(d, in_use());
   }
   unlock();
@@ -294,7 +293,7 @@ static void clear(void)
   mp_map_free(&n.leaves);
   mp_map_free(&n.rows);
   mp_held_free(&n.kept);
-  if (n.live.slots != NULL) mp_live_free(&n.live);
+  mp_live_free(&n.live);
   mp_counts_init(&n.counts);
   memset(&n.samples, 0, sizeof(n.samples));
   n.allocated = 0;

@@ -10,7 +10,8 @@ local webserver = {}
 webserver.__index = webserver
 
 local packages = "nginx libnginx-mod-http-lua libnginx-mod-http-ndk "..
-  "libluajit2-5.1-2 lua-resty-core lua-resty-lrucache libpcre3 libpcre2-8-0 wrk"
+  "libluajit2-5.1-2 lua-resty-core lua-resty-lrucache lua-cjson libpcre3 "..
+  "libpcre2-8-0 wrk"
 
 local template = [[
 env LUA_PATH; env LUA_CPATH; env LD_LIBRARY_PATH;
@@ -60,13 +61,21 @@ http {
 }
 ]]
 
--- The script that wrk runs: it counts the answers that are wrong for "/".
+-- The script that wrk runs: it counts the answers that are wrong. A right one
+-- is that of "/", or has as many bytes as wrk's argument says.
 local check = [[
 local threads = {}
 function setup(thread) threads[#threads+1] = thread end
-function init() wrong = 0 end
+function init(args)
+  wrong = 0
+  bytes = tonumber(args[1])
+end
+local function right(body)
+  if bytes then return #body == bytes end
+  return body == "300"
+end
 function response(status, headers, body)
-  if status ~= 200 or body ~= "300" then wrong = wrong + 1 end
+  if status ~= 200 or not right(body) then wrong = wrong + 1 end
 end
 function done()
   local n = 0
@@ -97,7 +106,7 @@ function webserver:configure(init, locations, workers)
 end
 
 function webserver:get(path)
-  return tap.sh(("curl -s -m 20 %s%s"):format(self.address, path)).out
+  return tap.sh(("curl -s -m 20 '%s%s'"):format(self.address, path)).out
 end
 
 function webserver:start()

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** A hash table from addresses to ids. See data/sparse.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "data/mem.h"
+#include "data/sparse.h"
+
+#define BITS_MIN	8u	/* Of a slot's number, at first, */
+#define BITS_MAX	31u	/* and at most. */
+
+static uint64_t cell_of(const void *addr)
+{
+  return (uint64_t)(uintptr_t)addr >> 4;
+}
+
+static uint32_t mask_of(const mp_sparse *t)
+{
+  return UINT32_MAX >> (t->shift - 32);
+}
+
+/* The number of the slot where the search for a cell begins. */
+static uint32_t home(const mp_sparse *t, uint64_t cell)
+{
+  return (uint32_t)(cell * UINT64_C(0x9e3779b97f4a7c15) >> t->shift);
+}
+
+/* The number of a cell's slot, or of the empty one where it belongs. */
+static uint32_t find(const mp_sparse *t, uint64_t cell)
+{
+  uint32_t i = home(t, cell), mask = mask_of(t);
+  while (t->slots[i].id != 0 && t->slots[i].cell != cell) i = (i + 1) & mask;
+  return i;
+}
+
+/* Makes a table of 2^bits slots. */
+static bool resize(mp_sparse *t, uint32_t bits)
+{
+  mp_sparse big = { NULL, t->count, 64 - bits };
+  uint32_t i, n = t->slots != NULL ? mask_of(t) + 1 : 0;
+  if (bits > BITS_MAX) return false;
+  big.slots = mp_calloc((size_t)1 << bits, sizeof(*big.slots));
+  if (big.slots == NULL) return false;
+  for (i = 0; i < n; i++)
+    if (t->slots[i].id != 0)
+      big.slots[find(&big, t->slots[i].cell)] = t->slots[i];
+  mp_free(t->slots);
+  *t = big;
+  return true;
+}
+
+bool mp_sparse_init(mp_sparse *t)
+{
+  return resize(t, BITS_MIN);
+}
+
+uint32_t mp_sparse_put(mp_sparse *t, const void *addr, uint32_t id)
+{
+  uint64_t cell = cell_of(addr);
+  mp_sparseslot *s = &t->slots[find(t, cell)];
+  uint32_t old = s->id;
+  if (old == 0) {
+    if (t->count > mask_of(t) / 2) {
+      if (!resize(t, 64 - t->shift + 1)) return MP_SPARSE_NOMEM;
+      s = &t->slots[find(t, cell)];
+    }
+    t->count++;
+  }
+  *s = (mp_sparseslot){ cell, id };
+  return old;
+}
+
+uint32_t mp_sparse_get(const mp_sparse *t, const void *addr)
+{
+  return t->slots[find(t, cell_of(addr))].id;
+}
+
+/* Empties a slot and moves those behind it up, so that no search stops at
+** the gap too early. */
+static void empty(mp_sparse *t, uint32_t i)
+{
+  uint32_t j = i, mask = mask_of(t);
+  for (;;) {
+    j = (j + 1) & mask;
+    if (t->slots[j].id == 0) break;
+    if (((j - home(t, t->slots[j].cell)) & mask) >= ((j - i) & mask)) {
+      t->slots[i] = t->slots[j];
+      i = j;
+    }
+  }
+  t->slots[i].id = 0;
+}
+
+uint32_t mp_sparse_take(mp_sparse *t, const void *addr)
+{
+  uint32_t i = find(t, cell_of(addr)), id = t->slots[i].id;
+  if (id == 0) return 0;
+  empty(t, i);
+  t->count--;
+  return id;
+}
+
+void mp_sparse_each(const mp_sparse *t, mp_sparse_see *f, void *data)
+{
+  uint32_t i = 0, mask = mask_of(t);
+  do {
+    const mp_sparseslot *s = &t->slots[i];
+    if (s->id != 0) f(data, (const void *)(uintptr_t)(s->cell << 4), s->id);
+  } while (i++ < mask);
+}
+
+size_t mp_sparse_memory(const mp_sparse *t)
+{
+  return ((size_t)mask_of(t) + 1) * sizeof(*t->slots);
+}
+
+void mp_sparse_free(mp_sparse *t)
+{
+  mp_free(t->slots);
+  memset(t, 0, sizeof(*t));
+}
