@@ -1,24 +1,26 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The price of a profile for an nginx worker: rounds of wrk on a server that is
--- profiled all the time, on one that is attached to, and on one that is
--- neither, in turn.
+-- The price of a profile for an nginx worker: wrk on a server that is profiled
+-- all the time, on one that is attached to, and on two that are neither, in
+-- turn.
 ----------------------------------------------------------------------------
 --
 --   make bench-nginx [ROUNDS=N]
 --
 -- For each it prints the median over the rounds, and the quartiles, of the time
--- in relation to that of the server without a profile: seconds per request, and
+-- in relation to that of a server without a profile: seconds per request, and
 -- the worker's CPU time per request, which other programs on the machine
--- disturb less.
+-- disturb less. Each round has new servers, since no two compile alike: the
+-- second server without a profile shows what that makes.
 --
 ----------------------------------------------------------------------------
 
 local tap = require("tap")
 local webserver = require("webserver")
 
-local rounds = tonumber((arg or {})[1]) or 40
-local SECONDS = 1
+local rounds = tonumber((arg or {})[1]) or 12
+local SECONDS, TURNS = 1, 2
+local paths = { "", "hello", "json?first=100" }
 
 -- /hello does as little as can be in Lua; / makes 300 tables and strings; /json
 -- does what is usual: it reads arguments, looks records up, and encodes twenty.
@@ -61,10 +63,6 @@ local function new(init)
   return server
 end
 
-local names = { "without", "always on", "attached" }
-local servers = { new(""),
-  new('assert(require("jit.mp").start("f", "DIR/out/%p.mp"))'), new("") }
-
 -- Puts load on that path, whose answer has so many bytes. Returns seconds and
 -- CPU seconds per request.
 local function measure(server, path, bytes)
@@ -97,36 +95,51 @@ end
 
 local function show(path, name, list)
   local middle = median(list)  -- Which sorts it.
-  io.write(("# /%-15s  %-20s %.3f  (%.3f to %.3f)\n"):format(path, name, middle,
+  io.write(("# /%-15s  %-22s %.3f  (%.3f to %.3f)\n"):format(path, name, middle,
     list[math.floor(#list / 4) + 1], list[math.ceil(#list * 3 / 4)]))
 end
 
--- The servers take their turns, a second each.
-local function compare(path)
-  local wall, used, base = { {}, {} }, { {}, {} }, {}
-  local detach = attach(servers[3])
-  local bytes = #servers[1]:get("/"..path)
-  for _, server in ipairs(servers) do measure(server, path, bytes) end
-  for i = 1, rounds do
-    local w, u = measure(servers[1], path, bytes)
-    base[i] = u
-    for k = 1, 2 do
-      local w2, u2 = measure(servers[k + 1], path, bytes)
-      wall[k][i], used[k][i] = w2 / w, u2 / u
-    end
-  end
-  detach()
-  io.write(("# /%s: %.1f us of CPU time for a request\n"):format(path,
-    median(base) * 1e6))
-  for k = 1, 2 do
-    show(path, names[k + 1]..": time", wall[k])
-    show(path, names[k + 1]..": CPU time", used[k])
-  end
-  io.flush()
+local on = 'assert(require("jit.mp").start("f", "DIR/out/%p.mp"))'
+local kinds = { { "without" }, { "without, too" }, { "always on", on },
+  { "attached" } }
+local results = {}  -- By path: for each kind what its rounds took, in pairs.
+for _, path in ipairs(paths) do
+  results[path] = {}
+  for k in ipairs(kinds) do results[path][k] = { wall = {}, used = {} } end
 end
 
-compare("")
-compare("hello")
-compare("json?first=100")
-for _, server in ipairs(servers) do server:quit("QUIT") end
+-- The servers take their turns, a second each, after one to get warm.
+local function compare(servers, path, results)
+  local bytes = #servers[1]:get("/"..path)
+  local wall, used = {}, {}
+  for turn = 0, TURNS do
+    for k, server in ipairs(servers) do
+      local w, u = measure(server, path, bytes)
+      wall[k] = turn > 0 and (wall[k] or 0) + w or nil
+      used[k] = turn > 0 and (used[k] or 0) + u or nil
+    end
+  end
+  for k, r in ipairs(results) do
+    table.insert(r.wall, k > 1 and wall[k] / wall[1] or wall[k] / TURNS)
+    table.insert(r.used, k > 1 and used[k] / used[1] or used[k] / TURNS)
+  end
+end
+
+for _ = 1, rounds do
+  local servers = {}
+  for k, kind in ipairs(kinds) do servers[k] = new(kind[2] or "") end
+  local detach = attach(servers[4])
+  for _, path in ipairs(paths) do compare(servers, path, results[path]) end
+  detach()
+  for _, server in ipairs(servers) do server:quit("QUIT") end
+end
+
+for _, path in ipairs(paths) do
+  io.write(("# /%s: %.1f us of CPU time for a request\n"):format(path,
+    median(results[path][1].used) * 1e6))
+  for k = 2, #kinds do
+    show(path, kinds[k][1]..": time", results[path][k].wall)
+    show(path, kinds[k][1]..": CPU time", results[path][k].used)
+  end
+end
 require("hosts").done()

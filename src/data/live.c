@@ -34,33 +34,17 @@ static void filter_remove(mp_live *l, const void *addr)
 
 /* -- Objects ------------------------------------------------------------- */
 
-static uint32_t put_sparse(mp_live *l, const void *addr, uint32_t id)
+uint32_t mp_live_putsparse(mp_live *l, const void *addr, uint32_t id)
 {
   uint32_t old = mp_sparse_put(&l->sparse, addr, id);
   if (old == 0) filter_add(l, addr);
   return old;
 }
 
-uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)
-{
-  uint32_t old = l->dense ? mp_pages_put(&l->pages, addr, id) :
-		 put_sparse(l, addr, id);
-  l->count += old == 0;
-  return old;
-}
-
-static uint32_t take_sparse(mp_live *l, const void *addr)
+uint32_t mp_live_takesparse(mp_live *l, const void *addr)
 {
   uint32_t id = mp_sparse_take(&l->sparse, addr);
   if (id != 0) filter_remove(l, addr);
-  return id;
-}
-
-uint32_t mp_live_find(mp_live *l, const void *addr)
-{
-  uint32_t id = l->dense ? mp_pages_take(&l->pages, addr) :
-		take_sparse(l, addr);
-  l->count -= id != 0;
   return id;
 }
 

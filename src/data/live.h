@@ -24,7 +24,6 @@
 
 typedef struct mp_live {
   uint8_t hashes[MP_FILTER_HASHES];  /* Objects with that hash; 255: full. */
-  size_t count;			/* Objects. */
   bool dense;			/* They are in `pages`, not in `sparse`. */
   mp_pages pages;
   mp_sparse sparse;
@@ -36,8 +35,16 @@ static inline bool mp_live_may(const mp_live *l, const void *addr)
   return l->hashes[mp_filter_hash(addr)] != 0;
 }
 
+/* mp_live_put and mp_live_take where the table is not dense. */
+uint32_t mp_live_putsparse(mp_live *l, const void *addr, uint32_t id);
+uint32_t mp_live_takesparse(mp_live *l, const void *addr);
+
 /* mp_live_take for objects that pass the filter. */
-uint32_t mp_live_find(mp_live *l, const void *addr);
+static inline uint32_t mp_live_find(mp_live *l, const void *addr)
+{
+  return l->dense ? mp_pages_take(&l->pages, addr) :
+	 mp_live_takesparse(l, addr);
+}
 
 /* Makes an empty table; takes little memory. dense: every object will be in
 ** it, so that filtering is not worth while. False: no memory. */
@@ -46,7 +53,11 @@ bool mp_live_init(mp_live *l, bool dense);
 /* Remembers id (not 0) for the object at addr. Returns 0, or the id that was
 ** replaced, or MP_LIVE_NOMEM. */
 #define MP_LIVE_NOMEM UINT32_MAX
-uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id);
+static inline uint32_t mp_live_put(mp_live *l, const void *addr, uint32_t id)
+{
+  return l->dense ? mp_pages_put(&l->pages, addr, id) :
+	 mp_live_putsparse(l, addr, id);
+}
 
 /* Forgets the object at addr and returns its id; 0: it was not sampled. */
 static inline uint32_t mp_live_take(mp_live *l, const void *addr)
@@ -61,6 +72,12 @@ uint32_t mp_live_get(const mp_live *l, const void *addr);
 ** bits, and the id. */
 typedef void mp_live_see(void *data, const void *addr, uint32_t id);
 void mp_live_each(const mp_live *l, mp_live_see *see, void *data);
+
+/* Objects in the table. */
+static inline size_t mp_live_count(const mp_live *l)
+{
+  return l->dense ? l->pages.count : l->sparse.count;
+}
 
 /* Bytes of memory in use, without the table itself. */
 size_t mp_live_memory(const mp_live *l);

@@ -213,6 +213,7 @@ uint32_t mp_pages_put(mp_pages *t, const void *addr, uint32_t id)
   old = *cell;
   *cell = id;
   leaf->count += old == 0;
+  t->count += old == 0;
   return old;
 }
 
@@ -226,6 +227,7 @@ uint32_t mp_pages_take(mp_pages *t, const void *addr)
   id = *cell;
   if (id == 0) return 0;
   *cell = 0;
+  t->count--;
   if (--leaf->count == 0) leaf_drop(t, page, leaf);
   return id;
 }

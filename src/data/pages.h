@@ -31,6 +31,7 @@ typedef struct mp_pages {
   mp_leafslot *slots;		/* The hash table. */
   uint32_t mask;		/* Slots - 1. */
   uint32_t npages;		/* Slots in use. */
+  size_t count;			/* Ids. */
   mp_leaf *freeleaves;		/* All their cells are 0. */
   void *slabs;			/* Memory that leaves come from. */
   size_t nslabs, slabbytes;

@@ -52,14 +52,6 @@ void mp_period_took(mp_period *p, double seconds)
   p->cost += ((took < most ? took : most) - p->cost) / 32;
 }
 
-void mp_period_end(mp_period *p, double begun)
-{
-  double took;
-  if (begun == 0) return;
-  took = mp_clock_wall() - begun - p->price;
-  mp_period_took(p, took > 0 ? took : 0);
-}
-
 void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
 		     double cpu)
 {

@@ -62,15 +62,18 @@ static inline bool mp_period_timed(const mp_period *p)
   return p->adaptive && p->draws % MP_PERIOD_TIMED == 0;
 }
 
+/* Tells that the capture of the sample under way took so many seconds. */
+void mp_period_took(mp_period *p, double seconds);
+
 /* To be called before a capture and, with what that returned, after it. */
 static inline double mp_period_begin(const mp_period *p)
 {
   return mp_period_timed(p) ? mp_clock_wall() : 0;
 }
-void mp_period_end(mp_period *p, double begun);
-
-/* Tells that the capture of the sample under way took so many seconds. */
-void mp_period_took(mp_period *p, double seconds);
+static inline void mp_period_end(mp_period *p, double begun)
+{
+  if (begun != 0) mp_period_took(p, mp_clock_wall() - begun - p->price);
+}
 
 /* Whether mp_period_adapt is to be called before the next draw. */
 static inline bool mp_period_due(const mp_period *p)

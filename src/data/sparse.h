@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Address -> id (not 0), where few objects of a heap have one: a hash table with
-** open addressing. Addresses count without their lowest four bits.
+** Address -> id (not 0), where few objects of a heap have one: a hash table
+** with open addressing. Addresses count without their lowest four bits.
 */
 #ifndef MP_SPARSE_H
 #define MP_SPARSE_H

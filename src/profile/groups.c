@@ -88,7 +88,7 @@ static void push_heap(lua_State *L, mp_alloc *h, const mp_sums *s)
   mp_field(L, "period", h->exact ? 1 : h->period.mean);
   mp_field_bool(L, "adaptive", h->period.adaptive);
   mp_field(L, "inuse", inuse);
-  mp_field(L, "inuse_samples", (double)h->live.count);
+  mp_field(L, "inuse_samples", (double)mp_live_count(&h->live));
   mp_field(L, "inuse_start", (double)h->inuse_start);
   mp_field(L, "peak", (double)h->peak);
   if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);

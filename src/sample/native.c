@@ -157,7 +157,7 @@ static double weight(const mp_draw *d, size_t size)
 
 static double in_use(void)
 {
-  return (double)n.live.count * n.period.mean;
+  return (double)mp_live_count(&n.live) * n.period.mean;
 }
 
 /* Records what is in use, by row. */
@@ -456,7 +456,7 @@ bool mp_native_sum(const mp_capture *c, mp_native_sums *s)
   s->n = n.counts.nrows;
   s->taken = n.taken;
   s->dropped = n.dropped;
-  s->live = n.live.count;
+  s->live = mp_live_count(&n.live);
   s->period = n.period.mean;
   s->adaptive = n.period.adaptive;
   unlock();
