@@ -20,6 +20,10 @@ START_TEST(take_returns_what_was_put_once)
   ck_assert_uint_eq(mp_live_take(&l, at(0x20000)), 0);
   ck_assert_uint_eq(mp_live_take(&l, at(0x10000)), 7);
   ck_assert_uint_eq(mp_live_take(&l, at(0x10000)), 0);
+  ck_assert_uint_eq(mp_live_put(&l, at(0x10000), 8), 0);
+  ck_assert_uint_eq(mp_live_put(&l, at(0x10008), 9), 0);
+  ck_assert_uint_eq(mp_live_take(&l, at(0x10000)), 8);
+  ck_assert_uint_eq(mp_live_take(&l, at(0x10008)), 9);
   ck_assert_uint_eq(mp_live_count(&l), 0);
   mp_live_free(&l);
 }

@@ -7,9 +7,10 @@
 ** filter, which counts sampled objects by some bits of their address. Objects
 ** that are close together in the heap are close together in the filter.
 **
-** No known allocator places two objects within the same 16 aligned bytes (a
-** block of 8 bytes has an 8-byte header); if it happens, the newer object
-** replaces the older, and mp_live_put returns the older one's id.
+** A dense table, in which every object is, has a cell for every 16 bytes of the
+** heap (data/pages.h). Few allocators place two objects within the same 16
+** aligned bytes; if one does, the newer object replaces the older, and
+** mp_live_put returns the older one's id.
 */
 #ifndef MP_LIVE_H
 #define MP_LIVE_H
@@ -68,8 +69,8 @@ static inline uint32_t mp_live_take(mp_live *l, const void *addr)
 /* The id of the object at addr, which stays; 0: it was not sampled. */
 uint32_t mp_live_get(const mp_live *l, const void *addr);
 
-/* Calls f for all objects, in no order, with the address, less its lowest four
-** bits, and the id. */
+/* Calls f for all objects, in no order, with the address (where the table is
+** dense, less its lowest four bits) and the id. */
 typedef void mp_live_see(void *data, const void *addr, uint32_t id);
 void mp_live_each(const mp_live *l, mp_live_see *see, void *data);
 

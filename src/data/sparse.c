@@ -12,27 +12,23 @@
 #define BITS_MIN	8u	/* Of a slot's number, at first, */
 #define BITS_MAX	31u	/* and at most. */
 
-static uint64_t cell_of(const void *addr)
-{
-  return (uint64_t)(uintptr_t)addr >> 4;
-}
-
 static uint32_t mask_of(const mp_sparse *t)
 {
   return UINT32_MAX >> (t->shift - 32);
 }
 
-/* The number of the slot where the search for a cell begins. */
-static uint32_t home(const mp_sparse *t, uint64_t cell)
+/* The number of the slot where the search for an address begins. */
+static uint32_t home(const mp_sparse *t, const void *addr)
 {
-  return (uint32_t)(cell * UINT64_C(0x9e3779b97f4a7c15) >> t->shift);
+  uint64_t h = (uint64_t)(uintptr_t)addr * UINT64_C(0x9e3779b97f4a7c15);
+  return (uint32_t)(h >> t->shift);
 }
 
-/* The number of a cell's slot, or of the empty one where it belongs. */
-static uint32_t find(const mp_sparse *t, uint64_t cell)
+/* The number of an address's slot, or of the empty one where it belongs. */
+static uint32_t find(const mp_sparse *t, const void *addr)
 {
-  uint32_t i = home(t, cell), mask = mask_of(t);
-  while (t->slots[i].id != 0 && t->slots[i].cell != cell) i = (i + 1) & mask;
+  uint32_t i = home(t, addr), mask = mask_of(t);
+  while (t->slots[i].id != 0 && t->slots[i].addr != addr) i = (i + 1) & mask;
   return i;
 }
 
@@ -46,7 +42,7 @@ static bool resize(mp_sparse *t, uint32_t bits)
   if (big.slots == NULL) return false;
   for (i = 0; i < n; i++)
     if (t->slots[i].id != 0)
-      big.slots[find(&big, t->slots[i].cell)] = t->slots[i];
+      big.slots[find(&big, t->slots[i].addr)] = t->slots[i];
   mp_free(t->slots);
   *t = big;
   return true;
@@ -59,23 +55,22 @@ bool mp_sparse_init(mp_sparse *t)
 
 uint32_t mp_sparse_put(mp_sparse *t, const void *addr, uint32_t id)
 {
-  uint64_t cell = cell_of(addr);
-  mp_sparseslot *s = &t->slots[find(t, cell)];
+  mp_sparseslot *s = &t->slots[find(t, addr)];
   uint32_t old = s->id;
   if (old == 0) {
     if (t->count > mask_of(t) / 2) {
       if (!resize(t, 64 - t->shift + 1)) return MP_SPARSE_NOMEM;
-      s = &t->slots[find(t, cell)];
+      s = &t->slots[find(t, addr)];
     }
     t->count++;
   }
-  *s = (mp_sparseslot){ cell, id };
+  *s = (mp_sparseslot){ addr, id };
   return old;
 }
 
 uint32_t mp_sparse_get(const mp_sparse *t, const void *addr)
 {
-  return t->slots[find(t, cell_of(addr))].id;
+  return t->slots[find(t, addr)].id;
 }
 
 /* Empties a slot and moves those behind it up, so that no search stops at
@@ -86,7 +81,7 @@ static void empty(mp_sparse *t, uint32_t i)
   for (;;) {
     j = (j + 1) & mask;
     if (t->slots[j].id == 0) break;
-    if (((j - home(t, t->slots[j].cell)) & mask) >= ((j - i) & mask)) {
+    if (((j - home(t, t->slots[j].addr)) & mask) >= ((j - i) & mask)) {
       t->slots[i] = t->slots[j];
       i = j;
     }
@@ -96,7 +91,7 @@ static void empty(mp_sparse *t, uint32_t i)
 
 uint32_t mp_sparse_take(mp_sparse *t, const void *addr)
 {
-  uint32_t i = find(t, cell_of(addr)), id = t->slots[i].id;
+  uint32_t i = find(t, addr), id = t->slots[i].id;
   if (id == 0) return 0;
   empty(t, i);
   t->count--;
@@ -108,7 +103,7 @@ void mp_sparse_each(const mp_sparse *t, mp_sparse_see *f, void *data)
   uint32_t i = 0, mask = mask_of(t);
   do {
     const mp_sparseslot *s = &t->slots[i];
-    if (s->id != 0) f(data, (const void *)(uintptr_t)(s->cell << 4), s->id);
+    if (s->id != 0) f(data, s->addr, s->id);
   } while (i++ < mask);
 }
 

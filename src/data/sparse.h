@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** Address -> id (not 0), where few objects of a heap have one: a hash table
-** with open addressing. Addresses count without their lowest four bits.
+** with open addressing.
 */
 #ifndef MP_SPARSE_H
 #define MP_SPARSE_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 typedef struct mp_sparseslot {
-  uint64_t cell;		/* The address / 16. */
+  const void *addr;
   uint32_t id;			/* 0: empty slot. */
 } mp_sparseslot;
 
@@ -33,8 +33,7 @@ uint32_t mp_sparse_put(mp_sparse *t, const void *addr, uint32_t id);
 uint32_t mp_sparse_get(const mp_sparse *t, const void *addr);
 uint32_t mp_sparse_take(mp_sparse *t, const void *addr);
 
-/* Calls f for all objects, in no order, with the address, less its lowest four
-** bits, and the id. */
+/* Calls f for all objects, in no order, with the address and the id. */
 typedef void mp_sparse_see(void *data, const void *addr, uint32_t id);
 void mp_sparse_each(const mp_sparse *t, mp_sparse_see *f, void *data);
 
