@@ -12,11 +12,10 @@
 #include "out/files.h"
 #include "out/state.h"
 #include "sample/native.h"
-#include "vm/ffi.h"
+#include "vm/own.h"
 
 #include "lauxlib.h"
 #include "luajit.h"
-#include "lualib.h"
 
 /* Registry key of the module. The address of a function is its own key. */
 static char module_key;
@@ -62,10 +61,7 @@ static void make_function(lua_State *R, lua_CFunction f)
 static int open_state(lua_State *R)
 {
   opening *o = lua_touserdata(R, 1);
-  lua_pushboolean(R, 1);  /* For libluajit-mp-preload. */
-  lua_setfield(R, LUA_REGISTRYINDEX, "jit.mp.private");
-  luaL_openlibs(R);
-  mp_ffi_watch(R, &o->state->ffi_half_open);
+  mp_own_open(R, &o->state->ffi_half_open);
   luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
   set_package(R, "path", o->path);
   set_package(R, "cpath", "");

@@ -29,7 +29,7 @@ typedef struct mp_state {
   size_t left;			/* Bytes that it may still take, */
   size_t limit;			/* of so many; 0: any number. */
   bool refused;			/* It wanted more. */
-  bool ffi_half_open;		/* vm/ffi.h: it can never be closed. */
+  bool ffi_half_open;		/* vm/own.h: it can never be closed. */
   atomic_bool taken;		/* It is in use, */
   pthread_t taker;		/* by that thread. */
 } mp_state;

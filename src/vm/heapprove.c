@@ -14,15 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vm/ffi.h"
 #include "vm/heapedge.h"
 #include "vm/heapprove.h"
 #include "vm/heapsize.h"
 #include "vm/layout.h"
+#include "vm/own.h"
 #include "vm/prove.h"
 
 #include "lauxlib.h"
-#include "lualib.h"
 
 static mp_heaplayout layout;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -133,10 +132,7 @@ static bool ffi_half_open;
 
 static int run_program(lua_State *L)
 {
-  lua_pushboolean(L, 1);  /* For libluajit-mp-preload. */
-  lua_setfield(L, LUA_REGISTRYINDEX, "jit.mp.private");
-  luaL_openlibs(L);
-  if (mp_ffi_watch(L, &ffi_half_open)) {
+  if (mp_own_open(L, &ffi_half_open)) {
     lua_getglobal(L, "require");
     lua_pushliteral(L, "ffi");
     lua_call(L, 1, 0);

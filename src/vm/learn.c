@@ -10,14 +10,13 @@
 #include <string.h>
 
 #include "vm/call.h"
-#include "vm/ffi.h"
 #include "vm/frame.h"
 #include "vm/learn.h"
+#include "vm/own.h"
 #include "vm/prove.h"
 #include "vm/trace.h"
 
 #include "lauxlib.h"
-#include "lualib.h"
 
 static const void *functions[MP_MAKER_OTHER];
 static uint32_t exit_ofs;
@@ -126,10 +125,7 @@ static int learn_from(lua_State *L)
 {
   learning *l = lua_touserdata(L, 1);
   int i;
-  lua_pushboolean(L, 1);  /* For libluajit-mp-preload. */
-  lua_setfield(L, LUA_REGISTRYINDEX, "jit.mp.private");
-  luaL_openlibs(L);
-  mp_ffi_watch(L, &l->ffi_half_open);
+  mp_own_open(L, &l->ffi_half_open);
   lua_pushcfunction(L, prove);
   lua_pushlightuserdata(L, &l->vm);
   lua_call(L, 1, 0);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** See vm/ffi.h.
+** See vm/own.h.
 */
 #include "config.h"
 
-#include "vm/ffi.h"
+#include "vm/own.h"
+
+#include "lualib.h"
 
 /* Upvalues: LuaJIT's function, and the address of the flag. */
 static int open_ffi(lua_State *L)
@@ -18,10 +20,9 @@ static int open_ffi(lua_State *L)
   return 1;
 }
 
-bool mp_ffi_watch(lua_State *L, bool *half_open)
+static bool watch_ffi(lua_State *L, bool *half_open)
 {
   bool has;
-  *half_open = false;
   lua_getfield(L, LUA_REGISTRYINDEX, "_PRELOAD");
   lua_getfield(L, -1, "ffi");
   has = lua_isfunction(L, -1);
@@ -34,4 +35,13 @@ bool mp_ffi_watch(lua_State *L, bool *half_open)
   }
   lua_pop(L, 1);
   return has;
+}
+
+bool mp_own_open(lua_State *L, bool *ffi_half_open)
+{
+  *ffi_half_open = false;
+  lua_pushboolean(L, 1);  /* For libluajit-mp-preload. */
+  lua_setfield(L, LUA_REGISTRYINDEX, "jit.mp.private");
+  luaL_openlibs(L);
+  return watch_ffi(L, ffi_half_open);
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The beginning of a state of our own.
+**
+** If memory runs out while the library ffi is opened, lua_close of LuaJIT
+** before April 2024 follows a null pointer. Such a state must not be closed.
+*/
+#ifndef MP_OWN_H
+#define MP_OWN_H
+
+#include <stdbool.h>
+
+#include "lua.h"
+
+/* Opens the libraries of a new state, which nobody profiles. From now on
+** *ffi_half_open, which has to live as long as L, says whether ffi was opened
+** in part. Returns whether L has that library. Raises an error if there is no
+** memory. */
+bool mp_own_open(lua_State *L, bool *ffi_half_open);
+
+#endif
