@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The price of a profile for an nginx worker: wrk on a server that is profiled
--- all the time, on one that is attached to, and on two that are neither, in
--- turn.
+-- The price of a profile for an nginx worker: wrk on servers that are profiled
+-- all the time, as luajit-mp-hosts(7) says and with the distance that adapts,
+-- on one that is attached to, and on two that are neither, in turn.
 ----------------------------------------------------------------------------
 --
 --   make bench-nginx [ROUNDS=N]
@@ -95,13 +95,14 @@ end
 
 local function show(path, name, list)
   local middle = median(list)  -- Which sorts it.
-  io.write(("# /%-15s  %-22s %.3f  (%.3f to %.3f)\n"):format(path, name, middle,
+  io.write(("# /%-15s  %-27s %.3f  (%.3f to %.3f)\n"):format(path, name, middle,
     list[math.floor(#list / 4) + 1], list[math.ceil(#list * 3 / 4)]))
 end
 
-local on = 'assert(require("jit.mp").start("f", "DIR/out/%p.mp"))'
-local kinds = { { "without" }, { "without, too" }, { "always on", on },
-  { "attached" } }
+local on = 'assert(require("jit.mp").start("%s", "DIR/out/%%p.mp"))'
+local kinds = { { "without" }, { "without, too" },
+  { "always on, 64 KiB", on:format("fb64k") },
+  { "always on", on:format("f") }, { "attached" } }
 local results = {}  -- By path: for each kind what its rounds took, in pairs.
 for _, path in ipairs(paths) do
   results[path] = {}
@@ -128,7 +129,7 @@ end
 for _ = 1, rounds do
   local servers = {}
   for k, kind in ipairs(kinds) do servers[k] = new(kind[2] or "") end
-  local detach = attach(servers[4])
+  local detach = attach(servers[#servers])
   for _, path in ipairs(paths) do compare(servers, path, results[path]) end
   detach()
   for _, server in ipairs(servers) do server:quit("QUIT") end
