@@ -24,7 +24,9 @@
 -- over what is allocated. The collector does not count that memory, but
 -- finalizers may free it, so that a part of a record may be garbage. If there
 -- were two full collections at the end, no record counts for more than they
--- left; else only the lowest record between two collections counts.
+-- left; else only the lowest record between two collections counts, and how far
+-- these scatter adds to the doubt. What was freed by the end of the run is no
+-- leak: no record counts for more than is in use then.
 --
 -- The clock is the number of bytes that the program has allocated, which stands
 -- still while the program waits.
@@ -51,6 +53,17 @@ local function median(list)
   return (list[math.ceil(n / 2)] + list[math.floor(n / 2) + 1]) / 2
 end
 
+-- The variance of a median, which is pi/2 times that of a mean, by how far the
+-- values scatter: few of them may lie close together by chance, and one says
+-- nothing.
+local function scatter(list)
+  local n, mean, sum = #list, 0, 0
+  for _, v in ipairs(list) do mean = mean + v / n end
+  for _, v in ipairs(list) do sum = sum + (v - mean) ^ 2 end
+  if n == 1 then return math.huge end
+  return math.pi / 2 * sum / n * (n + 1) / (n - 1) ^ 2
+end
+
 -- Median of the values of a series from one time to another, and the largest
 -- variance among them; nil: there is no value.
 local function level(times, series, from, to)
@@ -61,7 +74,9 @@ local function level(times, series, from, to)
       variance = math.max(variance, series.variance[i])
     end
   end
-  if #bytes > 0 then return median(bytes), variance end
+  if #bytes == 0 then return nil end
+  if series.scatters then variance = variance + scatter(bytes) end
+  return median(bytes), variance
 end
 
 -- Kendall's tau: pairs of records that rise less those that fall, as a part of
@@ -148,15 +163,15 @@ end
 
 -- Whether a series grows; nil: that is unclear.
 -- times: when the records were made, ascending, by any clock; series: bytes,
--- variance and count (of objects), lists of one number for each; stop: the end
--- of the run.
+-- variance and count (of objects), lists of one number for each, and scatters,
+-- if a part of each number is garbage; stop: the end of the run.
 local function grows(times, series, stop)
   local n = #times
   if n == 0 or times[n] < RECENT * stop then return nil end
   if unchanged(times, series) then return false end
   if count_from(times, EARLY * times[n]) >= DENSE then
     return grows_dense(times, series)
-  elseif n >= SPARSE then
+  elseif n >= SPARSE and not series.scatters then
     return grows_sparse(times, series)
   end
 end
@@ -196,13 +211,13 @@ local function came_last(g)
   return true
 end
 
--- Garbage is in no record of what is left at the end.
-local function cap(g)
-  local last = g.bytes[#g.bytes] or 0
-  for i, bytes in ipairs(g.bytes) do g.bytes[i] = math.min(bytes, last) end
+-- No record counts for more than so many bytes.
+local function cap(g, most)
+  for i, bytes in ipairs(g.bytes) do g.bytes[i] = math.min(bytes, most) end
 end
 
 local function verdict(p, times, g)
+  if p.is_native and g.inuse == 0 then return "flat" end
   if g.held < 0.1 * g.inuse or #times >= DENSE and came_last(g) then
     return "new"
   end
@@ -237,7 +252,9 @@ local function groups(p, name)
     g.count[i] = g.count[i] + h.objects
   end
   for _, g in ipairs(list) do
-    if p.capped then cap(g) end
+    if p.capped then cap(g, g.bytes[#g.bytes] or 0) end
+    if p.is_native then cap(g, g.inuse) end
+    g.scatters = p.scatters
     g.held = math.min(g.bytes[#times] or 0, g.inuse)
     g.new = g.inuse - g.held
     if g.survivors > 0 then
@@ -305,8 +322,8 @@ local function native(p)
   if not p.collected then records, held = chosen(p, lowest_records(p)) end
   local last = p.native_records[#p.native_records]
   return setmetatable({ rows = rows, collections = records, held = held,
-    survivors = {}, capped = p.collected, allocated = last and last.allocated,
-    is_native = true }, { __index = p })
+    survivors = {}, capped = p.collected, scatters = not p.collected,
+    allocated = last and last.allocated, is_native = true }, { __index = p })
 end
 
 return { groups = groups, grows = grows, native = native }
