@@ -120,30 +120,6 @@ for name, case in pairs({ line = { line, true }, cache = { cache, false } }) do
     name, wrong))
 end
 
--- Where finalizers free, a record has garbage in it: as much as has been made
--- since the last collection, which is anywhere between none and all.
-local function garbage(grows)
-  local times, series = {}, { bytes = {}, variance = {}, count = {},
-    scatters = true }
-  for i = 1, 17 do
-    times[i] = i / 17
-    series.bytes[i] = (grows and 1000 * i or 0) + math.random(1000)
-    series.variance[i], series.count[i] = 0, 10
-  end
-  return leaks.grows(times, series, 1)
-end
-for _, grows in ipairs({ true, false }) do
-  local right, wrong = 0, 0
-  for _ = 1, 1000 do
-    local v = garbage(grows)
-    if v == grows then right = right + 1 end
-    if v == not grows then wrong = wrong + 1 end
-  end
-  local name = ("garbage in the records of %s: %d right, %d wrong"):format(
-    grows and "a leak" or "none", right, wrong)
-  tap.ok(wrong <= 15 and (right >= 900 or not grows), name)
-end
-
 -- Memory that is freed by the end is no leak, whatever the records say.
 local function native(inuse)
   local row = { native_inuse_bytes = inuse, native_inuse_objects = inuse / 10 }

@@ -46,11 +46,11 @@ static void add_point(mp_profile *p, double wall)
   errno = saved;
 }
 
-/* The time of the run, which the heap sampler gets in milliseconds. */
+/* The time of the run, which the heap sampler gets, too. */
 static double tell_time(mp_profile *p)
 {
   double wall = mp_span_wall(&p->span);
-  p->heap.now_ms = (uint64_t)(wall * 1000);
+  p->heap.seconds = wall;
   return wall;
 }
 

@@ -88,7 +88,7 @@ void mp_alloc_restart(mp_alloc *h)
   h->watched = NEVER;
   h->peak = 0;
   h->inuse_start = mp_alloc_inuse(h);
-  h->now_ms = 0;
+  h->seconds = 0;
   h->collected = false;
   if (!h->frozen && !h->exact) mp_alloc_draw_distance(h);
 }
@@ -96,7 +96,7 @@ void mp_alloc_restart(mp_alloc *h)
 void mp_alloc_flip(mp_alloc *h)
 {
   const mp_held_record now = {
-    h->now_ms * 1e-3, (double)mp_alloc_bytes(h), h->cycles
+    h->seconds, (double)mp_alloc_bytes(h), h->cycles
   };
   mp_lock();  /* The thread that ends the process may look at it. */
   mp_held_flip(&h->kept, &now, h->capture->counts);

@@ -105,7 +105,7 @@ typedef struct mp_alloc {
   void (*tick)(void *data, bool cycle);  /* Called now and then, inside the */
   void *tick_data;		/* allocator: it may take no memory from the */
 				/* VM either. cycle: a collection begins. */
-  uint64_t now_ms;		/* Milliseconds since the start, by tick. */
+  double seconds;		/* Since the start, by tick. */
 } mp_alloc;
 
 /* Frees memory. From now on the hook only passes calls on to allocf: others may

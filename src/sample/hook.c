@@ -175,8 +175,8 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
     return 0;
   }
   h->samples.list[id] = (mp_sample){
-    .objects = objects, .size = size, .row = row, .birth = h->now_ms,
-    .cycle = (uint32_t)h->cycles
+    .objects = objects, .size = size, .row = row,
+    .birth = (uint64_t)(h->seconds * 1000), .cycle = (uint32_t)h->cycles
   };
   if (row != 0) mp_counts_alloc(h->capture->counts, row, objects, size);
   else wait_for_safepoint(h, id);

@@ -24,9 +24,9 @@
 -- over what is allocated. The collector does not count that memory, but
 -- finalizers may free it, so that a part of a record may be garbage. If there
 -- were two full collections at the end, no record counts for more than they
--- left; else only the lowest record between two collections counts, and how far
--- these scatter adds to the doubt. What was freed by the end of the run is no
--- leak: no record counts for more than is in use then.
+-- left; else only the lowest record between two collections counts, and few of
+-- these prove nothing. What was freed by the end of the run is no leak: no
+-- record counts for more than is in use then.
 --
 -- The clock is the number of bytes that the program has allocated, which stands
 -- still while the program waits.
@@ -53,17 +53,6 @@ local function median(list)
   return (list[math.ceil(n / 2)] + list[math.floor(n / 2) + 1]) / 2
 end
 
--- The variance of a median, which is pi/2 times that of a mean, by how far the
--- values scatter: few of them may lie close together by chance, and one says
--- nothing.
-local function scatter(list)
-  local n, mean, sum = #list, 0, 0
-  for _, v in ipairs(list) do mean = mean + v / n end
-  for _, v in ipairs(list) do sum = sum + (v - mean) ^ 2 end
-  if n == 1 then return math.huge end
-  return math.pi / 2 * sum / n * (n + 1) / (n - 1) ^ 2
-end
-
 -- Median of the values of a series from one time to another, and the largest
 -- variance among them; nil: there is no value.
 local function level(times, series, from, to)
@@ -74,9 +63,7 @@ local function level(times, series, from, to)
       variance = math.max(variance, series.variance[i])
     end
   end
-  if #bytes == 0 then return nil end
-  if series.scatters then variance = variance + scatter(bytes) end
-  return median(bytes), variance
+  if #bytes > 0 then return median(bytes), variance end
 end
 
 -- Kendall's tau: pairs of records that rise less those that fall, as a part of
