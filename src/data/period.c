@@ -78,10 +78,10 @@ int64_t mp_period_next(mp_period *p)
   return d < 1 ? 1 : d > DISTANCE_MAX ? (int64_t)DISTANCE_MAX : (int64_t)d;
 }
 
-double mp_period_weight(const mp_period *p, size_t size)
+double mp_period_weight(double mean, size_t size)
 {
-  double x = (double)size / p->mean;
-  if (p->mean <= 1 || size == 0) return 1;
+  double x = (double)size / mean;
+  if (mean <= 1 || size == 0) return 1;
   /* The same as a series, whose next term is below 1e-9 there. */
   if (x < 0.125) return 1 / x + 0.5 + x * (1 / 12.0 - x * x / 720);
   return -1 / expm1(-x);

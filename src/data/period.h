@@ -40,8 +40,8 @@
 #define MP_PERIOD_BUDGET 0.005		/* Part of the CPU time. */
 #define MP_PERIOD_STEP	64		/* Draws between two adaptations. */
 #define MP_PERIOD_TIMED	16		/* One draw in so many is timed. */
-#define MP_PERIOD_REST	80e-9		/* Seconds of a sample that are not: */
-					/* its records, and its free. */
+#define MP_PERIOD_REST	80e-9		/* Seconds of a sample that nobody */
+					/* times: for its records and free. */
 
 typedef struct mp_period {
   double mean;			/* N of the draw under way, in bytes. */
@@ -91,8 +91,8 @@ void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
 ** reaches it. */
 int64_t mp_period_next(mp_period *p);
 
-/* The number of objects that a sample of that size stands for under the draw
-** that found it: at least 1. To be called before the next draw. */
-double mp_period_weight(const mp_period *p, size_t size);
+/* The number of objects that a sample of that size stands for, if the draw that
+** found it was made with that mean: at least 1. */
+double mp_period_weight(double mean, size_t size);
 
 #endif

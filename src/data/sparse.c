@@ -100,11 +100,11 @@ uint32_t mp_sparse_take(mp_sparse *t, const void *addr)
 
 void mp_sparse_each(const mp_sparse *t, mp_sparse_see *f, void *data)
 {
-  uint32_t i = 0, mask = mask_of(t);
-  do {
+  uint32_t i, mask = mask_of(t);
+  for (i = 0; i <= mask; i++) {
     const mp_sparseslot *s = &t->slots[i];
     if (s->id != 0) f(data, s->addr, s->id);
-  } while (i++ < mask);
+  }
 }
 
 size_t mp_sparse_memory(const mp_sparse *t)

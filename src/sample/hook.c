@@ -206,7 +206,7 @@ static uint32_t timed_capture(mp_alloc *h, const mp_site *site)
 static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
 			   mp_site *site)
 {
-  double objects = h->exact ? 1 : mp_period_weight(&h->period, nsize);
+  double objects = h->exact ? 1 : mp_period_weight(h->period.mean, nsize);
   uint32_t row = timed_capture(h, site), id;
   void *p;
   p = allocate_any(h, ptr, osize, nsize, row);

@@ -6,7 +6,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,12 +148,6 @@ static void draw_distance(mp_draw *d, double inuse)
   d->epoch = n.port->epoch;
 }
 
-/* The number of blocks that a sample of that size stands for. */
-static double weight(const mp_draw *d, size_t size)
-{
-  return d->mean <= 1 ? 1 : -1 / expm1(-(double)size / d->mean);
-}
-
 static double in_use(void)
 {
   return (double)mp_live_count(&n.live) * n.period.mean;
@@ -175,7 +168,7 @@ static void count(void *p, size_t size, const mp_draw *d, const place *w)
 {
   uint32_t row = mp_counts_row(&n.counts, w->stack, w->zone, w->state, 0);
   uint32_t id = row != 0 ? mp_samples_new(&n.samples) : 0, old;
-  double objects = weight(d, size);
+  double objects = mp_period_weight(d->mean, size);
   if (id == 0) {
     n.dropped++;
     return;

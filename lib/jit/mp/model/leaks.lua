@@ -150,15 +150,15 @@ end
 
 -- Whether a series grows; nil: that is unclear.
 -- times: when the records were made, ascending, by any clock; series: bytes,
--- variance and count (of objects), lists of one number for each, and scatters,
--- if a part of each number is garbage; stop: the end of the run.
+-- variance and count (of objects), lists of one number for each, and
+-- has_garbage, if a part of the bytes may be garbage; stop: the end of the run.
 local function grows(times, series, stop)
   local n = #times
   if n == 0 or times[n] < RECENT * stop then return nil end
   if unchanged(times, series) then return false end
   if count_from(times, EARLY * times[n]) >= DENSE then
     return grows_dense(times, series)
-  elseif n >= SPARSE and not series.scatters then
+  elseif n >= SPARSE and not series.has_garbage then
     return grows_sparse(times, series)
   end
 end
@@ -241,7 +241,7 @@ local function groups(p, name)
   for _, g in ipairs(list) do
     if p.capped then cap(g, g.bytes[#g.bytes] or 0) end
     if p.is_native then cap(g, g.inuse) end
-    g.scatters = p.scatters
+    g.has_garbage = p.is_native and not p.capped
     g.held = math.min(g.bytes[#times] or 0, g.inuse)
     g.new = g.inuse - g.held
     if g.survivors > 0 then
@@ -309,8 +309,8 @@ local function native(p)
   if not p.collected then records, held = chosen(p, lowest_records(p)) end
   local last = p.native_records[#p.native_records]
   return setmetatable({ rows = rows, collections = records, held = held,
-    survivors = {}, capped = p.collected, scatters = not p.collected,
-    allocated = last and last.allocated, is_native = true }, { __index = p })
+    survivors = {}, capped = p.collected, allocated = last and last.allocated,
+    is_native = true }, { __index = p })
 end
 
 return { groups = groups, grows = grows, native = native }
