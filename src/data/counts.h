@@ -21,6 +21,9 @@
 
 #include "data/map.h"
 
+#define MP_COUNTS_BITS	24	/* Of a row's id, at most. */
+#define MP_COUNTS_MAX	((UINT32_C(1) << MP_COUNTS_BITS) - 1)
+
 typedef struct mp_row {
   double alloc_objects;		/* Objects allocated, ever. */
   double alloc_bytes;		/* Bytes allocated, ever. */

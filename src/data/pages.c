@@ -14,24 +14,12 @@
 #define SLAB_LEAVES	60	/* Leaves in a slab, for so many slabs; */
 #define SLABS_SMALL	32	/* later slabs have this many */
 #define SLAB_LARGE	((size_t)2 << 20)  /* bytes: a large page. */
-#define PAGE_BITS	12	/* Of an address within its page. */
-#define PAGE_CELLS	(1u << PAGE_BITS >> 4)
+#define PAGE_CELLS	(1u << MP_PAGE_BITS >> 4)
 
 typedef struct slab {
   struct slab *next;
   char leaves[];
 } slab;
-
-static uint64_t page_of(const void *addr)
-{
-  return (uint64_t)(uintptr_t)addr >> PAGE_BITS;
-}
-
-static uint32_t *cell_of(mp_leaf *leaf, const void *addr)
-{
-  uintptr_t mask = ((uintptr_t)1 << PAGE_BITS) - 1;
-  return &leaf->cells[((uintptr_t)addr & mask) >> 4];
-}
 
 static size_t leaf_size(void)
 {
@@ -79,10 +67,20 @@ void mp_pages_each(const mp_pages *t, mp_pages_see *f, void *data)
   uint32_t i, k;
   for (i = 0; i <= t->mask; i++) {
     const mp_leaf *leaf = t->slots[i].leaf;
-    uintptr_t page = (uintptr_t)t->slots[i].page << PAGE_BITS;
+    uintptr_t page = (uintptr_t)t->slots[i].page << MP_PAGE_BITS;
     for (k = 0; leaf != NULL && k < PAGE_CELLS; k++)
       if (leaf->cells[k] != 0)
 	f(data, (const void *)(page + ((uintptr_t)k << 4)), leaf->cells[k]);
+  }
+}
+
+void mp_pages_change(mp_pages *t, mp_pages_new *f, void *data)
+{
+  uint32_t i, k;
+  for (i = 0; i <= t->mask; i++) {
+    mp_leaf *leaf = t->slots[i].leaf;
+    for (k = 0; leaf != NULL && k < PAGE_CELLS; k++)
+      if (leaf->cells[k] != 0) leaf->cells[k] = f(data, leaf->cells[k]);
   }
 }
 
@@ -134,13 +132,6 @@ static mp_leaf *leaf_new(mp_pages *t)
   return leaf;
 }
 
-/* The leaf of a page that was looked for not long ago, or NULL. */
-static mp_leaf *last_leaf(const mp_pages *t, uint64_t page)
-{
-  uint32_t i = page & (MP_PAGES_LAST - 1);
-  return t->last[i].page == page ? t->last[i].leaf : NULL;
-}
-
 static void set_last(mp_pages *t, uint64_t page, mp_leaf *leaf)
 {
   uint32_t i = page & (MP_PAGES_LAST - 1);
@@ -148,8 +139,7 @@ static void set_last(mp_pages *t, uint64_t page, mp_leaf *leaf)
   t->last[i].leaf = leaf;
 }
 
-/* The leaf of a page, made if there is none. NULL: no memory. */
-static __attribute__((noinline)) mp_leaf *leaf_get(mp_pages *t, uint64_t page)
+mp_leaf *mp_pages_make(mp_pages *t, uint64_t page)
 {
   mp_leafslot *slot = find_slot(t, page);
   mp_leaf *leaf;
@@ -185,7 +175,7 @@ static void remove_slot(mp_pages *t, uint32_t i)
   t->slots[i].leaf = NULL;
 }
 
-static void leaf_drop(mp_pages *t, uint64_t page, mp_leaf *leaf)
+void mp_pages_drop(mp_pages *t, uint64_t page, mp_leaf *leaf)
 {
   remove_slot(t, (uint32_t)(find_slot(t, page) - t->slots));
   leaf_free(t, leaf);
@@ -193,49 +183,17 @@ static void leaf_drop(mp_pages *t, uint64_t page, mp_leaf *leaf)
   set_last(t, page, NULL);
 }
 
-/* The leaf of a page, or NULL: there is none. */
-static __attribute__((noinline)) mp_leaf *leaf_find(mp_pages *t, uint64_t page)
+mp_leaf *mp_pages_find(mp_pages *t, uint64_t page)
 {
   mp_leaf *leaf = find_slot(t, page)->leaf;
   if (leaf != NULL) set_last(t, page, leaf);
   return leaf;
 }
 
-/* -- Objects ------------------------------------------------------------- */
-
-uint32_t mp_pages_put(mp_pages *t, const void *addr, uint32_t id)
-{
-  uint64_t page = page_of(addr);
-  mp_leaf *leaf = last_leaf(t, page);
-  uint32_t *cell, old;
-  if (leaf == NULL && (leaf = leaf_get(t, page)) == NULL) return MP_PAGES_NOMEM;
-  cell = cell_of(leaf, addr);
-  old = *cell;
-  *cell = id;
-  leaf->count += old == 0;
-  t->count += old == 0;
-  return old;
-}
-
-uint32_t mp_pages_take(mp_pages *t, const void *addr)
-{
-  uint64_t page = page_of(addr);
-  mp_leaf *leaf = last_leaf(t, page);
-  uint32_t *cell, id;
-  if (leaf == NULL && (leaf = leaf_find(t, page)) == NULL) return 0;
-  cell = cell_of(leaf, addr);
-  id = *cell;
-  if (id == 0) return 0;
-  *cell = 0;
-  t->count--;
-  if (--leaf->count == 0) leaf_drop(t, page, leaf);
-  return id;
-}
-
 uint32_t mp_pages_get(const mp_pages *t, const void *addr)
 {
-  mp_leaf *leaf = find_slot(t, page_of(addr))->leaf;
-  return leaf != NULL ? *cell_of(leaf, addr) : 0;
+  mp_leaf *leaf = find_slot(t, mp_pages_page(addr))->leaf;
+  return leaf != NULL ? *mp_pages_cell(leaf, addr) : 0;
 }
 
 size_t mp_pages_memory(const mp_pages *t)

@@ -53,6 +53,8 @@ static void set_plan(mp_ctx *c)
   p->heap.exact = plan->period == 1;
   p->heap.wants_events = plan->events;
   p->heap.wants_leaks = plan->leaks;
+  p->heap.wants_records = plan->leaks ||
+    (plan->events && (plan->memory || plan->walk.share > 0));
   p->limit = (size_t)plan->limit;
   p->maxrows = (uint32_t)(mp_report_limit(plan) / ROW_IN_REPORT);
   mp_period_init(&p->heap.period, plan->period, mp_seed());

@@ -64,7 +64,7 @@ static mp_heapjoin *get_join(walking *k, uint32_t row, uint32_t line)
 static void join(walking *k, uint32_t number, uint32_t id, uint64_t size)
 {
   const mp_alloc *heap = k->heap;
-  mp_sample s = { .objects = 1, .size = size, .row = id };
+  mp_sample s = { .objects = 1, .size = size, .row = mp_alloc_rowof(id) };
   mp_heapjoin *j;
   if (!heap->rows_only) s = heap->samples.list[id];
   if (s.waiting || s.row == MP_ROW_LOST) return;

@@ -213,7 +213,8 @@ static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
   lua_setfield(L, -2, "stacks");
   push_zones(L, &p->capture.zones, e->zones);
   lua_setfield(L, -2, "zones");
-  push_rows(L, &p->counts, e, !p->heap.rows_only && p->heap.vm.proved);
+  push_rows(L, &p->counts, e, p->heap.vm.proved &&
+	    (!p->heap.rows_only || p->heap.wants_events));
   lua_setfield(L, -2, "rows");
   push_course(L, &p->course, e->points);
   lua_setfield(L, -2, "course");

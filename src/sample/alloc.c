@@ -66,16 +66,57 @@ void mp_alloc_thaw(mp_alloc *h)
   mp_capture_leave(h->capture);
 }
 
-static void restart_ages(mp_samples *s)
+/* -- Stamps -------------------------------------------------------------- */
+
+#define STAMPS		255u	/* So many collections have stamps of their */
+				/* own, from 1 on. */
+
+static uint32_t stamp_of(uint64_t cycle)
+{
+  return (uint32_t)(cycle % STAMPS + 1) << MP_COUNTS_BITS;
+}
+
+/* The id without its stamp, unless this is a recent one. */
+static uint32_t forget_stamp(void *data, uint32_t id)
+{
+  const mp_alloc *h = data;
+  uint32_t row = mp_alloc_rowof(id), stamp = id - row;
+  return stamp == h->stamp || stamp == h->laststamp ? id : row;
+}
+
+static uint32_t set_stamp(void *data, uint32_t id)
+{
+  const mp_alloc *h = data;
+  return mp_alloc_rowof(id) | h->stamp;
+}
+
+void mp_alloc_stamp(mp_alloc *h)
+{
+  if (!h->rows_only || !h->wants_events) {
+    h->stamp = h->laststamp = 0;
+    return;
+  }
+  h->stamp = stamp_of(h->cycles);
+  h->laststamp = h->cycles > 0 ? stamp_of(h->cycles - 1) : 0;
+  if (h->cycles > 0 && h->cycles % (STAMPS / 2) == 0)
+    mp_pages_change(&h->live.pages, forget_stamp, h);
+}
+
+/* All objects get the age that one has which is allocated now. */
+static void restart_ages(mp_alloc *h)
 {
   uint32_t i;
-  for (i = 1; i <= s->count; i++) s->list[i].birth = s->list[i].cycle = 0;
+  for (i = 1; i <= h->samples.count; i++)
+    h->samples.list[i].birth = h->samples.list[i].cycle = 0;
+  mp_alloc_stamp(h);
+  if (h->stamp != 0) mp_pages_change(&h->live.pages, set_stamp, h);
 }
+
+/* -- The child of a fork ------------------------------------------------- */
 
 void mp_alloc_restart(mp_alloc *h)
 {
   double mean = h->period.adaptive ? 0 : h->period.mean;
-  restart_ages(&h->samples);
   mp_period_init(&h->period, (uint64_t)mean, mp_seed());
   h->drawn = (uint64_t)(h->now.countdown + h->held);
   h->now.allocs = h->frees = h->cycles = h->taken = 0;
@@ -86,12 +127,15 @@ void mp_alloc_restart(mp_alloc *h)
   /* The block's allocation has just been forgotten: no row has it to give. */
   h->types.unknown.block = NULL;
   h->watched = NEVER;
+  restart_ages(h);
   h->peak = 0;
   h->inuse_start = mp_alloc_inuse(h);
   h->seconds = 0;
   h->collected = false;
   if (!h->frozen && !h->exact) mp_alloc_draw_distance(h);
 }
+
+/* -- Leaks --------------------------------------------------------------- */
 
 void mp_alloc_flip(mp_alloc *h)
 {
@@ -112,11 +156,14 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)
   return (int32_t)((uint32_t)done - s->cycle) > 0;
 }
 
+/* -- Beginning and end --------------------------------------------------- */
+
 /* Every call takes a fast path that reads nothing else, or a slow one that
 ** checks `retired` first. */
 static void retire(mp_alloc *h)
 {
   h->retired = h->frozen = true;
+  h->rows_only = false;
   h->now.countdown = FAR;
   h->peak = SIZE_MAX;
   h->types.unknown.block = NULL;

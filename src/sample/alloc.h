@@ -69,8 +69,11 @@ typedef struct mp_alloc {
   bool frozen;			/* Allocations are the profiler's own. */
   bool installed;		/* The hook is in place. */
   bool exact;			/* Every allocation is a sample. */
-  bool rows_only;		/* Ids in `live` are rows, not samples. */
+  bool rows_only;		/* Objects have no record but their row. */
   bool wants_events, wants_leaks;
+  bool wants_records;		/* Objects are to have records in any case. */
+  uint32_t stamp, laststamp;	/* Of objects that are born now, or were */
+				/* before the last collection; or 0. */
   mp_live live;			/* Sampled objects still alive. */
 
   bool retired;			/* The hook only passes calls on. */
@@ -108,6 +111,13 @@ typedef struct mp_alloc {
   double seconds;		/* Since the start, by tick. */
 } mp_alloc;
 
+/* The row of an object that has no record, by its id, which also has its
+** stamp. */
+static inline uint32_t mp_alloc_rowof(uint32_t id)
+{
+  return id & MP_COUNTS_MAX;
+}
+
 /* Frees memory. From now on the hook only passes calls on to allocf: others may
 ** have kept the hook, or put an allocator over it. */
 void mp_alloc_close(mp_alloc *h);
@@ -139,6 +149,10 @@ void mp_alloc_flip(mp_alloc *h);
 bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);
 
 /* -- For the hook (sample/hook.c) -- */
+
+/* A collection has begun, or a profile: stamps are others from now on. Those
+** that would soon come again are removed. */
+void mp_alloc_stamp(mp_alloc *h);
 
 /* Draws the distance from here to the next sample. */
 void mp_alloc_draw_distance(mp_alloc *h);

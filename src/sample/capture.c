@@ -21,7 +21,6 @@
 #include "sample/capture.h"
 #include "sample/dump.h"
 #include "sample/name.h"
-#include "sample/zone.h"
 #include "vm/interrupt.h"
 #include "vm/type.h"
 
@@ -265,13 +264,6 @@ static uint32_t dumped_stack(mp_capture *c, lua_State *L)
 
 /* -- Rows ---------------------------------------------------------------- */
 
-static inline uint32_t zone_now(mp_capture *c)
-{
-  if (c->vm->proved && c->zonetable != NULL && mp_vm_noarray(c->zonetable))
-    return 0;
-  return mp_zone_read(&c->zones, c->anchor);
-}
-
 static uint32_t row_of(mp_capture *c, uint32_t stack, uint32_t zone, int state,
 		       uint8_t type)
 {
@@ -286,7 +278,7 @@ static uint32_t row_of(mp_capture *c, uint32_t stack, uint32_t zone, int state,
 static uint32_t pseudo_row(mp_capture *c, const char *name, int state,
 			   uint8_t type)
 {
-  return row_of(c, pseudo_stack(c, name), zone_now(c), state, type);
+  return row_of(c, pseudo_stack(c, name), mp_capture_zone(c), state, type);
 }
 
 /* Row of a stack that is not in the cache. */
@@ -302,10 +294,9 @@ static __attribute__((noinline)) uint32_t new_row(mp_capture *c, mp_where *w,
   return row_of(c, stack, zone, state, type);
 }
 
-static inline uint32_t capture(mp_capture *c, mp_where *w, int state,
-			       uint8_t type, const char *top)
+static uint32_t capture_in(mp_capture *c, mp_where *w, uint32_t zone, int state,
+			   uint8_t type, const char *top)
 {
-  uint32_t zone = zone_now(c);
   uint64_t key = mp_mix(w->key, (uint64_t)zone << 24 |
 			(uint64_t)(top != NULL) << 16 | (uint64_t)type << 8 |
 			(uint8_t)state);
@@ -318,11 +309,17 @@ static inline uint32_t capture(mp_capture *c, mp_where *w, int state,
   return hit->row;
 }
 
+static uint32_t capture(mp_capture *c, mp_where *w, int state, uint8_t type,
+			const char *top)
+{
+  return capture_in(c, w, mp_capture_zone(c), state, type, top);
+}
+
 static uint32_t safepoint_row(mp_capture *c, lua_State *L, int state)
 {
   mp_where w;
   if (!c->vm->proved)
-    return row_of(c, dumped_stack(c, L), zone_now(c), state, 0);
+    return row_of(c, dumped_stack(c, L), mp_capture_zone(c), state, 0);
   return mp_where_safepoint(c->vm, c->walk, L, state == 'N', &w) ?
 	 capture(c, &w, state, 0, NULL) :
 	 pseudo_row(c, "(no Lua function)", state, 0);
@@ -354,7 +351,9 @@ static const char *nowhere(const mp_capture *c, const mp_where *w, int state)
 	 mp_vm_hosted(c->vm) ? "(host program)" : "(thread not known)";
 }
 
-static inline uint32_t running_row(mp_capture *c, uint8_t type)
+/* The row where the running thread is at no spot. */
+static __attribute__((noinline)) uint32_t elsewhere_row(mp_capture *c,
+							uint8_t type)
 {
   const char *top = NULL;
   mp_where w;
@@ -369,6 +368,27 @@ static inline uint32_t running_row(mp_capture *c, uint8_t type)
     state = 'I';  /* The interpreter, while a trace is recorded. */
   }
   return capture(c, &w, state, type, top);
+}
+
+static uint32_t running_row(mp_capture *c, uint8_t type)
+{
+  uint32_t zone, row, age;
+  uint64_t frames, rest;
+  mp_recent *r;
+  mp_where w;
+  mp_spot s;
+  if (!mp_where_spot(c->vm, &s)) return elsewhere_row(c, type);
+  zone = mp_capture_zone(c);
+  frames = mp_where_frames(c->vm, c->walk, &s);
+  age = c->walk->age;
+  rest = mp_recent_rest(&s, zone, type);
+  r = mp_recent_slot(c->recent, &s, type);
+  if (mp_recent_is(r, &s, frames, rest, age)) return r->row;
+  mp_where_at(c->walk, &s, frames, &w);
+  row = capture_in(c, &w, zone, s.state, type, NULL);
+  if (row != 0 && !c->walk->cut)
+    *r = (mp_recent){ s.pc, s.func, frames, s.trace, rest, row, age };
+  return row;
 }
 
 uint32_t mp_capture_running(mp_capture *c, uint8_t type)

@@ -20,6 +20,8 @@
 #include "data/counts.h"
 #include "data/map.h"
 #include "data/stacks.h"
+#include "sample/recent.h"
+#include "sample/zone.h"
 #include "vm/code.h"
 #include "vm/view.h"
 #include "vm/vm.h"
@@ -45,6 +47,7 @@ typedef struct mp_capture {
   mp_codes codes;		/* Identities of their code. */
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
+  mp_recent recent[MP_RECENT];	/* Rows of places met not long ago. */
   uint64_t cut;			/* Samples whose stacks had more frames. */
   size_t limit;			/* Bytes that all these tables may take, */
   uint32_t maxrows;		/* and rows that there may be; 0: any. */
@@ -103,6 +106,24 @@ uint32_t mp_capture_named(mp_capture *c, const char *name, int state);
 /* The row of the running thread, which need not be known, inside the allocator,
 ** for an object of that type. */
 uint32_t mp_capture_running(mp_capture *c, uint8_t type);
+
+/* The stack of zones now. */
+static inline uint32_t mp_capture_zone(mp_capture *c)
+{
+  if (c->vm->proved && c->zonetable != NULL && mp_vm_noarray(c->zonetable))
+    return 0;
+  return mp_zone_read(&c->zones, c->anchor);
+}
+
+/* The same as mp_capture_running, where it is called for each allocation. */
+static inline uint32_t mp_capture_quick(mp_capture *c, uint8_t type)
+{
+  uint32_t row;
+  mp_capture_enter(c);
+  row = mp_recent_row(c->recent, c->vm, c->walk, mp_capture_zone(c), type);
+  mp_capture_leave(c);
+  return row != 0 ? row : mp_capture_running(c, type);
+}
 
 /* The row of the running thread, which a signal has interrupted in compiled
 ** code: in the signal's handler, of which that is the context. 0: not known.

@@ -15,7 +15,8 @@
 **
 ** hook_sampling takes samples; hook_blind does the same if the VM's layout is
 ** not known; hook_exact is used if every allocation is a sample, its stack can
-** be captured, and no object need be known by more than its row.
+** be captured, and no object need have a record. Others may have kept a hook,
+** and call it while another one is in use.
 **
 ** The hooks themselves must stay leaf functions, which save no register and
 ** have no frame: every allocation and every free of the program pays for them.
@@ -47,6 +48,7 @@ static __attribute__((noinline)) void watch_heap(mp_alloc *h, size_t osize)
     h->cycles++;
     mp_capture_collected(h->capture);
     h->tick(h->tick_data, true);
+    mp_alloc_stamp(h);
     if (h->wants_leaks) mp_alloc_flip(h);
   }
 }
@@ -65,15 +67,20 @@ static void *pass_on(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 
 /* -- Frees --------------------------------------------------------------- */
 
-/* To be called before a block is freed that may be code or a thread. */
+/* A block is about to be freed that may be code or a thread. */
+static __attribute__((noinline)) void free_large(mp_alloc *h, void *ptr,
+						 size_t osize)
+{
+  if (!mp_vm_watched(ptr)) return;
+  mp_vm_freeing(&h->vm, ptr);
+  if (mp_vm_iscode(ptr, osize)) mp_capture_forget(h->capture, ptr, osize);
+}
+
+/* To be called before each free where the VM's layout is known. */
 static inline void before_free(mp_alloc *h, void *ptr, size_t osize)
 {
-  if (h->vm.proved && heap_changed(h, osize)) watch_heap(h, osize);
-  if (osize >= MP_VM_LARGE && h->vm.proved && mp_vm_watched(ptr)) {
-    mp_vm_freeing(&h->vm, ptr);
-    if (mp_vm_iscode(ptr, osize)) mp_capture_forget(h->capture, ptr, osize);
-  }
-  h->frees++;
+  if (heap_changed(h, osize)) watch_heap(h, osize);
+  if (osize >= MP_VM_LARGE) free_large(h, ptr, osize);
 }
 
 static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
@@ -81,7 +88,8 @@ static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
 {
   uint32_t origin;
   if (h->retired) return pass_on(h, ptr, osize, 0);
-  before_free(h, ptr, osize);
+  if (h->vm.proved) before_free(h, ptr, osize);
+  h->frees++;
   origin = mp_objects_freed(h, ptr, osize);
   if (h->wants_events)
     count_event(h, MP_FREE, mp_capture_freeing(h->capture), origin, 0, osize);
@@ -91,12 +99,15 @@ static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
 static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
 						  size_t osize)
 {
-  uint32_t row;
-  if (h->retired) return pass_on(h, ptr, osize, 0);
+  uint32_t id;
+  if (!h->rows_only) return sampled_free(h, ptr, osize);
   before_free(h, ptr, osize);
+  h->frees++;
   if (ptr == h->types.unknown.block) mp_objects_look_last(h);
-  row = mp_live_find(&h->live, ptr);
-  if (row != 0) mp_counts_freed(h->capture->counts, row, 1, osize);
+  id = mp_pages_take(&h->live.pages, ptr);
+  if (id != 0) id = mp_objects_forget_row(h, id, osize);
+  if (h->wants_events)
+    count_event(h, MP_FREE, mp_capture_freeing(h->capture), id, 0, osize);
   return h->allocf(h->allocd, ptr, osize, 0);
 }
 
@@ -259,17 +270,16 @@ static __attribute__((noinline)) void *quick_realloc(mp_alloc *h, void *ptr,
   return p;
 }
 
-static __attribute__((noinline)) void *exact_alloc(mp_alloc *h, void *ptr,
-						   size_t osize, size_t nsize,
-						   const void *ret,
-						   const char *frame)
+static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
+				size_t nsize, const void *ret,
+				const char *frame)
 {
   mp_site *site;
   uint32_t row;
   void *p;
   mp_objects_look(h);
   site = mp_type_site(&h->types, ret, frame);
-  row = mp_capture_running(h->capture, site ? site->type : 0);
+  row = mp_capture_quick(h->capture, site ? site->type : 0);
   p = allocate_any(h, ptr, osize, nsize, row);
   if (p == NULL) return NULL;
   h->taken++;
@@ -278,7 +288,7 @@ static __attribute__((noinline)) void *exact_alloc(mp_alloc *h, void *ptr,
     return p;
   }
   mp_counts_alloc(h->capture->counts, row, 1, nsize);
-  if (mp_objects_remember(h, p, row, nsize))
+  if (mp_objects_remember(h, p, row | h->stamp, nsize))
     mp_objects_ask_type(h, site, p, nsize, row);
   return p;
 }
@@ -341,6 +351,7 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   mp_alloc *h = ud;
   if (nsize == 0) return ptr ? exact_free(h, ptr, osize) : NULL;
+  if (!h->rows_only) return hook_sampling(h, ptr, osize, nsize);
   h->now.countdown -= (int64_t)nsize;
   if (h->frozen) return frozen_alloc(h, ptr, osize, nsize);
   return exact_alloc(h, ptr, osize, nsize, RET, FRAME);
@@ -365,11 +376,10 @@ void mp_hook_install(mp_alloc *h, lua_State *L)
   h->now = (mp_totals){ 0, 0 };
   h->frees = h->watched = 0;
   h->peak = 0;
-  /* For events and leaks an object is more than its row. */
-  h->rows_only = h->exact && h->vm.proved && !h->wants_events &&
-		 !h->wants_leaks;
+  h->rows_only = h->exact && h->vm.proved && !h->wants_records;
   if (h->vm.proved) h->white = mp_vm_white(&h->vm);
   mp_type_init(&h->types, &h->vm);
+  mp_alloc_stamp(h);
   mp_alloc_draw_distance(h);
   h->inuse_start = mp_alloc_inuse(h);
   h->allocf = lua_getallocf(L, &h->allocd);

@@ -6,12 +6,18 @@
 
 #include "sample/objects.h"
 
-/* Counts an object that the first collection after its birth has freed. */
-static void count_temporary(mp_alloc *h, const mp_sample *s)
+/* Counts objects that the first collection after their birth has freed. */
+static void count_temporary(mp_alloc *h, uint32_t row, double objects,
+			    size_t size)
 {
-  mp_row *r = &h->capture->counts->rows[s->row];
-  r->temp_objects += s->objects;
-  r->temp_bytes += s->objects * (double)s->size;
+  mp_row *r = &h->capture->counts->rows[row];
+  r->temp_objects += objects;
+  r->temp_bytes += objects * (double)size;
+}
+
+void mp_objects_temporary(mp_alloc *h, uint32_t row, size_t size)
+{
+  count_temporary(h, row, 1, size);
 }
 
 /* The sweep frees an object that existed when the sweep began: it was dead
@@ -27,10 +33,7 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
 {
   mp_sample *s;
   uint32_t row;
-  if (h->rows_only) {
-    mp_counts_freed(h->capture->counts, id, 1, size);
-    return id;
-  }
+  if (h->rows_only) return mp_objects_forget_row(h, id, size);
   s = &h->samples.list[id];
   if (s->waiting) {  /* For its stack: it is counted and freed later. */
     s->freed = 1;
@@ -40,7 +43,7 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
   if (row != MP_ROW_LOST) {
     mp_counts_freed(h->capture->counts, row, s->objects, s->size);
     if (h->vm.proved && (uint32_t)h->cycles - s->cycle <= 1)
-      count_temporary(h, s);
+      count_temporary(h, row, s->objects, s->size);
     if (h->wants_leaks) count_swept(h, s);
   }
   mp_samples_release(&h->samples, id);
@@ -71,9 +74,11 @@ static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
 {
   mp_counts *counts = h->capture->counts;
   mp_sample *s = h->rows_only ? NULL : &h->samples.list[u->id];
-  uint32_t from = s ? s->row : u->id, to;
+  uint32_t id = s ? u->id : mp_live_get(&h->live, u->block);
+  uint32_t from = s ? s->row : mp_alloc_rowof(id), to;
   mp_row *r;
-  if (type == MP_TYPE_UNKNOWN || from == MP_ROW_LOST || (s && s->waiting))
+  if (type == MP_TYPE_UNKNOWN || id == 0 || from == MP_ROW_LOST ||
+      (s && s->waiting))
     return;
   r = &counts->rows[from];
   mp_capture_enter(h->capture);
@@ -86,7 +91,7 @@ static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
 					  h->asked.size))
     h->dropped++;
   if (s) s->row = to;
-  else mp_live_put(&h->live, u->block, to);
+  else mp_live_put(&h->live, u->block, id - from + to);
 }
 
 void mp_objects_look_now(mp_alloc *h)

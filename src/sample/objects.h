@@ -4,8 +4,9 @@
 ** Private to the heap sampler.
 **
 ** The table of live objects knows an object by an id. The id is the number of
-** its sample's record or, where `rows_only` says that the row is enough, its
-** row of the counts.
+** its sample's record. Where `rows_only` says that objects have none, it is the
+** object's row of the counts and, for events, a stamp that tells before which
+** collection it was born.
 */
 #ifndef MP_OBJECTS_H
 #define MP_OBJECTS_H
@@ -19,6 +20,21 @@ static inline bool mp_objects_remember(mp_alloc *h, void *p, uint32_t id,
 {
   uint32_t old = mp_live_put(&h->live, p, id);
   return old == 0 || mp_objects_replaced(h, old, id, size);
+}
+
+/* An object without a record was freed by the first collection after its
+** birth. */
+void mp_objects_temporary(mp_alloc *h, uint32_t row, size_t size);
+
+/* The object with that id, which has no record, was freed. Returns its row. */
+static inline uint32_t mp_objects_forget_row(mp_alloc *h, uint32_t id,
+					     size_t size)
+{
+  uint32_t row = mp_alloc_rowof(id), stamp = id - row;
+  mp_counts_freed(h->capture->counts, row, 1, size);
+  if (stamp != 0 && (stamp == h->stamp || stamp == h->laststamp))
+    mp_objects_temporary(h, row, size);
+  return row;
 }
 
 /* The object with that id was freed. Returns its row; 0: not known. */

@@ -140,14 +140,11 @@ static __attribute__((noinline)) uint32_t same_runs(mp_walk *k, uint32_t n)
 
 /* -- Frames that have not changed ---------------------------------------- */
 
-/* From so many words on it pays to look for runs. */
-#define DEEP	64
-
 /* The number of the first words, of n, that have not changed. */
 static inline uint32_t same_words(mp_walk *k, uint32_t n)
 {
   const slot *stack = k->stack;
-  size_t i = n < DEEP ? 0 : same_runs(k, n);
+  size_t i = n < MP_WALK_DEEP ? 0 : same_runs(k, n);
   const uint32_t *s = k->slots + i, *end = k->slots + n;
   const uint64_t *w = k->words + i;
   for (; s + 4 <= end; s += 4, w += 4) {  /* Mostly none has changed. */
@@ -173,16 +170,6 @@ static void find_top(mp_walk *k, const slot *top)
   while (n > 0 && k->levels[n - 1].frame > top) n--;
   while (n < k->kept && k->levels[n].frame <= top) n++;
   k->n = n;
-}
-
-/* Whether the top is that of the frames met last, of which no word has
-** changed. */
-static inline bool as_before(mp_walk *k, const slot *top)
-{
-  uint32_t words;
-  if (k->n == 0 || k->levels[k->n - 1].frame != top) return false;
-  words = words_of(k, k->n);
-  return same_words(k, words) == words;
 }
 
 /* The number of the frames met, from the lowest up, of which no word has
@@ -317,9 +304,13 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   return k->n > 0 ? k->levels[k->n - 1].key : 0;
 }
 
+bool mp_walk_deep(mp_walk *k)
+{
+  return same_words(k, k->topwords) == k->topwords;
+}
+
 /* The key where the stack is another one, or in another place. */
-static __attribute__((noinline)) uint64_t changed_key(mp_walk *k, lua_State *L,
-						      slot *top)
+static uint64_t changed_key(mp_walk *k, lua_State *L, slot *top)
 {
   slot *bottom = AT(slot *, L, L_STACK) + 1;
   int same = 0;
@@ -333,12 +324,19 @@ static __attribute__((noinline)) uint64_t changed_key(mp_walk *k, lua_State *L,
 
 uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
 {
-  if (k->L == L && k->stack == AT(slot *, L, L_STACK) + 1 && as_before(k, top))
-    return k->levels[k->n - 1].key;
-  return changed_key(k, L, top);
+  if (mp_walk_same(k, L, top)) return k->topkey;
+  k->top = NULL;
+  k->topkey = changed_key(k, L, top);
+  if (k->n > 0) {
+    k->top = top;
+    k->topwords = words_of(k, k->n);
+  }
+  return k->topkey;
 }
 
 #else
+
+bool mp_walk_deep(mp_walk *k) { (void)k; return false; }
 
 uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
 {

@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vm/layout.h"
+
 #include "lua.h"
 
 #define MP_DEPTH	(1 << 15)	/* Frames kept of a stack, at most. */
@@ -58,9 +60,13 @@ typedef struct mp_block {
 
 typedef struct mp_walk {
   lua_State *L;			/* The thread that was walked last, */
-  uint64_t *stack;		/* and where its stack was. */
+  uint64_t *stack;		/* where its stack was, */
+  uint64_t *top;		/* and the link on top; NULL: not known. */
+  uint64_t topkey;		/* The key from there downward, */
+  uint32_t topwords;		/* and the number of its words. */
   bool cut;			/* There were more frames than are kept. */
   uint8_t white;		/* The collector's white then. */
+  uint32_t age;			/* How often all frames were forgotten. */
   int n;			/* Frames met last; above them are */
   int kept;			/* others, up to here, met before. */
   int cap;			/* Frames that there is room for: */
@@ -81,6 +87,27 @@ void mp_walk_free(mp_walk *k);
 /* Key of the frames from the one whose link is at `top` downward. */
 uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top);
 
+/* From so many words on it pays to look for runs. */
+#define MP_WALK_DEEP	64
+
+/* mp_walk_same where there are so many. */
+bool mp_walk_deep(mp_walk *k);
+
+/* Whether these are the frames of the last walk, of which no word has changed:
+** then their key is k->topkey. */
+static inline bool mp_walk_same(mp_walk *k, const lua_State *L,
+				const uint64_t *top)
+{
+  const uint32_t *s = k->slots, *end = s + k->topwords;
+  const uint64_t *w = k->words;
+  if (k->top != top || k->L != L || k->stack != AT(uint64_t *, L, L_STACK) + 1)
+    return false;
+  if (k->topwords >= MP_WALK_DEEP) return mp_walk_deep(k);
+  for (; s + 2 <= end; s += 2, w += 2)
+    if (((k->stack[s[0]] ^ w[0]) | (k->stack[s[1]] ^ w[1])) != 0) return false;
+  return s == end || k->stack[*s] == *w;
+}
+
 /* The place of the link of a frame that was met. */
 static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
 {
@@ -90,6 +117,8 @@ static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
 /* Functions were collected: others may lie where they were. */
 static inline void mp_walk_collected(mp_walk *k)
 {
+  k->age++;
+  k->top = NULL;
   k->n = k->kept = 0;
   k->nwords = k->nblocks = 0;
 }

@@ -60,31 +60,22 @@ static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
   return w->base > AT(slot *, L, L_STACK) + FRAME_SLOTS;
 }
 
-/* The same where the trace that was met last is running. */
-static inline bool where_met(const mp_vm *vm, mp_where *w)
+/* The key of all that a stack depends on. frames: of those below the top. */
+static inline uint64_t key_of(mp_walk *walk, const mp_where *w, uint64_t frames)
 {
-  const mp_met_trace *m = &vm->met;
-  if (!mp_vm_ontrace(vm) || !mp_trace_same(vm)) return false;
-  *w = (mp_where){ .L = m->L, .trace = m->trace, .base = mp_vm_jitbase(vm),
-		   .pc = *m->ret };
-  return w->base > AT(slot *, m->L, L_STACK) + FRAME_SLOTS;
-}
-
-/* The key of all that a stack depends on. */
-static inline uint64_t key_of(const mp_vm *vm, mp_walk *walk, const mp_where *w)
-{
-  slot *top = w->base - 1;
-  uint64_t key;
-  if (walk->white != mp_vm_white(vm)) {
-    walk->white = mp_vm_white(vm);
-    mp_walk_collected(walk);
-  }
-  key = mp_walk_key(walk, w->L, top);
+  const slot *top = w->base - 1;
+  uint64_t key = frames;
   if (TAG(top[FRAME_FUNC]) == TAGFUNC)
     key = mp_mix(key, mp_walk_word(walk, func_id(PTR(top[FRAME_FUNC]))));
   if (w->snap != NULL) key = mp_mix(key, (uint64_t)(uintptr_t)w->snap);
   if (w->trace == NULL) return mp_mix(key, mp_walk_word(walk, w->pc) + w->lost);
   return mp_mix(mp_mix(key, mp_walk_word(walk, (uintptr_t)w->trace)), w->pc);
+}
+
+static inline void set_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
+{
+  mp_where_renew(vm, walk);
+  w->key = key_of(walk, w, mp_walk_key(walk, w->L, w->base - 1));
 }
 
 /* In mode "f" compiled code that is left at a return has already continued in
@@ -111,30 +102,38 @@ bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
   if (compiled && vm->coarse && w->trace == NULL && !w->lost && !w->compiling)
     leave_function(vm, w);
   mp_walk_collected(walk);  /* Without a hook nobody tells of collections. */
-  w->key = key_of(vm, walk, w);
+  set_key(vm, walk, w);
   return true;
+}
+
+void mp_where_at(mp_walk *walk, const mp_spot *s, uint64_t frames, mp_where *w)
+{
+  *w = (mp_where){ .L = s->L, .trace = s->trace, .base = s->base, .pc = s->pc };
+  w->key = key_of(walk, w, frames);
 }
 
 bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state)
 {
-  *state = 'N';
-  if (!where_met(vm, w)) {
-    lua_State *L = mp_vm_thread(vm);
-    *state = mp_vm_letter(vm);
-    w->L = L;
-    if (*state == 'G' || L == NULL || !where(vm, L, w)) return false;
-  }
-  w->key = key_of(vm, walk, w);
+  lua_State *L = mp_vm_thread(vm);
+  *state = mp_vm_letter(vm);
+  w->L = L;
+  if (*state == 'G' || L == NULL || !where(vm, L, w)) return false;
+  set_key(vm, walk, w);
   return true;
 }
 
 bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 {
-  w->key = key_of(vm, walk, w);
+  set_key(vm, walk, w);
   return !walk->cut;
 }
 
 #else
+
+void mp_where_at(mp_walk *walk, const mp_spot *s, uint64_t frames, mp_where *w)
+{
+  (void)walk; (void)s; (void)frames; (void)w;
+}
 
 bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 {

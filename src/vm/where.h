@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "vm/frame.h"
+#include "vm/trace.h"
 #include "vm/vm.h"
 #include "vm/walk.h"
 
@@ -25,6 +27,35 @@ typedef struct mp_where {
   bool compiling;		/* In the JIT compiler. */
   bool returned;		/* Not the top function, but its caller. */
 } mp_where;
+
+/* The place of a thread that runs a trace which was met before, or is in the
+** interpreter or in a C function that it called. Nearly all allocations are
+** made in such places, where few words tell all. */
+typedef struct mp_spot {
+  lua_State *L;			/* As in mp_where. */
+  const char *trace;
+  uint64_t *base;
+  uint64_t pc;
+  uint64_t func;		/* The function on top, as it is stored. */
+  int state;			/* One of "NCI". */
+} mp_spot;
+
+/* The spot of the running thread, inside the allocator. False: it is at none;
+** mp_where_running finds out where it is. */
+static inline bool mp_where_spot(mp_vm *vm, mp_spot *s);
+
+/* Whether the spot's frames below the top one are those of the last walk, so
+** that their key is walk->topkey. */
+static inline bool mp_where_same(const mp_vm *vm, mp_walk *walk,
+				 const mp_spot *s);
+
+/* The key of these frames. */
+static inline uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk,
+				       const mp_spot *s);
+
+/* The place of a spot. frames: what mp_where_frames returned. */
+void mp_where_at(mp_walk *walk, const mp_spot *s, uint64_t frames,
+		 mp_where *w);
 
 /* Finds the place of L, which is running and at a safepoint; compiled: it came
 ** there from compiled code. False: there is no Lua stack to look at. */
@@ -42,5 +73,87 @@ bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w);
 
 /* The C frame that the top function runs in. */
 const char *mp_where_cframe(const mp_where *w);
+
+#ifdef MP_LAYOUT
+
+static inline __attribute__((always_inline))
+bool mp_spot_ontrace(const mp_vm *vm, mp_spot *s)
+{
+  const mp_met_trace *m = &vm->met;
+  if (!mp_trace_same(vm)) return false;
+  *s = (mp_spot){ m->L, m->trace, mp_vm_jitbase(vm), *m->ret, 0, 'N' };
+  return true;
+}
+
+static inline __attribute__((always_inline))
+bool mp_spot_interpreted(mp_vm *vm, mp_spot *s)
+{
+  int32_t st = mp_vm_state(vm);
+  lua_State *L = mp_vm_thread(vm);
+  const char *cf = L != NULL ? CF_RAW(AT(void *, L, L_CFRAME)) : NULL;
+  if (cf == NULL || (st != VM_C && st != VM_INTERP)) return false;
+  /* Not while the compiler works (see where.c). */
+  if (st == VM_INTERP && AT(int32_t, cf, CF_NRES) < 0) return false;
+  *s = (mp_spot){ L, NULL, AT(uint64_t *, L, L_BASE), mp_frame_toppc(cf), 0,
+		  st == VM_C ? 'C' : 'I' };
+  return true;
+}
+
+static inline __attribute__((always_inline))
+bool mp_where_spot(mp_vm *vm, mp_spot *s)
+{
+  bool found = mp_vm_ontrace(vm) ? mp_spot_ontrace(vm, s) :
+				   mp_spot_interpreted(vm, s);
+  if (!found || s->base <= AT(uint64_t *, s->L, L_STACK) + FRAME_SLOTS)
+    return false;
+  s->func = s->base[-FRAME_SLOTS];
+  return true;
+}
+
+/* Functions may lie where others did, once a collection has begun its sweep. */
+static inline void mp_where_renew(const mp_vm *vm, mp_walk *walk)
+{
+  if (walk->white == mp_vm_white(vm)) return;
+  walk->white = mp_vm_white(vm);
+  mp_walk_collected(walk);
+}
+
+static inline bool mp_where_same(const mp_vm *vm, mp_walk *walk,
+				 const mp_spot *s)
+{
+  return walk->white == mp_vm_white(vm) &&
+	 mp_walk_same(walk, s->L, s->base - 1);
+}
+
+static inline uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk,
+				       const mp_spot *s)
+{
+  mp_where_renew(vm, walk);
+  return mp_walk_key(walk, s->L, s->base - 1);
+}
+
+#else
+
+static inline bool mp_where_spot(mp_vm *vm, mp_spot *s)
+{
+  (void)vm; (void)s;
+  return false;
+}
+
+static inline bool mp_where_same(const mp_vm *vm, mp_walk *walk,
+				 const mp_spot *s)
+{
+  (void)vm; (void)walk; (void)s;
+  return false;
+}
+
+static inline uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk,
+				       const mp_spot *s)
+{
+  (void)vm; (void)walk; (void)s;
+  return 0;
+}
+
+#endif
 
 #endif
