@@ -301,12 +301,13 @@ static uint32_t capture_in(mp_capture *c, mp_where *w, uint32_t zone, int state,
 			(uint64_t)(top != NULL) << 16 | (uint64_t)type << 8 |
 			(uint8_t)state);
   mp_cached *hit = &c->cache[key & c->cachemask];
+  uint64_t tag = key & ~(uint64_t)MP_COUNTS_MAX;
+  uint32_t row = (uint32_t)(*hit - tag);
   c->cut += c->walk->cut;
-  if (hit->key != key || hit->row == 0) {
-    hit->row = new_row(c, w, zone, state, type, top);
-    hit->key = key;
-  }
-  return hit->row;
+  if (*hit - tag - 1 < MP_COUNTS_MAX) return row;
+  row = new_row(c, w, zone, state, type, top);
+  *hit = row != 0 ? tag | row : 0;
+  return row;
 }
 
 static uint32_t capture(mp_capture *c, mp_where *w, int state, uint8_t type,

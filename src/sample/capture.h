@@ -29,11 +29,9 @@
 
 #include "lua.h"
 
-/* A direct-mapped cache from keys of stacks to rows. */
-typedef struct mp_cached {
-  uint64_t key;
-  uint32_t row;
-} mp_cached;
+/* A direct-mapped cache from keys of stacks to rows: the upper bits of the key,
+** of which the lower ones tell the slot, and the row; 0: empty. */
+typedef uint64_t mp_cached;
 
 typedef struct mp_capture {
   mp_vm *vm;			/* The VM that is looked into. */
