@@ -3,9 +3,9 @@
 ** The rows of places that were met not long ago, by PC.
 **
 ** Most allocations are made where one was made before, on the same stack. Then
-** a few words tell that all is as it was, and no hash is needed. A place that is
-** on record was that of a spot (vm/where.h) and stays valid until the walk
-** forgets all frames.
+** a few words tell that all is as it was, and no hash is needed. A place on
+** record was that of a spot (vm/where.h). It stays valid until the walk forgets
+** all frames.
 */
 #ifndef MP_RECENT_H
 #define MP_RECENT_H
@@ -26,7 +26,7 @@ typedef struct mp_recent {
   uint32_t age;			/* Of the walk then. */
 } mp_recent;
 
-/* Where such a place is kept: one call may allocate objects of several types. */
+/* Where a spot is kept: one call may allocate objects of several types. */
 static inline mp_recent *mp_recent_slot(mp_recent *table, const mp_spot *s,
 					uint8_t type)
 {
