@@ -352,9 +352,7 @@ static const char *nowhere(const mp_capture *c, const mp_where *w, int state)
 	 mp_vm_hosted(c->vm) ? "(host program)" : "(thread not known)";
 }
 
-/* The row where the running thread is at no spot. */
-static __attribute__((noinline)) uint32_t elsewhere_row(mp_capture *c,
-							uint8_t type)
+uint32_t mp_capture_elsewhere(mp_capture *c, uint8_t type)
 {
   const char *top = NULL;
   mp_where w;
@@ -371,16 +369,15 @@ static __attribute__((noinline)) uint32_t elsewhere_row(mp_capture *c,
   return capture(c, &w, state, type, top);
 }
 
-static uint32_t running_row(mp_capture *c, uint8_t type)
+uint32_t mp_capture_spot(mp_capture *c, uint8_t type, uint32_t same)
 {
-  uint32_t zone, row, age;
+  uint32_t zone = mp_capture_zone(c), row, age;
   uint64_t frames, rest;
   mp_recent *r;
   mp_where w;
   mp_spot s;
-  if (!mp_where_spot(c->vm, &s)) return elsewhere_row(c, type);
-  zone = mp_capture_zone(c);
-  frames = mp_where_frames(c->vm, c->walk, &s);
+  if (!mp_where_spot(c->vm, &s)) return mp_capture_elsewhere(c, type);
+  frames = mp_where_frames(c->vm, c->walk, &s, same);
   age = c->walk->age;
   rest = mp_recent_rest(&s, zone, type);
   r = mp_recent_slot(c->recent, &s, type);
@@ -394,11 +391,7 @@ static uint32_t running_row(mp_capture *c, uint8_t type)
 
 uint32_t mp_capture_running(mp_capture *c, uint8_t type)
 {
-  uint32_t row;
-  mp_capture_enter(c);
-  row = running_row(c, type);
-  mp_capture_leave(c);
-  return row;
+  return mp_capture_quick(c, type);
 }
 
 uint32_t mp_capture_freeing(mp_capture *c)

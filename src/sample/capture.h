@@ -113,14 +113,34 @@ static inline uint32_t mp_capture_zone(mp_capture *c)
   return mp_zone_read(&c->zones, c->anchor);
 }
 
+/* The row where the running thread is at no spot; and where it is at one that
+** was not met lately, or on another stack. same: see mp_walk_same. */
+uint32_t mp_capture_elsewhere(mp_capture *c, uint8_t type);
+uint32_t mp_capture_spot(mp_capture *c, uint8_t type, uint32_t same);
+
+static inline uint32_t mp_capture_find(mp_capture *c, uint8_t type)
+{
+  const mp_recent *r;
+  uint32_t same;
+  uint64_t rest;
+  mp_spot s;
+  if (!mp_where_spot(c->vm, &s)) return mp_capture_elsewhere(c, type);
+  same = mp_where_same(c->vm, c->walk, &s);
+  if (same != c->walk->topwords) return mp_capture_spot(c, type, same);
+  r = mp_recent_slot(c->recent, &s, type);
+  rest = mp_recent_rest(&s, mp_capture_zone(c), type);
+  return mp_recent_is(r, &s, c->walk->topkey, rest, c->walk->age) ? r->row :
+	 mp_capture_spot(c, type, same);
+}
+
 /* The same as mp_capture_running, where it is called for each allocation. */
 static inline uint32_t mp_capture_quick(mp_capture *c, uint8_t type)
 {
   uint32_t row;
   mp_capture_enter(c);
-  row = mp_recent_row(c->recent, c->vm, c->walk, mp_capture_zone(c), type);
+  row = mp_capture_find(c, type);
   mp_capture_leave(c);
-  return row != 0 ? row : mp_capture_running(c, type);
+  return row;
 }
 
 /* The row of the running thread, which a signal has interrupted in compiled

@@ -46,18 +46,4 @@ static inline bool mp_recent_is(const mp_recent *r, const mp_spot *s,
 	 r->trace == s->trace && r->rest == rest && r->age == age;
 }
 
-/* The row of the running thread if its place is on record, and the stack is the
-** one that was walked last; else 0. */
-static inline uint32_t mp_recent_row(mp_recent *table, mp_vm *vm,
-				     mp_walk *walk, uint32_t zone,
-				     uint8_t type)
-{
-  const mp_recent *r;
-  mp_spot s;
-  if (!mp_where_spot(vm, &s) || !mp_where_same(vm, walk, &s)) return 0;
-  r = mp_recent_slot(table, &s, type);
-  return mp_recent_is(r, &s, walk->topkey, mp_recent_rest(&s, zone, type),
-		      walk->age) ? r->row : 0;
-}
-
 #endif

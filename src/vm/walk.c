@@ -173,14 +173,14 @@ static void find_top(mp_walk *k, const slot *top)
 }
 
 /* The number of the frames met, from the lowest up, of which no word has
-** changed. */
-static int unchanged(mp_walk *k, const slot *top)
+** changed. same: the number of these words, or MP_WALK_ANEW. */
+static int unchanged(mp_walk *k, const slot *top, uint32_t same)
 {
-  uint32_t words, same;
+  uint32_t words;
   int n;
   find_top(k, top);
   words = words_of(k, n = k->n);
-  same = same_words(k, words);
+  if (same == MP_WALK_ANEW) same = same_words(k, words);
   if (same < words)
     do n--; while (k->levels[n].first > same);
   return n;
@@ -304,29 +304,25 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   return k->n > 0 ? k->levels[k->n - 1].key : 0;
 }
 
-bool mp_walk_deep(mp_walk *k)
-{
-  return same_words(k, k->topwords) == k->topwords;
-}
+uint32_t mp_walk_deep(mp_walk *k) { return same_words(k, k->topwords); }
 
-/* The key where the stack is another one, or in another place. */
-static uint64_t changed_key(mp_walk *k, lua_State *L, slot *top)
+static inline uint64_t changed_key(mp_walk *k, lua_State *L, slot *top,
+				   uint32_t same)
 {
   slot *bottom = AT(slot *, L, L_STACK) + 1;
-  int same = 0;
+  int n = 0;
   if (k->L == L && k->stack == bottom) {
-    same = unchanged(k, top);
-    if (same > 0 && same == k->n && k->levels[same - 1].frame == top)
-      return k->levels[same - 1].key;
+    n = unchanged(k, top, same);
+    if (n > 0 && n == k->n && k->levels[n - 1].frame == top)
+      return k->levels[n - 1].key;
   }
-  return walk(k, L, bottom, top, same);
+  return walk(k, L, bottom, top, n);
 }
 
-uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
+uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top, uint32_t same)
 {
-  if (mp_walk_same(k, L, top)) return k->topkey;
   k->top = NULL;
-  k->topkey = changed_key(k, L, top);
+  k->topkey = changed_key(k, L, top, same);
   if (k->n > 0) {
     k->top = top;
     k->topwords = words_of(k, k->n);
@@ -336,11 +332,11 @@ uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
 
 #else
 
-bool mp_walk_deep(mp_walk *k) { (void)k; return false; }
+uint32_t mp_walk_deep(mp_walk *k) { (void)k; return 0; }
 
-uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
+uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top, uint32_t same)
 {
-  (void)k; (void)L; (void)top;
+  (void)k; (void)L; (void)top; (void)same;
   return 0;
 }
 

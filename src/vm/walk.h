@@ -84,28 +84,39 @@ typedef struct mp_walk {
 /* A walk that was filled with zeros is an empty one. */
 void mp_walk_free(mp_walk *k);
 
-/* Key of the frames from the one whose link is at `top` downward. */
-uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top);
-
 /* From so many words on it pays to look for runs. */
 #define MP_WALK_DEEP	64
 
 /* mp_walk_same where there are so many. */
-bool mp_walk_deep(mp_walk *k);
+uint32_t mp_walk_deep(mp_walk *k);
 
-/* Whether these are the frames of the last walk, of which no word has changed:
-** then their key is k->topkey. */
-static inline bool mp_walk_same(mp_walk *k, const lua_State *L,
-				const uint64_t *top)
+/* The number of the first words that have not changed since the last walk: all
+** k->topwords if the frames from `top` downward are the same, so that their key
+** is k->topkey. MP_WALK_ANEW: that walk began elsewhere. */
+#define MP_WALK_ANEW	UINT32_MAX
+static inline uint32_t mp_walk_same(mp_walk *k, const lua_State *L,
+				    const uint64_t *top)
 {
   const uint32_t *s = k->slots, *end = s + k->topwords;
   const uint64_t *w = k->words;
   if (k->top != top || k->L != L || k->stack != AT(uint64_t *, L, L_STACK) + 1)
-    return false;
+    return MP_WALK_ANEW;
   if (k->topwords >= MP_WALK_DEEP) return mp_walk_deep(k);
   for (; s + 2 <= end; s += 2, w += 2)
-    if (((k->stack[s[0]] ^ w[0]) | (k->stack[s[1]] ^ w[1])) != 0) return false;
-  return s == end || k->stack[*s] == *w;
+    if (((k->stack[s[0]] ^ w[0]) | (k->stack[s[1]] ^ w[1])) != 0) break;
+  for (; s < end && k->stack[*s] == *w; s++) w++;
+  return (uint32_t)(s - k->slots);
+}
+
+/* The key where not all of them are the same, as mp_walk_same has said. */
+uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top,
+			 uint32_t same);
+
+/* Key of the frames from the one whose link is at `top` downward. */
+static inline uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
+{
+  uint32_t same = mp_walk_same(k, L, top);
+  return same == k->topwords ? k->topkey : mp_walk_changed(k, L, top, same);
 }
 
 /* The place of the link of a frame that was met. */

@@ -72,9 +72,16 @@ static inline uint64_t key_of(mp_walk *walk, const mp_where *w, uint64_t frames)
   return mp_mix(mp_mix(key, mp_walk_word(walk, (uintptr_t)w->trace)), w->pc);
 }
 
+static void renew(const mp_vm *vm, mp_walk *walk)
+{
+  if (walk->white == mp_vm_white(vm)) return;
+  walk->white = mp_vm_white(vm);
+  mp_walk_collected(walk);
+}
+
 static inline void set_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 {
-  mp_where_renew(vm, walk);
+  renew(vm, walk);
   w->key = key_of(walk, w, mp_walk_key(walk, w->L, w->base - 1));
 }
 
@@ -106,6 +113,14 @@ bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
   return true;
 }
 
+uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk, const mp_spot *s,
+			 uint32_t same)
+{
+  if (same == walk->topwords) return walk->topkey;
+  renew(vm, walk);
+  return mp_walk_changed(walk, s->L, s->base - 1, same);
+}
+
 void mp_where_at(mp_walk *walk, const mp_spot *s, uint64_t frames, mp_where *w)
 {
   *w = (mp_where){ .L = s->L, .trace = s->trace, .base = s->base, .pc = s->pc };
@@ -129,6 +144,13 @@ bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 }
 
 #else
+
+uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk, const mp_spot *s,
+			 uint32_t same)
+{
+  (void)vm; (void)walk; (void)s; (void)same;
+  return 0;
+}
 
 void mp_where_at(mp_walk *walk, const mp_spot *s, uint64_t frames, mp_where *w)
 {

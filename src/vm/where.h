@@ -44,16 +44,15 @@ typedef struct mp_spot {
 ** mp_where_running finds out where it is. */
 static inline bool mp_where_spot(mp_vm *vm, mp_spot *s);
 
-/* Whether the spot's frames below the top one are those of the last walk, so
-** that their key is walk->topkey. */
-static inline bool mp_where_same(const mp_vm *vm, mp_walk *walk,
-				 const mp_spot *s);
+/* mp_walk_same for the spot's frames below the top one. */
+static inline uint32_t mp_where_same(const mp_vm *vm, mp_walk *walk,
+				     const mp_spot *s);
 
-/* The key of these frames. */
-static inline uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk,
-				       const mp_spot *s);
+/* The key of these frames. same: what mp_where_same said. */
+uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk, const mp_spot *s,
+			 uint32_t same);
 
-/* The place of a spot. frames: what mp_where_frames returned. */
+/* The place of a spot. frames: the key of its frames. */
 void mp_where_at(mp_walk *walk, const mp_spot *s, uint64_t frames,
 		 mp_where *w);
 
@@ -111,25 +110,11 @@ bool mp_where_spot(mp_vm *vm, mp_spot *s)
 }
 
 /* Functions may lie where others did, once a collection has begun its sweep. */
-static inline void mp_where_renew(const mp_vm *vm, mp_walk *walk)
+static inline uint32_t mp_where_same(const mp_vm *vm, mp_walk *walk,
+				     const mp_spot *s)
 {
-  if (walk->white == mp_vm_white(vm)) return;
-  walk->white = mp_vm_white(vm);
-  mp_walk_collected(walk);
-}
-
-static inline bool mp_where_same(const mp_vm *vm, mp_walk *walk,
-				 const mp_spot *s)
-{
-  return walk->white == mp_vm_white(vm) &&
-	 mp_walk_same(walk, s->L, s->base - 1);
-}
-
-static inline uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk,
-				       const mp_spot *s)
-{
-  mp_where_renew(vm, walk);
-  return mp_walk_key(walk, s->L, s->base - 1);
+  return walk->white == mp_vm_white(vm) ?
+	 mp_walk_same(walk, s->L, s->base - 1) : MP_WALK_ANEW;
 }
 
 #else
@@ -140,18 +125,11 @@ static inline bool mp_where_spot(mp_vm *vm, mp_spot *s)
   return false;
 }
 
-static inline bool mp_where_same(const mp_vm *vm, mp_walk *walk,
-				 const mp_spot *s)
+static inline uint32_t mp_where_same(const mp_vm *vm, mp_walk *walk,
+				     const mp_spot *s)
 {
   (void)vm; (void)walk; (void)s;
-  return false;
-}
-
-static inline uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk,
-				       const mp_spot *s)
-{
-  (void)vm; (void)walk; (void)s;
-  return 0;
+  return MP_WALK_ANEW;
 }
 
 #endif
