@@ -111,6 +111,30 @@ for _, opts in ipairs({ "", "-Ohotexit=1", "-Ohotexit=60000",
   tap.ok(elsewhere < 200, "sunk objects "..opts..": and nowhere else", out)
 end
 
+-- So does the memory that such a table takes for a key beyond its array.
+local packed = [[
+local function pack(...)
+  local t = { ... }
+  return t
+end
+local keep = {}
+core.start("flb1", "/dev/null")
+for i = 1, 10000 do
+  local t = pack(i, 1, 2)
+  if i % 5 < 1 then
+    keep[1] = t
+  else
+    keep[2] = i
+  end
+end
+rows()]]
+for _, opts in ipairs({ "", "-Ohotexit=1", "-Ohotloop=2 -Ohotexit=2" }) do
+  out = run("sunk tables "..opts, packed, opts)
+  local made, elsewhere = objects(out, 2)
+  tap.ok(made >= 3000, "sunk tables "..opts..": made by a function", out)
+  tap.ok(elsewhere < 200, "sunk tables "..opts..": and nowhere else", out)
+end
+
 -- A loop on one line, with a call that is inlined: in the loop no snapshot is
 -- left between the call and what is allocated after it.
 local inlined = [[

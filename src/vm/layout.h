@@ -134,7 +134,9 @@ enum {				/* Types of objects (gct). */
 #define IR_OP2		2	/* first one: numbers of parent and exit. */
 #define IR_TYPE		4	/* uint8_t: of the result, in these bits: */
 #define IRT_TYPES	0x1f
+#define IRT_P64		9	/* A pointer into an object. */
 #define IRT_CDATA	10
+#define IRT_TAB		11
 #define IRT_INT		19
 #define IR_OP		5	/* uint8_t */
 #define IR_REG		6	/* uint8_t: register, or: */

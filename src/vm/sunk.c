@@ -24,6 +24,17 @@ static uint8_t ir_byte(const char *T, uint32_t ref, int field)
 	    (size_t)ref * IR_SIZE + (size_t)field);
 }
 
+static uint16_t ir_ref(const char *T, uint32_t ref, int field)
+{
+  return AT(uint16_t, AT(const char *, T, TR_IR),
+	    (size_t)ref * IR_SIZE + (size_t)field);
+}
+
+static int ir_type(const char *T, uint32_t ref)
+{
+  return ir_byte(T, ref, IR_TYPE) & IRT_TYPES;
+}
+
 static bool is_sunk(const char *T, uint32_t ref)
 {
   return ref >= TR_INS0 && ref < AT(uint32_t, T, TR_NINS) &&
@@ -79,22 +90,68 @@ static uint32_t index_in_head(const char *T, uint32_t ref, uint32_t *count)
   return n;
 }
 
-/* The snapshot of a sunk instruction. In the head of a side trace the
-** instruction stands for one of the trace that was left. NULL: it is not known
-** for which one. */
+/* An instruction in the head of a side trace stands for one of the trace that
+** was left, its parent: returns that one, and the parent in *T. 0: it is not
+** known. */
+static uint32_t in_parent(const mp_vm *vm, const char **T, uint32_t ref)
+{
+  uint32_t refs[SNAP_ENTRIES], count, n = index_in_head(*T, ref, &count);
+  const char *exit, *P = parent_of(vm, *T, &exit);
+  if (P == NULL || sunk_at(P, exit, ir_byte(*T, ref, IR_OP), refs) != count)
+    return 0;
+  *T = P;
+  return refs[n];
+}
+
+/* The snapshot of a sunk instruction, and the trace it belongs to. NULL: it is
+** not known. */
 static const char *origin(const mp_vm *vm, const char **T, uint32_t ref)
 {
   int i;
-  for (i = 0; i < PARENTS && ref < head_end(*T); i++) {
-    uint32_t refs[SNAP_ENTRIES], count, n = index_in_head(*T, ref, &count);
-    const char *exit, *P = parent_of(vm, *T, &exit);
-    if (P == NULL ||
-	sunk_at(P, exit, ir_byte(*T, ref, IR_OP), refs) != count)
-      return NULL;
-    *T = P;
-    ref = refs[n];
+  for (i = 0; i < PARENTS && ref != 0 && ref < head_end(*T); i++)
+    ref = in_parent(vm, T, ref);
+  return ref != 0 ? mp_trace_snapof(*T, ref) : NULL;
+}
+
+/* -- New keys ------------------------------------------------------------ */
+
+/* Whether an instruction adds a key to the table that another one makes: its
+** second operand is an instruction, too, or a constant. */
+static bool adds_key(const char *T, uint32_t ref, uint32_t table)
+{
+  return ir_type(T, ref) == IRT_P64 && ir_ref(T, ref, IR_OP1) == table &&
+	 ir_type(T, table) == IRT_TAB &&
+	 ir_ref(T, ref, IR_OP2) >= AT(uint32_t, T, TR_NK);
+}
+
+/* The number of the instructions before `ref` that add a key to the table. */
+static uint32_t keys_before(const char *T, uint32_t ref, uint32_t table)
+{
+  uint32_t r, n = 0;
+  for (r = table + 1; r < ref; r++) n += adds_key(T, r, table);
+  return n;
+}
+
+/* The n-th instruction that adds a key to the table; 0: there is none. */
+static uint32_t key_of(const char *T, uint32_t table, uint32_t n)
+{
+  uint32_t r, end = AT(uint32_t, T, TR_NINS);
+  for (r = table + 1; r < end; r++)
+    if (adds_key(T, r, table) && n-- == 0) return r;
+  return 0;
+}
+
+/* The same as origin, for an instruction that adds a key. */
+static const char *key_origin(const mp_vm *vm, const char **T, uint32_t ref)
+{
+  int i;
+  for (i = 0; i < PARENTS && ref != 0 && ref < head_end(*T); i++) {
+    uint32_t table = ir_ref(*T, ref, IR_OP1);
+    uint32_t n = keys_before(*T, ref, table);
+    table = in_parent(vm, T, table);
+    ref = table != 0 ? key_of(*T, table, n) : 0;
   }
-  return mp_trace_snapof(*T, ref);
+  return ref != 0 ? mp_trace_snapof(*T, ref) : NULL;
 }
 
 /* -- At an exit ---------------------------------------------------------- */
@@ -150,10 +207,8 @@ static bool is_table(const char *T, uint32_t ref)
 ** one. */
 static mp_maker maker_of(const char *T, uint32_t ref)
 {
-  uint32_t op1 = AT(uint16_t, AT(const char *, T, TR_IR),
-		    (size_t)ref * IR_SIZE + IR_OP1);
-  if ((ir_byte(T, ref, IR_TYPE) & IRT_TYPES) == IRT_CDATA)
-    return MP_MAKER_CDATA;
+  uint32_t op1 = ir_ref(T, ref, IR_OP1);
+  if (ir_type(T, ref) == IRT_CDATA) return MP_MAKER_CDATA;
   return is_table(T, op1) ? MP_MAKER_COPY : MP_MAKER_TABLE;
 }
 
@@ -181,18 +236,36 @@ static uint32_t made_again(const bool ops[256], const char *side,
   return 0;
 }
 
+/* The instruction in that head which is the n-th to add a key to a table made
+** there; 0: there is none. */
+static uint32_t added_again(const char *side, uint32_t n)
+{
+  uint32_t ref, end = head_end(side);
+  for (ref = TR_INS0 + 1; ref < end; ref++) {
+    uint32_t table = ir_ref(side, ref, IR_OP1);
+    if (table > TR_INS0 && table < ref && adds_key(side, ref, table) &&
+	!is_sunk(side, ref) && n-- == 0)
+      return ref;
+  }
+  return 0;
+}
+
 const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
 			    uint64_t addr)
 {
   const char *side = *trace, *from = side, *exit, *snap;
   const char *P = parent_of(vm, side, &exit);
   mp_maker maker = mp_learn_maker(mp_call_target(side, addr));
+  uint32_t n = mp_call_index(side, addr), ref;
   bool ops[256];
-  uint32_t ref;
-  if (P == NULL || maker == MP_MAKER_OTHER) return NULL;
+  if (P == NULL) return NULL;
   find_ops(ops, P, exit);
-  ref = made_again(ops, side, maker, mp_call_index(side, addr));
-  snap = ref != 0 ? origin(vm, &from, ref) : NULL;
+  /* Of what is in a head, nothing but a new key needs another function. */
+  ref = maker == MP_MAKER_OTHER ? added_again(side, n) :
+	made_again(ops, side, maker, n);
+  if (ref == 0) return NULL;
+  snap = maker == MP_MAKER_OTHER ? key_origin(vm, &from, ref) :
+	 origin(vm, &from, ref);
   if (snap != NULL) *trace = from;
   return snap;
 }

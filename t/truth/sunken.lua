@@ -9,6 +9,8 @@ local kinds = {
   { "{ i, i + 1, i + 2, i, i }", "v[3]" }, { "{ 1, 2, i }", "v[3]" },
   { "{ x = i }", "v.x" }, { "{ x = i, y = i }", "v.y" },
   { "{ x = 1, y = i }", "v.y" }, { "{ 7, x = 2, y = i, z = 4 }", "v.y" },
+  { "pack(i, 1, 2)", "v[1]" },
+  { "keys(i)", "v[5]" },
   { "point(i, i)", "v.x" }, { "point(i, 1)", "v.y" }, { "small(i)", "v.a" },
 }
 
@@ -73,6 +75,13 @@ local function program(seed)
   out('local point = ffi.typeof("struct { double x, y; }")')
   out('local small = ffi.typeof("struct { int a; }")')
   out("local keep, sum = {}, 0")
+  out("local function pack(...) local v = { ... } return v end")
+  out("local function keys(i)")
+  out("  local v = {}")
+  out("  v[5] = i")
+  out("  v[7] = i")
+  out("  return v")
+  out("end")
   local n = functions(out)
   for _ = 1, math.random(2) do loop(out, n) end
   return table.concat(lines, "\n").."\n"
