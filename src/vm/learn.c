@@ -166,10 +166,13 @@ void mp_learn(void) {}
 
 mp_maker mp_learn_maker(const void *function)
 {
+  bool all = function != NULL;
   int i;
-  for (i = 0; i < MP_MAKER_OTHER; i++)
-    if (function != NULL && functions[i] == function) break;
-  return (mp_maker)i;
+  for (i = 0; i < MP_MAKER_OTHER; i++) {
+    if (function != NULL && functions[i] == function) return (mp_maker)i;
+    all = all && functions[i] != NULL;
+  }
+  return all ? MP_MAKER_OTHER : MP_MAKER_UNKNOWN;
 }
 
 uint32_t mp_learn_exit(void) { return exit_ofs; }

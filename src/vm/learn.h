@@ -17,7 +17,8 @@ typedef enum mp_maker {
   MP_MAKER_TABLE,		/* Makes a table of given sizes, */
   MP_MAKER_COPY,		/* a copy of a table with constants, */
   MP_MAKER_CDATA,		/* an object of the FFI; */
-  MP_MAKER_OTHER		/* something else, or it is not known. */
+  MP_MAKER_OTHER,		/* something else; or */
+  MP_MAKER_UNKNOWN		/* it is not known what. */
 } mp_maker;
 
 /* Learns, once in a process. Opens a state and runs Lua code. Without memory,

@@ -258,7 +258,7 @@ const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
   mp_maker maker = mp_learn_maker(mp_call_target(side, addr));
   uint32_t n = mp_call_index(side, addr), ref;
   bool ops[256];
-  if (P == NULL) return NULL;
+  if (P == NULL || maker == MP_MAKER_UNKNOWN) return NULL;
   find_ops(ops, P, exit);
   /* Of what is in a head, nothing but a new key needs another function. */
   ref = maker == MP_MAKER_OTHER ? added_again(side, n) :
