@@ -21,7 +21,9 @@
 
 #include "data/map.h"
 
-#define MP_COUNTS_BITS	24	/* Of a row's id, at most. */
+/* The id of a row has so many bits, of which not all are set: other numbers are
+** kept above it. */
+#define MP_COUNTS_BITS	24
 #define MP_COUNTS_MAX	((UINT32_C(1) << MP_COUNTS_BITS) - 1)
 
 typedef struct mp_row {

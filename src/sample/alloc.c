@@ -68,8 +68,8 @@ void mp_alloc_thaw(mp_alloc *h)
 
 /* -- Stamps -------------------------------------------------------------- */
 
-#define STAMPS		255u	/* So many collections have stamps of their */
-				/* own, from 1 on. */
+#define STAMPS		255u	/* Stamps, from 1 on, until the first one is */
+				/* used again. */
 
 static uint32_t stamp_of(uint64_t cycle)
 {

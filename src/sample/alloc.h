@@ -71,9 +71,9 @@ typedef struct mp_alloc {
   bool exact;			/* Every allocation is a sample. */
   bool rows_only;		/* Objects have no record but their row. */
   bool wants_events, wants_leaks;
-  bool wants_records;		/* Objects are to have records in any case. */
-  uint32_t stamp, laststamp;	/* Of objects that are born now, or were */
-				/* before the last collection; or 0. */
+  bool wants_records;		/* Objects need records, also where exact. */
+  uint32_t stamp, laststamp;	/* The stamp of objects born now, and of */
+				/* those before the last collection, or 0. */
   mp_live live;			/* Sampled objects still alive. */
 
   bool retired;			/* The hook only passes calls on. */
@@ -150,8 +150,8 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);
 
 /* -- For the hook (sample/hook.c) -- */
 
-/* A collection has begun, or a profile: stamps are others from now on. Those
-** that would soon come again are removed. */
+/* Begins another stamp, to be called when a profile begins, or the sweep of a
+** collection. Removes the stamps that would soon be used again. */
 void mp_alloc_stamp(mp_alloc *h);
 
 /* Draws the distance from here to the next sample. */

@@ -301,10 +301,10 @@ static uint32_t capture_in(mp_capture *c, mp_where *w, uint32_t zone, int state,
 			(uint64_t)(top != NULL) << 16 | (uint64_t)type << 8 |
 			(uint8_t)state);
   mp_cached *hit = &c->cache[key & c->cachemask];
-  uint64_t tag = key & ~(uint64_t)MP_COUNTS_MAX;
-  uint32_t row = (uint32_t)(*hit - tag);
+  uint64_t tag = key & ~(uint64_t)MP_COUNTS_MAX, cached = *hit - tag;
+  uint32_t row;
   c->cut += c->walk->cut;
-  if (*hit - tag - 1 < MP_COUNTS_MAX) return row;
+  if (cached - 1 < MP_COUNTS_MAX) return (uint32_t)cached;
   row = new_row(c, w, zone, state, type, top);
   *hit = row != 0 ? tag | row : 0;
   return row;

@@ -113,9 +113,11 @@ static inline uint32_t mp_capture_zone(mp_capture *c)
   return mp_zone_read(&c->zones, c->anchor);
 }
 
-/* The row where the running thread is at no spot; and where it is at one that
-** was not met lately, or on another stack. same: see mp_walk_same. */
+/* The row of the running thread where it is at no spot. */
 uint32_t mp_capture_elsewhere(mp_capture *c, uint8_t type);
+
+/* Its row where it is at a spot that was not met lately, or not on this stack.
+** same: what mp_where_same returned. */
 uint32_t mp_capture_spot(mp_capture *c, uint8_t type, uint32_t same);
 
 static inline uint32_t mp_capture_find(mp_capture *c, uint8_t type)

@@ -6,18 +6,12 @@
 
 #include "sample/objects.h"
 
-/* Counts objects that the first collection after their birth has freed. */
-static void count_temporary(mp_alloc *h, uint32_t row, double objects,
-			    size_t size)
+void mp_objects_temporary(mp_alloc *h, uint32_t row, double objects,
+			  size_t size)
 {
   mp_row *r = &h->capture->counts->rows[row];
   r->temp_objects += objects;
   r->temp_bytes += objects * (double)size;
-}
-
-void mp_objects_temporary(mp_alloc *h, uint32_t row, size_t size)
-{
-  count_temporary(h, row, 1, size);
 }
 
 /* The sweep frees an object that existed when the sweep began: it was dead
@@ -43,7 +37,7 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
   if (row != MP_ROW_LOST) {
     mp_counts_freed(h->capture->counts, row, s->objects, s->size);
     if (h->vm.proved && (uint32_t)h->cycles - s->cycle <= 1)
-      count_temporary(h, row, s->objects, s->size);
+      mp_objects_temporary(h, row, s->objects, s->size);
     if (h->wants_leaks) count_swept(h, s);
   }
   mp_samples_release(&h->samples, id);

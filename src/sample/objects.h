@@ -22,9 +22,9 @@ static inline bool mp_objects_remember(mp_alloc *h, void *p, uint32_t id,
   return old == 0 || mp_objects_replaced(h, old, id, size);
 }
 
-/* An object without a record was freed by the first collection after its
-** birth. */
-void mp_objects_temporary(mp_alloc *h, uint32_t row, size_t size);
+/* Counts objects that the first collection after their birth has freed. */
+void mp_objects_temporary(mp_alloc *h, uint32_t row, double objects,
+			  size_t size);
 
 /* The object with that id, which has no record, was freed. Returns its row. */
 static inline uint32_t mp_objects_forget_row(mp_alloc *h, uint32_t id,
@@ -33,7 +33,7 @@ static inline uint32_t mp_objects_forget_row(mp_alloc *h, uint32_t id,
   uint32_t row = mp_alloc_rowof(id), stamp = id - row;
   mp_counts_freed(h->capture->counts, row, 1, size);
   if (stamp != 0 && (stamp == h->stamp || stamp == h->laststamp))
-    mp_objects_temporary(h, row, size);
+    mp_objects_temporary(h, row, 1, size);
   return row;
 }
 

@@ -103,8 +103,8 @@ static uint32_t in_parent(const mp_vm *vm, const char **T, uint32_t ref)
   return refs[n];
 }
 
-/* The snapshot of a sunk instruction, and the trace it belongs to. NULL: it is
-** not known. */
+/* The snapshot of a sunk instruction, and in *T the trace that it belongs to.
+** NULL: ref is 0, or it is not known. */
 static const char *origin(const mp_vm *vm, const char **T, uint32_t ref)
 {
   int i;
@@ -256,16 +256,14 @@ const char *mp_sunk_in_side(const mp_vm *vm, const char **trace,
   const char *side = *trace, *from = side, *exit, *snap;
   const char *P = parent_of(vm, side, &exit);
   mp_maker maker = mp_learn_maker(mp_call_target(side, addr));
-  uint32_t n = mp_call_index(side, addr), ref;
+  uint32_t n = mp_call_index(side, addr);
   bool ops[256];
   if (P == NULL || maker == MP_MAKER_UNKNOWN) return NULL;
   find_ops(ops, P, exit);
   /* Of what is in a head, nothing but a new key needs another function. */
-  ref = maker == MP_MAKER_OTHER ? added_again(side, n) :
-	made_again(ops, side, maker, n);
-  if (ref == 0) return NULL;
-  snap = maker == MP_MAKER_OTHER ? key_origin(vm, &from, ref) :
-	 origin(vm, &from, ref);
+  snap = maker == MP_MAKER_OTHER ?
+	 key_origin(vm, &from, added_again(side, n)) :
+	 origin(vm, &from, made_again(ops, side, maker, n));
   if (snap != NULL) *trace = from;
   return snap;
 }

@@ -140,11 +140,10 @@ static __attribute__((noinline)) uint32_t same_runs(mp_walk *k, uint32_t n)
 
 /* -- Frames that have not changed ---------------------------------------- */
 
-/* The number of the first words, of n, that have not changed. */
-static inline uint32_t same_words(mp_walk *k, uint32_t n)
+uint32_t mp_walk_deep(mp_walk *k, uint32_t n)
 {
   const slot *stack = k->stack;
-  size_t i = n < MP_WALK_DEEP ? 0 : same_runs(k, n);
+  size_t i = same_runs(k, n);
   const uint32_t *s = k->slots + i, *end = k->slots + n;
   const uint64_t *w = k->words + i;
   for (; s + 4 <= end; s += 4, w += 4) {  /* Mostly none has changed. */
@@ -180,7 +179,7 @@ static int unchanged(mp_walk *k, const slot *top, uint32_t same)
   int n;
   find_top(k, top);
   words = words_of(k, n = k->n);
-  if (same == MP_WALK_ANEW) same = same_words(k, words);
+  if (same == MP_WALK_ANEW) same = mp_walk_unchanged(k, words);
   if (same < words)
     do n--; while (k->levels[n].first > same);
   return n;
@@ -304,8 +303,6 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   return k->n > 0 ? k->levels[k->n - 1].key : 0;
 }
 
-uint32_t mp_walk_deep(mp_walk *k) { return same_words(k, k->topwords); }
-
 static inline uint64_t changed_key(mp_walk *k, lua_State *L, slot *top,
 				   uint32_t same)
 {
@@ -332,7 +329,11 @@ uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top, uint32_t same)
 
 #else
 
-uint32_t mp_walk_deep(mp_walk *k) { (void)k; return 0; }
+uint32_t mp_walk_deep(mp_walk *k, uint32_t n)
+{
+  (void)k; (void)n;
+  return 0;
+}
 
 uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top, uint32_t same)
 {

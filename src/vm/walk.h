@@ -87,8 +87,20 @@ void mp_walk_free(mp_walk *k);
 /* From so many words on it pays to look for runs. */
 #define MP_WALK_DEEP	64
 
-/* mp_walk_same where there are so many. */
-uint32_t mp_walk_deep(mp_walk *k);
+/* mp_walk_unchanged where n is that number or more. */
+uint32_t mp_walk_deep(mp_walk *k, uint32_t n);
+
+/* The number of the first words, of n, that have not changed. */
+static inline uint32_t mp_walk_unchanged(mp_walk *k, uint32_t n)
+{
+  const uint32_t *s = k->slots, *end = s + n;
+  const uint64_t *w = k->words;
+  if (n >= MP_WALK_DEEP) return mp_walk_deep(k, n);
+  for (; s + 2 <= end; s += 2, w += 2)
+    if (((k->stack[s[0]] ^ w[0]) | (k->stack[s[1]] ^ w[1])) != 0) break;
+  for (; s < end && k->stack[*s] == *w; s++) w++;
+  return (uint32_t)(s - k->slots);
+}
 
 /* The number of the first words that have not changed since the last walk: all
 ** k->topwords if the frames from `top` downward are the same, so that their key
@@ -97,18 +109,12 @@ uint32_t mp_walk_deep(mp_walk *k);
 static inline uint32_t mp_walk_same(mp_walk *k, const lua_State *L,
 				    const uint64_t *top)
 {
-  const uint32_t *s = k->slots, *end = s + k->topwords;
-  const uint64_t *w = k->words;
-  if (k->top != top || k->L != L || k->stack != AT(uint64_t *, L, L_STACK) + 1)
-    return MP_WALK_ANEW;
-  if (k->topwords >= MP_WALK_DEEP) return mp_walk_deep(k);
-  for (; s + 2 <= end; s += 2, w += 2)
-    if (((k->stack[s[0]] ^ w[0]) | (k->stack[s[1]] ^ w[1])) != 0) break;
-  for (; s < end && k->stack[*s] == *w; s++) w++;
-  return (uint32_t)(s - k->slots);
+  return k->top == top && k->L == L &&
+	 k->stack == AT(uint64_t *, L, L_STACK) + 1 ?
+	 mp_walk_unchanged(k, k->topwords) : MP_WALK_ANEW;
 }
 
-/* The key where not all of them are the same, as mp_walk_same has said. */
+/* The key of these frames. same: what mp_walk_same returned. */
 uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top,
 			 uint32_t same);
 

@@ -13,14 +13,6 @@
 
 #ifdef MP_LAYOUT
 
-/* The compiler works inside a protected C call: that C frame has no result
-** count, but an offset into the stack. The VM state does not tell: it is the
-** same while the interpreter runs the program and the compiler records. */
-static bool is_compiling(int32_t st, const char *cf)
-{
-  return (st == VM_INTERP || st < VM_EXIT) && AT(int32_t, cf, CF_NRES) < 0;
-}
-
 const char *mp_where_cframe(const mp_where *w)
 {
   const char *cf = CF_RAW(AT(void *, w->L, L_CFRAME));
@@ -53,7 +45,7 @@ static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
     w->lost = w->trace == NULL;
   } else {
     w->base = AT(slot *, L, L_BASE);
-    w->compiling = is_compiling(st, cf);
+    w->compiling = mp_where_compiling(st, cf);
     w->pc = mp_frame_toppc(mp_where_cframe(w));
     if (st == VM_EXIT) where_exit(vm, w, cf);
   }
@@ -72,6 +64,7 @@ static inline uint64_t key_of(mp_walk *walk, const mp_where *w, uint64_t frames)
   return mp_mix(mp_mix(key, mp_walk_word(walk, (uintptr_t)w->trace)), w->pc);
 }
 
+/* Functions may lie where others did, once a collection has begun its sweep. */
 static void renew(const mp_vm *vm, mp_walk *walk)
 {
   if (walk->white == mp_vm_white(vm)) return;
@@ -116,7 +109,6 @@ bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
 uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk, const mp_spot *s,
 			 uint32_t same)
 {
-  if (same == walk->topwords) return walk->topkey;
   renew(vm, walk);
   return mp_walk_changed(walk, s->L, s->base - 1, same);
 }

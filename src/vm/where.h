@@ -30,7 +30,7 @@ typedef struct mp_where {
 
 /* The place of a thread that runs a trace which was met before, or is in the
 ** interpreter or in a C function that it called. Nearly all allocations are
-** made in such places, where few words tell all. */
+** made in such places, where a few words tell all. */
 typedef struct mp_spot {
   lua_State *L;			/* As in mp_where. */
   const char *trace;
@@ -75,6 +75,14 @@ const char *mp_where_cframe(const mp_where *w);
 
 #ifdef MP_LAYOUT
 
+/* The compiler works inside a protected C call: that C frame has no result
+** count, but an offset into the stack. The VM state does not tell: it is the
+** same while the interpreter runs the program and the compiler records. */
+static inline bool mp_where_compiling(int32_t st, const char *cf)
+{
+  return (st == VM_INTERP || st < VM_EXIT) && AT(int32_t, cf, CF_NRES) < 0;
+}
+
 static inline __attribute__((always_inline))
 bool mp_spot_ontrace(const mp_vm *vm, mp_spot *s)
 {
@@ -91,8 +99,7 @@ bool mp_spot_interpreted(mp_vm *vm, mp_spot *s)
   lua_State *L = mp_vm_thread(vm);
   const char *cf = L != NULL ? CF_RAW(AT(void *, L, L_CFRAME)) : NULL;
   if (cf == NULL || (st != VM_C && st != VM_INTERP)) return false;
-  /* Not while the compiler works (see where.c). */
-  if (st == VM_INTERP && AT(int32_t, cf, CF_NRES) < 0) return false;
+  if (mp_where_compiling(st, cf)) return false;
   *s = (mp_spot){ L, NULL, AT(uint64_t *, L, L_BASE), mp_frame_toppc(cf), 0,
 		  st == VM_C ? 'C' : 'I' };
   return true;
@@ -109,7 +116,6 @@ bool mp_where_spot(mp_vm *vm, mp_spot *s)
   return true;
 }
 
-/* Functions may lie where others did, once a collection has begun its sweep. */
 static inline uint32_t mp_where_same(const mp_vm *vm, mp_walk *walk,
 				     const mp_spot *s)
 {
