@@ -29,13 +29,18 @@
 bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots)
 {
+  size_t size;
   memset(c, 0, sizeof(*c));
   c->vm = vm;
   c->counts = counts;
   mp_stacks_init(&c->stacks);
   mp_stacks_init(&c->zones);
   c->cachemask = slots - 1;
-  c->cache = mp_calloc(slots, sizeof(*c->cache));
+  size = slots * sizeof(*c->cache);
+  if (!mp_mem_fails())
+    c->cache = mp_mem_count(aligned_alloc(MP_CACHE_LINE * sizeof(*c->cache),
+					  size));
+  if (c->cache != NULL) memset(c->cache, 0, size);
   c->walk = mp_calloc(1, sizeof(*c->walk));
   c->view = mp_calloc(1, sizeof(*c->view));
   return c->cache != NULL && c->walk != NULL && c->view != NULL;
@@ -294,19 +299,28 @@ static __attribute__((noinline)) uint32_t new_row(mp_capture *c, mp_where *w,
   return row_of(c, stack, zone, state, type);
 }
 
+/* Where the key is in the cache, or is to be. */
+static inline mp_cached *cache_place(mp_capture *c, uint64_t key)
+{
+  uint32_t home = (uint32_t)key & c->cachemask, i;
+  mp_cached *line = &c->cache[home & ~(MP_CACHE_LINE - 1)];
+  for (i = 0; i < MP_CACHE_LINE; i++) {
+    mp_cached *place = &line[(home + i) & (MP_CACHE_LINE - 1)];
+    if (*place == 0 || mp_cached_row(*place, key) != 0) return place;
+  }
+  return &line[c->victim++ & (MP_CACHE_LINE - 1)];
+}
+
 static uint32_t capture_in(mp_capture *c, mp_where *w, uint32_t zone, int state,
 			   uint8_t type, const char *top)
 {
-  uint64_t key = mp_mix(w->key, (uint64_t)zone << 24 |
-			(uint64_t)(top != NULL) << 16 | (uint64_t)type << 8 |
-			(uint8_t)state);
-  mp_cached *hit = &c->cache[key & c->cachemask];
-  uint64_t tag = key & ~(uint64_t)MP_COUNTS_MAX, cached = *hit - tag;
-  uint32_t row;
+  uint64_t key = mp_capture_key(w->key, zone, state, type, top != NULL);
+  mp_cached *place = cache_place(c, key);
+  uint32_t row = mp_cached_row(*place, key);
   c->cut += c->walk->cut;
-  if (cached - 1 < MP_COUNTS_MAX) return (uint32_t)cached;
+  if (row != 0) return row;
   row = new_row(c, w, zone, state, type, top);
-  *hit = row != 0 ? tag | row : 0;
+  if (row != 0) *place = (key & ~(uint64_t)MP_COUNTS_MAX) | row;
   return row;
 }
 
@@ -352,7 +366,7 @@ static const char *nowhere(const mp_capture *c, const mp_where *w, int state)
 	 mp_vm_hosted(c->vm) ? "(host program)" : "(thread not known)";
 }
 
-uint32_t mp_capture_elsewhere(mp_capture *c, uint8_t type)
+uint32_t mp_capture_anew(mp_capture *c, uint8_t type)
 {
   const char *top = NULL;
   mp_where w;
@@ -369,23 +383,11 @@ uint32_t mp_capture_elsewhere(mp_capture *c, uint8_t type)
   return capture(c, &w, state, type, top);
 }
 
-uint32_t mp_capture_spot(mp_capture *c, uint8_t type, uint32_t same)
+uint32_t mp_capture_known(mp_capture *c, uint64_t key, uint8_t type)
 {
-  uint32_t zone = mp_capture_zone(c), row, age;
-  uint64_t frames, rest;
-  mp_recent *r;
-  mp_where w;
-  mp_spot s;
-  if (!mp_where_spot(c->vm, &s)) return mp_capture_elsewhere(c, type);
-  frames = mp_where_frames(c->vm, c->walk, &s, same);
-  age = c->walk->age;
-  rest = mp_recent_rest(&s, zone, type);
-  r = mp_recent_slot(c->recent, &s, type);
-  if (mp_recent_is(r, &s, frames, rest, age)) return r->row;
-  mp_where_at(c->walk, &s, frames, &w);
-  row = capture_in(c, &w, zone, s.state, type, NULL);
-  if (row != 0 && !c->walk->cut)
-    *r = (mp_recent){ s.pc, s.func, frames, s.trace, rest, row, age };
+  uint32_t row = mp_cached_row(*cache_place(c, key), key);
+  if (row == 0) return mp_capture_anew(c, type);
+  c->cut += c->walk->cut;
   return row;
 }
 

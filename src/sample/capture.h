@@ -20,18 +20,21 @@
 #include "data/counts.h"
 #include "data/map.h"
 #include "data/stacks.h"
-#include "sample/recent.h"
 #include "sample/zone.h"
 #include "vm/code.h"
 #include "vm/view.h"
 #include "vm/vm.h"
 #include "vm/walk.h"
+#include "vm/where.h"
 
 #include "lua.h"
 
-/* A direct-mapped cache from keys of stacks to rows: the upper bits of the key,
-** of which the lower ones tell the slot, and the row; 0: empty. */
+/* A slot of a cache from keys of stacks to rows: the upper bits of the key, and
+** the row; 0: empty. The lower bits of the key tell its first slot. Where that
+** one is taken, any other slot of the same line of the processor's cache will
+** do. */
 typedef uint64_t mp_cached;
+#define MP_CACHE_LINE	8u	/* Slots in a line. */
 
 typedef struct mp_capture {
   mp_vm *vm;			/* The VM that is looked into. */
@@ -45,7 +48,7 @@ typedef struct mp_capture {
   mp_codes codes;		/* Identities of their code. */
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
-  mp_recent recent[MP_RECENT];	/* Rows of places met not long ago. */
+  uint32_t victim;		/* The slot of a full line to overwrite next. */
   uint64_t cut;			/* Samples whose stacks had more frames. */
   size_t limit;			/* Bytes that all these tables may take, */
   uint32_t maxrows;		/* and rows that there may be; 0: any. */
@@ -58,9 +61,9 @@ typedef struct mp_capture {
   mp_view *view;		/* The stack that is looked at. */
 } mp_capture;
 
-/* Makes a capture with a cache of so many rows, a power of two. The anchor and
-** its table are set later, and so is lines. False: no memory; mp_capture_free
-** is to be called nevertheless. */
+/* Makes a capture with a cache of so many rows, a power of two and at least
+** MP_CACHE_LINE. The anchor and its table are set later, and so is lines.
+** False: no memory; mp_capture_free is to be called nevertheless. */
 bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots);
 void mp_capture_free(mp_capture *c);
@@ -113,26 +116,42 @@ static inline uint32_t mp_capture_zone(mp_capture *c)
   return mp_zone_read(&c->zones, c->anchor);
 }
 
-/* The row of the running thread where it is at no spot. */
-uint32_t mp_capture_elsewhere(mp_capture *c, uint8_t type);
+/* The key of a row. where: the place's. */
+static inline uint64_t mp_capture_key(uint64_t where, uint32_t zone, int state,
+				      uint8_t type, bool special)
+{
+  return mp_mix(where, (uint64_t)zone << 24 | (uint64_t)special << 16 |
+		(uint64_t)type << 8 | (uint8_t)state);
+}
 
-/* Its row where it is at a spot that was not met lately, or not on this stack.
-** same: what mp_where_same returned. */
-uint32_t mp_capture_spot(mp_capture *c, uint8_t type, uint32_t same);
+/* The row in a slot of the cache, if it has that key; or 0. */
+static inline uint32_t mp_cached_row(mp_cached cached, uint64_t key)
+{
+  uint64_t row = cached - (key & ~(uint64_t)MP_COUNTS_MAX);
+  return row <= MP_COUNTS_MAX ? (uint32_t)row : 0;
+}
 
+/* The row of the running thread. */
+uint32_t mp_capture_anew(mp_capture *c, uint8_t type);
+
+/* The same, where it is at a spot, whose row has that key and is not in its
+** first slot of the cache. */
+uint32_t mp_capture_known(mp_capture *c, uint64_t key, uint8_t type);
+
+/* The same as mp_capture_anew. Nearly all allocations are made where one was
+** made before, on the same stack. */
 static inline uint32_t mp_capture_find(mp_capture *c, uint8_t type)
 {
-  const mp_recent *r;
-  uint32_t same;
-  uint64_t rest;
+  uint64_t key;
+  uint32_t row;
   mp_spot s;
-  if (!mp_where_spot(c->vm, &s)) return mp_capture_elsewhere(c, type);
-  same = mp_where_same(c->vm, c->walk, &s);
-  if (same != c->walk->topwords) return mp_capture_spot(c, type, same);
-  r = mp_recent_slot(c->recent, &s, type);
-  rest = mp_recent_rest(&s, mp_capture_zone(c), type);
-  return mp_recent_is(r, &s, c->walk->topkey, rest, c->walk->age) ? r->row :
-	 mp_capture_spot(c, type, same);
+  if (!mp_where_spot(c->vm, &s)) return mp_capture_anew(c, type);
+  key = mp_capture_key(mp_where_spotkey(c->vm, c->walk, &s),
+		       mp_capture_zone(c), s.state, type, false);
+  row = mp_cached_row(c->cache[key & c->cachemask], key);
+  if (row == 0) return mp_capture_known(c, key, type);
+  c->cut += c->walk->cut;
+  return row;
 }
 
 /* The same as mp_capture_running, where it is called for each allocation. */

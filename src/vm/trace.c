@@ -88,17 +88,31 @@ static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
   return _URC_NO_REASON;
 }
 
+/* Meets the trace of that number. False: there is none, or it is not the one
+** that called the C function that runs. */
+static bool meet(mp_vm *vm, lua_State *L, int32_t n)
+{
+  const char *T = n > 0 ? mp_trace_get(vm, (uint32_t)n) : NULL;
+  const uint64_t *ret = T != NULL ? mp_trace_return(L, T) : NULL;
+  if (ret == NULL || !mp_trace_has(T, *ret)) return false;
+  vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, n, ret };
+  return true;
+}
+
+bool mp_trace_meet(mp_vm *vm)
+{
+  lua_State *L = mp_vm_thread(vm);
+  return L != NULL && AT(void *, L, L_CFRAME) != NULL && mp_trace_known(vm) &&
+	 meet(vm, L, mp_vm_state(vm));
+}
+
 const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
 {
   unwound u = { vm, NULL, 0 };
   if (!mp_trace_known(vm)) return NULL;
-  if (n > 0) {
-    const char *T = mp_trace_get(vm, (uint32_t)n);
-    if (T != NULL && mp_trace_has(T, *ret = *mp_trace_return(L, T))) {
-      vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, n,
-				mp_trace_return(L, T) };
-      return T;
-    }
+  if (meet(vm, L, n)) {
+    *ret = *vm->met.ret;
+    return vm->met.trace;
   }
   if (!mp_unwind(unwind_step, &u)) return NULL;
   *ret = u.ret;

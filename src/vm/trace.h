@@ -58,6 +58,11 @@ static inline bool mp_trace_same(const mp_vm *vm)
 	 mp_trace_has(m->trace, *m->ret);
 }
 
+/* Makes the trace whose number is the VM's state the one that was met last.
+** False: it is not known whether that trace has called the C function that
+** runs. */
+bool mp_trace_meet(mp_vm *vm);
+
 /* Last snapshot at or before an address in the machine code, or NULL. */
 const char *mp_trace_snap(const char *trace, uint64_t addr);
 

@@ -27,6 +27,7 @@ void mp_walk_free(mp_walk *k)
 {
   mp_free(k->levels);
   mp_free(k->fresh);
+  mp_free(k->byslot);
   mp_free(k->slots);
   mp_free(k->words);
   mp_free(k->blocks);
@@ -155,12 +156,6 @@ uint32_t mp_walk_deep(mp_walk *k, uint32_t n)
   return (uint32_t)(s - k->slots);
 }
 
-/* The number of words of the first n frames. */
-static inline uint32_t words_of(const mp_walk *k, int n)
-{
-  return n < k->kept ? k->levels[n].first : k->nwords;
-}
-
 /* Sets the number of frames to those of the kept ones that are not above the
 ** top. It is mostly near to that before. */
 static void find_top(mp_walk *k, const slot *top)
@@ -178,7 +173,7 @@ static int unchanged(mp_walk *k, const slot *top, uint32_t same)
   uint32_t words;
   int n;
   find_top(k, top);
-  words = words_of(k, n = k->n);
+  words = mp_walk_words(k, n = k->n);
   if (same == MP_WALK_ANEW) same = mp_walk_unchanged(k, words);
   if (same < words)
     do n--; while (k->levels[n].first > same);
@@ -221,6 +216,7 @@ static inline void push(mp_walk *k, lua_State *L, slot *top, slot *f)
   mp_level *l = &k->levels[n];
   uint64_t key = n > 0 ? l[-1].key : 0, link = *f;
   l->frame = f;
+  if ((size_t)(f - k->stack) < k->nslots) k->byslot[f - k->stack] = (uint32_t)n;
   l->stack = 0;
   l->first = k->nwords;
   add_word(k, f, link);
@@ -258,13 +254,23 @@ static __attribute__((noinline)) bool grow(mp_walk *k)
   return true;
 }
 
+/* Makes room for frames of which the highest is in that slot. */
+static __attribute__((noinline)) void grow_slots(mp_walk *k, size_t last)
+{
+  uint32_t n = k->nslots ? k->nslots : 256;
+  while (n <= last) n *= 2;
+  if (!resize(&k->byslot, (int)n, sizeof(*k->byslot))) return;
+  memset(k->byslot + k->nslots, 0, (n - k->nslots) * sizeof(*k->byslot));
+  k->nslots = n;
+}
+
 /* Whether there is room for one more frame after so many. */
 static inline bool room(mp_walk *k, int n) { return n < k->cap || grow(k); }
 
 /* Forgets all frames met but the first n. */
 static inline void keep(mp_walk *k, int n)
 {
-  k->nwords = words_of(k, n);
+  k->nwords = mp_walk_words(k, n);
   k->n = k->kept = n;
   if (k->nwords / MP_WALK_BLOCK < k->nblocks)
     cut_run(k, k->nwords / MP_WALK_BLOCK);
@@ -296,6 +302,8 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   k->L = L;
   k->stack = bottom;
   k->cut = f > bottom && !met;
+  if (top - bottom >= (ptrdiff_t)k->nslots)
+    grow_slots(k, (size_t)(top - bottom));
   keep(k, met ? same : 0);
   while (n > 0) push(k, L, top, k->fresh[--n]);
   k->kept = k->n;
@@ -303,8 +311,7 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
   return k->n > 0 ? k->levels[k->n - 1].key : 0;
 }
 
-static inline uint64_t changed_key(mp_walk *k, lua_State *L, slot *top,
-				   uint32_t same)
+uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top, uint32_t same)
 {
   slot *bottom = AT(slot *, L, L_STACK) + 1;
   int n = 0;
@@ -314,17 +321,6 @@ static inline uint64_t changed_key(mp_walk *k, lua_State *L, slot *top,
       return k->levels[n - 1].key;
   }
   return walk(k, L, bottom, top, n);
-}
-
-uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top, uint32_t same)
-{
-  k->top = NULL;
-  k->topkey = changed_key(k, L, top, same);
-  if (k->n > 0) {
-    k->top = top;
-    k->topwords = words_of(k, k->n);
-  }
-  return k->topkey;
 }
 
 #else

@@ -60,10 +60,7 @@ typedef struct mp_block {
 
 typedef struct mp_walk {
   lua_State *L;			/* The thread that was walked last, */
-  uint64_t *stack;		/* where its stack was, */
-  uint64_t *top;		/* and the link on top; NULL: not known. */
-  uint64_t topkey;		/* The key from there downward, */
-  uint32_t topwords;		/* and the number of its words. */
+  uint64_t *stack;		/* and where its stack was. */
   bool cut;			/* There were more frames than are kept. */
   uint8_t white;		/* The collector's white then. */
   uint32_t age;			/* How often all frames were forgotten. */
@@ -72,6 +69,8 @@ typedef struct mp_walk {
   int cap;			/* Frames that there is room for: */
   mp_level *levels;		/* the frames, the lowest first, */
   uint64_t **fresh;		/* and those of a walk under way, top first. */
+  uint32_t *byslot;		/* Slot of the stack -> frame whose link was */
+  uint32_t nslots;		/* last there, for so many slots. */
   uint32_t nwords;		/* Words on which their keys depend: */
   uint32_t *slots;		/* where they are, */
   uint64_t *words;		/* and what they were. */
@@ -102,27 +101,41 @@ static inline uint32_t mp_walk_unchanged(mp_walk *k, uint32_t n)
   return (uint32_t)(s - k->slots);
 }
 
-/* The number of the first words that have not changed since the last walk: all
-** k->topwords if the frames from `top` downward are the same, so that their key
-** is k->topkey. MP_WALK_ANEW: that walk began elsewhere. */
-#define MP_WALK_ANEW	UINT32_MAX
-static inline uint32_t mp_walk_same(mp_walk *k, const lua_State *L,
-				    const uint64_t *top)
+/* The number of the words of the first n frames. */
+static inline uint32_t mp_walk_words(const mp_walk *k, int n)
 {
-  return k->top == top && k->L == L &&
-	 k->stack == AT(uint64_t *, L, L_STACK) + 1 ?
-	 mp_walk_unchanged(k, k->topwords) : MP_WALK_ANEW;
+  return n < k->kept ? k->levels[n].first : k->nwords;
 }
 
-/* The key of these frames. same: what mp_walk_same returned. */
+/* The frame that was met whose link is at `top`; -1: none. */
+static inline int mp_walk_find(const mp_walk *k, const lua_State *L,
+			       const uint64_t *top)
+{
+  size_t i;
+  uint32_t n;
+  if (k->L != L || k->stack != AT(uint64_t *, L, L_STACK) + 1) return -1;
+  if (k->n > 0 && k->levels[k->n - 1].frame == top) return k->n - 1;
+  i = (size_t)(top - k->stack);
+  if (i >= k->nslots) return -1;
+  n = k->byslot[i];
+  return (int)n < k->kept && k->levels[n].frame == top ? (int)n : -1;
+}
+
+/* mp_walk_key where frames have changed. same: the number of the first words
+** that have not; MP_WALK_ANEW: not known. */
+#define MP_WALK_ANEW	UINT32_MAX
 uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top,
 			 uint32_t same);
 
 /* Key of the frames from the one whose link is at `top` downward. */
 static inline uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
 {
-  uint32_t same = mp_walk_same(k, L, top);
-  return same == k->topwords ? k->topkey : mp_walk_changed(k, L, top, same);
+  int n = mp_walk_find(k, L, top);
+  uint32_t words, same = MP_WALK_ANEW;
+  if (n < 0) return mp_walk_changed(k, L, top, same);
+  words = mp_walk_words(k, k->n = n + 1);
+  same = mp_walk_unchanged(k, words);
+  return same == words ? k->levels[n].key : mp_walk_changed(k, L, top, same);
 }
 
 /* The place of the link of a frame that was met. */
@@ -135,7 +148,6 @@ static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
 static inline void mp_walk_collected(mp_walk *k)
 {
   k->age++;
-  k->top = NULL;
   k->n = k->kept = 0;
   k->nwords = k->nblocks = 0;
 }

@@ -52,30 +52,15 @@ static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
   return w->base > AT(slot *, L, L_STACK) + FRAME_SLOTS;
 }
 
-/* The key of all that a stack depends on. frames: of those below the top. */
-static inline uint64_t key_of(mp_walk *walk, const mp_where *w, uint64_t frames)
-{
-  const slot *top = w->base - 1;
-  uint64_t key = frames;
-  if (TAG(top[FRAME_FUNC]) == TAGFUNC)
-    key = mp_mix(key, mp_walk_word(walk, func_id(PTR(top[FRAME_FUNC]))));
-  if (w->snap != NULL) key = mp_mix(key, (uint64_t)(uintptr_t)w->snap);
-  if (w->trace == NULL) return mp_mix(key, mp_walk_word(walk, w->pc) + w->lost);
-  return mp_mix(mp_mix(key, mp_walk_word(walk, (uintptr_t)w->trace)), w->pc);
-}
-
-/* Functions may lie where others did, once a collection has begun its sweep. */
-static void renew(const mp_vm *vm, mp_walk *walk)
-{
-  if (walk->white == mp_vm_white(vm)) return;
-  walk->white = mp_vm_white(vm);
-  mp_walk_collected(walk);
-}
-
 static inline void set_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 {
-  renew(vm, walk);
-  w->key = key_of(walk, w, mp_walk_key(walk, w->L, w->base - 1));
+  const slot *top = w->base - 1;
+  uint64_t frames;
+  mp_where_renew(vm, walk);
+  frames = mp_walk_key(walk, w->L, w->base - 1);
+  w->key = mp_where_keyof(walk, frames, top[FRAME_FUNC], w->trace, w->pc);
+  if (w->snap != NULL) w->key = mp_mix(w->key, (uint64_t)(uintptr_t)w->snap);
+  if (w->lost) w->key = mp_mix(w->key, 1);
 }
 
 /* In mode "f" compiled code that is left at a return has already continued in
@@ -106,19 +91,6 @@ bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
   return true;
 }
 
-uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk, const mp_spot *s,
-			 uint32_t same)
-{
-  renew(vm, walk);
-  return mp_walk_changed(walk, s->L, s->base - 1, same);
-}
-
-void mp_where_at(mp_walk *walk, const mp_spot *s, uint64_t frames, mp_where *w)
-{
-  *w = (mp_where){ .L = s->L, .trace = s->trace, .base = s->base, .pc = s->pc };
-  w->key = key_of(walk, w, frames);
-}
-
 bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state)
 {
   lua_State *L = mp_vm_thread(vm);
@@ -136,18 +108,6 @@ bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 }
 
 #else
-
-uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk, const mp_spot *s,
-			 uint32_t same)
-{
-  (void)vm; (void)walk; (void)s; (void)same;
-  return 0;
-}
-
-void mp_where_at(mp_walk *walk, const mp_spot *s, uint64_t frames, mp_where *w)
-{
-  (void)walk; (void)s; (void)frames; (void)w;
-}
 
 bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 {

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/map.h"
 #include "vm/frame.h"
 #include "vm/trace.h"
 #include "vm/vm.h"
@@ -44,17 +45,9 @@ typedef struct mp_spot {
 ** mp_where_running finds out where it is. */
 static inline bool mp_where_spot(mp_vm *vm, mp_spot *s);
 
-/* mp_walk_same for the spot's frames below the top one. */
-static inline uint32_t mp_where_same(const mp_vm *vm, mp_walk *walk,
-				     const mp_spot *s);
-
-/* The key of these frames. same: what mp_where_same said. */
-uint64_t mp_where_frames(const mp_vm *vm, mp_walk *walk, const mp_spot *s,
-			 uint32_t same);
-
-/* The place of a spot. frames: the key of its frames. */
-void mp_where_at(mp_walk *walk, const mp_spot *s, uint64_t frames,
-		 mp_where *w);
+/* The key of a spot, as that of mp_where is one. */
+static inline uint64_t mp_where_spotkey(const mp_vm *vm, mp_walk *walk,
+					const mp_spot *s);
 
 /* Finds the place of L, which is running and at a safepoint; compiled: it came
 ** there from compiled code. False: there is no Lua stack to look at. */
@@ -84,10 +77,10 @@ static inline bool mp_where_compiling(int32_t st, const char *cf)
 }
 
 static inline __attribute__((always_inline))
-bool mp_spot_ontrace(const mp_vm *vm, mp_spot *s)
+bool mp_spot_ontrace(mp_vm *vm, mp_spot *s)
 {
   const mp_met_trace *m = &vm->met;
-  if (!mp_trace_same(vm)) return false;
+  if (!mp_trace_same(vm) && !mp_trace_meet(vm)) return false;
   *s = (mp_spot){ m->L, m->trace, mp_vm_jitbase(vm), *m->ret, 0, 'N' };
   return true;
 }
@@ -116,11 +109,37 @@ bool mp_where_spot(mp_vm *vm, mp_spot *s)
   return true;
 }
 
-static inline uint32_t mp_where_same(const mp_vm *vm, mp_walk *walk,
-				     const mp_spot *s)
+/* Functions may lie where others did, once a collection has begun its sweep. */
+static inline void mp_where_renew(const mp_vm *vm, mp_walk *walk)
 {
-  return walk->white == mp_vm_white(vm) ?
-	 mp_walk_same(walk, s->L, s->base - 1) : MP_WALK_ANEW;
+  if (walk->white == mp_vm_white(vm)) return;
+  walk->white = mp_vm_white(vm);
+  mp_walk_collected(walk);
+}
+
+/* The key of all that a stack depends on: the key of the frames below the top
+** one, the function on top as it is stored, the trace or NULL, and the PC. */
+static inline uint64_t mp_where_keyof(const mp_walk *walk, uint64_t frames,
+				      uint64_t func, const char *trace,
+				      uint64_t pc)
+{
+  uint64_t key = frames;
+  if (TAG(func) == TAGFUNC)
+    key += mp_walk_word(walk, func_id(PTR(func))) *
+	   UINT64_C(0xd6e8feb86659fd93);
+  if (trace == NULL) pc = mp_walk_word(walk, pc);
+  else key += mp_walk_word(walk, (uintptr_t)trace) *
+	      UINT64_C(0xa0761d6478bd642f);
+  return key + pc * UINT64_C(0x8ebc6af09c88c6e3);
+}
+
+static inline uint64_t mp_where_spotkey(const mp_vm *vm, mp_walk *walk,
+					const mp_spot *s)
+{
+  uint64_t frames;
+  mp_where_renew(vm, walk);
+  frames = mp_walk_key(walk, s->L, s->base - 1);
+  return mp_where_keyof(walk, frames, s->func, s->trace, s->pc);
 }
 
 #else
@@ -131,11 +150,11 @@ static inline bool mp_where_spot(mp_vm *vm, mp_spot *s)
   return false;
 }
 
-static inline uint32_t mp_where_same(const mp_vm *vm, mp_walk *walk,
-				     const mp_spot *s)
+static inline uint64_t mp_where_spotkey(const mp_vm *vm, mp_walk *walk,
+					const mp_spot *s)
 {
   (void)vm; (void)walk; (void)s;
-  return MP_WALK_ANEW;
+  return 0;
 }
 
 #endif
