@@ -19,7 +19,7 @@ static mp_vm vm;
 static mp_walk known, fresh;	/* With and without what was met before. */
 static uint8_t white;
 static unsigned every, dice;	/* One allocation of so many is looked at. */
-static unsigned long seen, reused, wrong;
+static unsigned long seen, reused, spots, wrong;
 
 /* Acts as the allocation sampler when a block is freed. */
 static void freeing(void *ptr, size_t size)
@@ -38,6 +38,7 @@ static void freeing(void *ptr, size_t size)
 static void compare(void)
 {
   mp_where a, b;
+  mp_spot s;
   int state;
   bool met = known.n > 0;
   dice = dice * 1103515245u + 12345;
@@ -48,6 +49,10 @@ static void compare(void)
   seen++;
   if (met && known.L == a.L) reused++;
   if (a.key != b.key) wrong++;
+  if (!mp_where_spot(&vm, &s)) return;
+  spots++;
+  if (s.state != state) wrong++;
+  if (mp_where_spotkey(&vm, &known, &s) != a.key) wrong++;
 }
 
 static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
@@ -67,7 +72,7 @@ static bool run(const char *code, bool jit)
   mp_walk_free(&fresh);
   memset(&known, 0, sizeof(known));
   memset(&fresh, 0, sizeof(fresh));
-  seen = reused = wrong = 0;
+  seen = reused = spots = wrong = 0;
   white = mp_vm_white(&vm);
   allocf = lua_getallocf(L, &allocd);
   lua_setallocf(L, hook, NULL);
@@ -85,6 +90,7 @@ static void check(const char *code)
     if (!run(code, i % 2)) return;
     ck_assert_uint_gt(seen, 500);
     ck_assert_uint_gt(reused, seen / 2);
+    ck_assert_uint_gt(spots, seen / 2);
     ck_assert_uint_eq(wrong, 0);
   }
 }

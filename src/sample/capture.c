@@ -308,7 +308,7 @@ static inline mp_cached *cache_place(mp_capture *c, uint64_t key)
     mp_cached *place = &line[(home + i) & (MP_CACHE_LINE - 1)];
     if (*place == 0 || mp_cached_row(*place, key) != 0) return place;
   }
-  return &line[c->victim++ & (MP_CACHE_LINE - 1)];
+  return &line[c->victim & (MP_CACHE_LINE - 1)];
 }
 
 static uint32_t capture_in(mp_capture *c, mp_where *w, uint32_t zone, int state,
@@ -320,7 +320,9 @@ static uint32_t capture_in(mp_capture *c, mp_where *w, uint32_t zone, int state,
   c->cut += c->walk->cut;
   if (row != 0) return row;
   row = new_row(c, w, zone, state, type, top);
-  if (row != 0) *place = (key & ~(uint64_t)MP_COUNTS_MAX) | row;
+  if (row == 0) return 0;
+  *place = (key & ~(uint64_t)MP_COUNTS_MAX) | row;
+  c->victim++;
   return row;
 }
 
