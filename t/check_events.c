@@ -64,8 +64,8 @@ START_TEST(no_memory_is_told)
   uint32_t i, failures = 0;
   mp_events_init(&e);
   for (i = 0; i < 300; i++) {
-    mp_mem_left = 0;
-    while (!mp_events_add(&e, MP_FREE, i, 0, 0, 1))
+    mp_mem_left = (int)(i % 3);
+    while (!mp_events_add(&e, MP_FREE, i, i % 60, 0, 1))
       mp_mem_left = (int)(++failures % 4);
   }
   mp_mem_left = -1;

@@ -32,7 +32,7 @@ static __attribute__((noinline)) uint32_t find_event(mp_events *e,
   for (; (i = mp_map_get(&e->map, h)) != 0; h = mp_mix(h, 1))
     if (has_keys(&e->list[i - 1], kind, at, origin)) return i;
   if (e->limit != 0 && mp_mem_after(e->count, e->cap, sizeof(*e->list)) +
-      mp_map_after(&e->map, 1) > e->limit)
+      mp_map_after(&e->map, 1) + e->capmet * sizeof(*e->met) > e->limit)
     return 0;
   if (!mp_mem_room((void **)&e->list, e->count, &e->cap, sizeof(*e->list)) ||
       !mp_map_put(&e->map, h, e->count + 1)) return 0;
@@ -41,11 +41,25 @@ static __attribute__((noinline)) uint32_t find_event(mp_events *e,
   return e->count;
 }
 
-/* The event of these keys, made if new. NULL: no memory, or the limit. */
+/* Makes room for e->met[i]. False: no memory, or half of the limit. */
+static __attribute__((noinline)) bool more_met(mp_events *e, uint32_t i)
+{
+  uint32_t n = e->capmet;
+  if (e->limit != 0 && mp_mem_after(i, n, sizeof(*e->met)) > e->limit / 2)
+    return false;
+  if (!mp_mem_room((void **)&e->met, i, &e->capmet, sizeof(*e->met)))
+    return false;
+  memset(e->met + n, 0, (e->capmet - n) * sizeof(*e->met));
+  return true;
+}
+
+/* The event of these keys, made if new. NULL: no memory, or the limit. Nearly
+** all of an origin are of one place, the collector. */
 static inline mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
 				  uint32_t origin)
 {
-  uint32_t *met = &e->met[(at * 8 ^ origin ^ kind) & (MP_EVENTS_MET - 1)];
+  uint32_t i = origin * 2 + kind, other = 0, *met = &other;
+  if (i < e->capmet || more_met(e, i)) met = &e->met[i];
   if (*met == 0 || !has_keys(&e->list[*met - 1], kind, at, origin))
     *met = find_event(e, kind, at, origin);
   return *met != 0 ? &e->list[*met - 1] : NULL;
@@ -79,6 +93,7 @@ bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
 void mp_events_free(mp_events *e)
 {
   mp_free(e->list);
+  mp_free(e->met);
   mp_map_free(&e->map);
   mp_events_init(e);
 }

@@ -26,14 +26,13 @@ typedef struct mp_event {
   mp_eventkind kind;
 } mp_event;
 
-#define MP_EVENTS_MET	64	/* A power of two. */
-
 typedef struct mp_events {
   mp_event *list;		/* In order of first occurrence. */
   uint32_t count, cap;
   size_t limit;			/* Bytes at most; 0: any number. */
   mp_map map;			/* Hash of kind and rows -> index + 1. */
-  uint32_t met[MP_EVENTS_MET];	/* Index + 1 of the one that was last met. */
+  uint32_t *met;		/* By origin and kind: index + 1 of the */
+  uint32_t capmet;		/* event that was met last, or 0. */
 } mp_events;
 
 /* Makes an empty table. Takes no memory yet. */
