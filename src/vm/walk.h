@@ -95,10 +95,11 @@ static inline uint32_t mp_walk_unchanged(mp_walk *k, uint32_t n)
   const uint32_t *s = k->slots, *end = s + n;
   const uint64_t *w = k->words;
   if (n >= MP_WALK_DEEP) return mp_walk_deep(k, n);
-  for (; s + 2 <= end; s += 2, w += 2)
-    if (((k->stack[s[0]] ^ w[0]) | (k->stack[s[1]] ^ w[1])) != 0) break;
-  for (; s < end && k->stack[*s] == *w; s++) w++;
-  return (uint32_t)(s - k->slots);
+  if (n % 2 != 0 && k->stack[*s++] != *w++) return 0;
+  for (; s < end; s += 2, w += 2)
+    if (((k->stack[s[0]] ^ w[0]) | (k->stack[s[1]] ^ w[1])) != 0)
+      return (uint32_t)(s - k->slots) + (k->stack[s[0]] == w[0]);
+  return n;
 }
 
 /* The number of the words of the first n frames. */
