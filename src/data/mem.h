@@ -53,6 +53,12 @@ static inline void *mp_calloc(size_t n, size_t size)
   return mp_mem_fails() ? NULL : mp_mem_count(calloc(n, size));
 }
 
+/* Of n bytes, a multiple of align, which is a power of two. */
+static inline void *mp_aligned_alloc(size_t align, size_t n)
+{
+  return mp_mem_fails() ? NULL : mp_mem_count(aligned_alloc(align, n));
+}
+
 static inline void *mp_realloc(void *p, size_t n)
 {
   size_t before = malloc_usable_size(p);

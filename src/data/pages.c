@@ -96,8 +96,7 @@ static void leaf_free(mp_pages *t, mp_leaf *leaf)
 ** processor most of the misses in its table of pages. */
 static slab *slab_large(void)
 {
-  slab *s = mp_mem_fails() ? NULL :
-	    mp_mem_count(aligned_alloc(SLAB_LARGE, SLAB_LARGE));
+  slab *s = mp_aligned_alloc(SLAB_LARGE, SLAB_LARGE);
   if (s == NULL) return NULL;
   madvise(s, SLAB_LARGE, MADV_HUGEPAGE);
   return memset(s, 0, SLAB_LARGE);

@@ -37,9 +37,7 @@ bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
   mp_stacks_init(&c->zones);
   c->cachemask = slots - 1;
   size = slots * sizeof(*c->cache);
-  if (!mp_mem_fails())
-    c->cache = mp_mem_count(aligned_alloc(MP_CACHE_LINE * sizeof(*c->cache),
-					  size));
+  c->cache = mp_aligned_alloc(MP_CACHE_LINE * sizeof(*c->cache), size);
   if (c->cache != NULL) memset(c->cache, 0, size);
   c->walk = mp_calloc(1, sizeof(*c->walk));
   c->view = mp_calloc(1, sizeof(*c->view));

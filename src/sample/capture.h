@@ -30,9 +30,9 @@
 #include "lua.h"
 
 /* A slot of a cache from keys of stacks to rows: the upper bits of the key, and
-** the row; 0: empty. The lower bits of the key tell its first slot. Where that
-** one is taken, any other slot of the same line of the processor's cache will
-** do. */
+** the row; 0: empty. The lower bits of the key tell which slot to look at
+** first. If another key has that slot, the row may be in any other slot of the
+** same line of the processor's cache. */
 typedef uint64_t mp_cached;
 #define MP_CACHE_LINE	8u	/* Slots in a line. */
 
@@ -131,15 +131,15 @@ static inline uint32_t mp_cached_row(mp_cached cached, uint64_t key)
   return row <= MP_COUNTS_MAX ? (uint32_t)row : 0;
 }
 
-/* The row of the running thread. */
+/* The row of the running thread, wherever the thread is. */
 uint32_t mp_capture_anew(mp_capture *c, uint8_t type);
 
-/* The same, where it is at a spot, whose row has that key and is not in its
-** first slot of the cache. */
+/* The row of the running thread, which is at a spot. key: the row's, which the
+** first slot for it does not have. */
 uint32_t mp_capture_known(mp_capture *c, uint64_t key, uint8_t type);
 
-/* The same as mp_capture_anew. Nearly all allocations are made where one was
-** made before, on the same stack. */
+/* The row of the running thread, mostly by one look into the cache: nearly all
+** allocations are made where one was made before, on the same stack. */
 static inline uint32_t mp_capture_find(mp_capture *c, uint8_t type)
 {
   uint64_t key;

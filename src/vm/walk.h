@@ -63,7 +63,6 @@ typedef struct mp_walk {
   uint64_t *stack;		/* and where its stack was. */
   bool cut;			/* There were more frames than are kept. */
   uint8_t white;		/* The collector's white then. */
-  uint32_t age;			/* How often all frames were forgotten. */
   int n;			/* Frames met last; above them are */
   int kept;			/* others, up to here, met before. */
   int cap;			/* Frames that there is room for: */
@@ -148,7 +147,6 @@ static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
 /* Functions were collected: others may lie where they were. */
 static inline void mp_walk_collected(mp_walk *k)
 {
-  k->age++;
   k->n = k->kept = 0;
   k->nwords = k->nblocks = 0;
 }

@@ -45,7 +45,7 @@ typedef struct mp_spot {
 ** mp_where_running finds out where it is. */
 static inline bool mp_where_spot(mp_vm *vm, mp_spot *s);
 
-/* The key of a spot, as that of mp_where is one. */
+/* The key of a spot: the one that mp_where_running finds for the same place. */
 static inline uint64_t mp_where_spotkey(const mp_vm *vm, mp_walk *walk,
 					const mp_spot *s);
 
