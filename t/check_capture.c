@@ -20,8 +20,6 @@ typedef struct captured {
   mp_counts counts;
 } captured;
 
-static lua_Alloc allocf;	/* The allocator of the VM. */
-static void *allocd;
 static mp_vm vm;
 static captured large, small;
 static uint8_t white;
@@ -37,7 +35,7 @@ static void freeing(captured *c, void *ptr, size_t size, bool collected)
 
 static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  (void)ud;
+  const check_alloc *real = ud;
   if (ptr != NULL) {
     bool collected = mp_vm_white(&vm) != white;
     white = mp_vm_white(&vm);
@@ -50,7 +48,7 @@ static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
     if (row == 0 || row != mp_capture_quick(&small.capture, MP_TYPE_UNKNOWN))
       wrong++;
   }
-  return allocf(allocd, ptr, osize, nsize);
+  return real->f(real->ud, ptr, osize, nsize);
 }
 
 static void open_capture(captured *c, uint32_t slots, lua_State *anchor)
@@ -76,10 +74,7 @@ static bool run(const char *code, bool jit)
   open_capture(&small, MP_CACHE_LINE, anchor);
   seen = wrong = 0;
   white = mp_vm_white(&vm);
-  allocf = lua_getallocf(L, &allocd);
-  lua_setallocf(L, hook, NULL);
-  if (luaL_dostring(L, code) != 0) ck_abort_msg("%s", lua_tostring(L, -1));
-  lua_setallocf(L, allocf, allocd);
+  check_run(L, code, hook);
   lua_close(L);
   return true;
 }
@@ -98,35 +93,11 @@ static void check(const char *code)
   }
 }
 
-START_TEST(recursion)
-{
-  check(program_recursion);
-}
-END_TEST
-
-START_TEST(through_c)
-{
-  check(program_through_c);
-}
-END_TEST
-
-START_TEST(coroutines)
-{
-  check(program_coroutines);
-}
-END_TEST
-
-START_TEST(functions_collected)
-{
-  check(program_functions_collected);
-}
-END_TEST
-
-START_TEST(calls)
-{
-  check(program_calls);
-}
-END_TEST
+PROGRAM_TEST(recursion)
+PROGRAM_TEST(through_c)
+PROGRAM_TEST(coroutines)
+PROGRAM_TEST(functions_collected)
+PROGRAM_TEST(calls)
 
 CHECK_MAIN("capture", recursion, through_c, coroutines, functions_collected,
 	   calls)

@@ -15,8 +15,6 @@
 
 #ifdef MP_LAYOUT
 
-static lua_Alloc allocf;	/* The allocator of the VM. */
-static void *allocd;
 static mp_vm vm;
 static mp_walk walk;
 static unsigned calls, other, stale;
@@ -55,21 +53,17 @@ static void compare(void)
 
 static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  (void)ud;
+  const check_alloc *real = ud;
   if (nsize != 0) compare();
-  return allocf(allocd, ptr, osize, nsize);
+  return real->f(real->ud, ptr, osize, nsize);
 }
 
 START_TEST(calls_that_have_ended)
 {
   lua_State *L = check_open(&vm, true);
   if (L == NULL) return;
-  allocf = lua_getallocf(L, &allocd);
-  lua_setallocf(L, hook, NULL);
-  if (luaL_dostring(L, "local k = {}\n"
-		    "for i = 1, 20000 do k[i % 9] = { i } end\n") != 0)
-    ck_abort_msg("%s", lua_tostring(L, -1));
-  lua_setallocf(L, allocf, allocd);
+  check_run(L, "local k = {}\n"
+	    "for i = 1, 20000 do k[i % 9] = { i } end\n", hook);
   lua_close(L);
   mp_walk_free(&walk);
   ck_assert_uint_gt(calls, 10000);

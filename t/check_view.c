@@ -19,8 +19,6 @@
 
 #ifdef MP_LAYOUT
 
-static lua_Alloc allocf;	/* The allocator of the VM. */
-static void *allocd;
 static mp_vm vm;
 static mp_walk walk;
 static mp_view view;
@@ -163,14 +161,14 @@ static void look(void)
 
 static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  (void)ud;
+  const check_alloc *real = ud;
   if (ptr != NULL && !busy && osize >= MP_VM_LARGE && mp_vm_watched(ptr))
     mp_vm_freeing(&vm, ptr);
   if (nsize != 0 && !busy && ++passed >= every) {
     passed = 0;
     look();
   }
-  return allocf(allocd, ptr, osize, nsize);
+  return real->f(real->ud, ptr, osize, nsize);
 }
 
 static void on_sample(void *data, lua_State *L, int samples, int state)
@@ -191,10 +189,7 @@ static void check(const char *code)
     seen = judged = changed = differ = unread = 0;
     /* Its end gives back what the dumps took. */
     luaJIT_profile_start(L, i == 3 ? "li1000000" : "i1000000", on_sample, NULL);
-    allocf = lua_getallocf(L, &allocd);
-    lua_setallocf(L, hook, NULL);
-    if (luaL_dostring(L, code) != 0) ck_abort_msg("%s", lua_tostring(L, -1));
-    lua_setallocf(L, allocf, allocd);
+    check_run(L, code, hook);
     luaJIT_profile_stop(L);
     ck_assert_uint_gt(seen, 500 / every);
     ck_assert_uint_gt(judged, i == 0 ? seen / 2 : 0);
@@ -213,14 +208,14 @@ static void check(const char *code) { (void)code; (void)check_open; }
 
 #endif
 
-START_TEST(recursion) { check(program_recursion); } END_TEST
-START_TEST(deep) { check(program_deep); } END_TEST
-START_TEST(through_c) { check(program_through_c); } END_TEST
-START_TEST(coroutines) { check(program_coroutines); } END_TEST
-START_TEST(collected) { check(program_functions_collected); } END_TEST
-START_TEST(finalizers) { check(program_finalizers); } END_TEST
-START_TEST(hooks) { check(program_hooks); } END_TEST
-START_TEST(calls) { check(program_calls); } END_TEST
+PROGRAM_TEST(recursion)
+PROGRAM_TEST(deep)
+PROGRAM_TEST(through_c)
+PROGRAM_TEST(coroutines)
+PROGRAM_TEST(functions_collected)
+PROGRAM_TEST(finalizers)
+PROGRAM_TEST(hooks)
+PROGRAM_TEST(calls)
 
-CHECK_MAIN("view", recursion, deep, through_c, coroutines, collected,
+CHECK_MAIN("view", recursion, deep, through_c, coroutines, functions_collected,
 	   finalizers, hooks, calls)

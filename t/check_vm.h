@@ -62,7 +62,27 @@ static lua_State *check_open(mp_vm *vm, bool jit)
   return NULL;
 }
 
+/* The allocator of a state, for the hook in front of it. */
+typedef struct check_alloc {
+  lua_Alloc f;
+  void *ud;
+} check_alloc;
+
+/* Runs a program with that hook, whose user data is a check_alloc. */
+static inline void check_run(lua_State *L, const char *code, lua_Alloc hook)
+{
+  check_alloc real;
+  real.f = lua_getallocf(L, &real.ud);
+  lua_setallocf(L, hook, &real);
+  if (luaL_dostring(L, code) != 0) ck_abort_msg("%s", lua_tostring(L, -1));
+  lua_setallocf(L, real.f, real.ud);
+}
+
 /* -- Programs ------------------------------------------------------------ */
+
+/* The test of a program, which has the program's name. */
+#define PROGRAM_TEST(name) \
+  START_TEST(name) { check(program_##name); } END_TEST
 
 static const char program_recursion[] =
   "local function left(n) return n > 0 and { n, left(n - 1) } or {} end\n"
@@ -119,6 +139,8 @@ static const char program_coroutines[] =
   "  if i % 10 == 0 then collectgarbage() end\n"
   "end\n";
 
+/* Functions that come and go, so that others lie where they were, and are
+** called from where they were. */
 static const char program_functions_collected[] =
   "local function make(i, n)\n"
   "  local src = ('local f, i = ... %s local t = { i } '):format(\n"

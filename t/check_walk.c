@@ -13,8 +13,6 @@
 
 #include "lauxlib.h"
 
-static lua_Alloc allocf;	/* The allocator of the VM. */
-static void *allocd;
 static mp_vm vm;
 static mp_walk known, fresh;	/* With and without what was met before. */
 static uint8_t white;
@@ -57,10 +55,10 @@ static void compare(void)
 
 static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  (void)ud;
+  const check_alloc *real = ud;
   if (ptr != NULL) freeing(ptr, osize);
   if (nsize != 0) compare();
-  return allocf(allocd, ptr, osize, nsize);
+  return real->f(real->ud, ptr, osize, nsize);
 }
 
 /* Runs a program under the hook. False: the VM cannot be looked into. */
@@ -74,10 +72,7 @@ static bool run(const char *code, bool jit)
   memset(&fresh, 0, sizeof(fresh));
   seen = reused = spots = wrong = 0;
   white = mp_vm_white(&vm);
-  allocf = lua_getallocf(L, &allocd);
-  lua_setallocf(L, hook, NULL);
-  if (luaL_dostring(L, code) != 0) ck_abort_msg("%s", lua_tostring(L, -1));
-  lua_setallocf(L, allocf, allocd);
+  check_run(L, code, hook);
   lua_close(L);
   return true;
 }
@@ -95,55 +90,14 @@ static void check(const char *code)
   }
 }
 
-START_TEST(recursion)
-{
-  check(program_recursion);
-}
-END_TEST
-
-START_TEST(deep)
-{
-  check(program_deep);
-}
-END_TEST
-
-START_TEST(through_c)
-{
-  check(program_through_c);
-}
-END_TEST
-
-START_TEST(coroutines)
-{
-  check(program_coroutines);
-}
-END_TEST
-
-/* Functions that come and go, so that others lie where they were, and are
-** called from where they were. */
-START_TEST(functions_collected)
-{
-  check(program_functions_collected);
-}
-END_TEST
-
-START_TEST(finalizers)
-{
-  check(program_finalizers);
-}
-END_TEST
-
-START_TEST(hooks)
-{
-  check(program_hooks);
-}
-END_TEST
-
-START_TEST(calls)
-{
-  check(program_calls);
-}
-END_TEST
+PROGRAM_TEST(recursion)
+PROGRAM_TEST(deep)
+PROGRAM_TEST(through_c)
+PROGRAM_TEST(coroutines)
+PROGRAM_TEST(functions_collected)
+PROGRAM_TEST(finalizers)
+PROGRAM_TEST(hooks)
+PROGRAM_TEST(calls)
 
 /* -- Code that is freed -------------------------------------------------- */
 
