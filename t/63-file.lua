@@ -80,7 +80,7 @@ local function difference(a, b, path)
   end
 end
 
-for _, opts in ipairs({ "l", "flb1", "e", "L", "fb4kl" }) do
+for _, opts in ipairs({ "l", "tflb1", "e", "L", "fb4kl" }) do
   local p = profiled(opts)
   local text = file.write(p)
   local q, msg = file.read(text)

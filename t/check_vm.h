@@ -193,6 +193,34 @@ static const char program_hooks[] =
   "end\n"
   "debug.sethook()\n";
 
+/* Tables and threads that are made whole, or grow at once, for many callers. */
+static const char program_parts[] =
+  "local ok, sized = pcall(require, 'table.new')\n"
+  "local function hash(n) return { a = n, b = n, c = n } end\n"
+  "local function array(n)\n"
+  "  return { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, n }\n"
+  "end\n"
+  "local function both(n)\n"
+  "  return { x = n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,\n"
+  "    16, n }\n"
+  "end\n"
+  "local function empty() return {} end\n"
+  "local function fill(t) t.x = 1 return t end\n"
+  "local function append(t) t[1] = 1 return t end\n"
+  "local function thread() return coroutine.create(hash) end\n"
+  "local makers = { hash, array, both, empty, thread }\n"
+  "if ok then makers[6] = function(n) return sized(n % 40, n % 20) end end\n"
+  "local function odd(f, n) return (f(n)) end\n"
+  "local function even(f, n) return f(n) end\n"
+  "for n = 1, 3000 do\n"
+  "  for i = 1, #makers do\n"
+  "    local made = (n % 2 == 0 and even or odd)(makers[i], n)\n"
+  "    if i ~= 5 then append(fill(made)) end\n"
+  "    if i == 4 then fill(empty()) append(odd(empty)) end\n"
+  "  end\n"
+  "  pcall(function() error({ n = n }) end)\n"
+  "end\n";
+
 /* Tail calls, varargs, errors, calls of nil, methods, callbacks of C code. */
 static const char program_calls[] =
   "local ffi = require('ffi')\n"

@@ -36,6 +36,7 @@ typedef struct mp_row {
   uint32_t zone;		/* Zone stack id; 0: no zone. */
   uint8_t state;		/* VM state: one of "NICGJ". */
   uint8_t type;			/* Of the objects (vm/type.h); 0: not known. */
+  uint32_t part;		/* The row of a part of these objects, or 0. */
   double cpu;			/* CPU samples. */
   double peak_objects;		/* In use when `epoch` began, */
   double peak_bytes;		/* if that is the epoch now. */

@@ -53,6 +53,7 @@ static void set_plan(mp_ctx *c)
   p->heap.exact = plan->period == 1;
   p->heap.wants_events = plan->events;
   p->heap.wants_leaks = plan->leaks;
+  p->heap.wants_types = plan->types || !p->heap.exact;
   p->heap.wants_records = plan->leaks ||
     (plan->events && (plan->memory || plan->walk.share > 0));
   p->limit = (size_t)plan->limit;

@@ -34,6 +34,7 @@ typedef struct mp_plan {
   mp_heapwish walk;		/* The heap walk at the end. */
   bool events, leaks, live, memory;  /* Whether these are wanted. */
   bool calls;			/* Every call is counted. */
+  bool types;			/* A report shows types of objects. */
   bool lines;			/* A report shows lines, */
   bool functions;		/* or lines are not wanted at all. */
   bool cpu_only;		/* No view of the heap is. */

@@ -48,6 +48,7 @@ static void push_info(lua_State *L, mp_profile *p)
   mp_field_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
   mp_field_string(L, "capture_why", p->heap.vm.why);
   if (!p->capture.lines) mp_field_bool(L, "no_lines", true);
+  if (!p->capture.types) mp_field_bool(L, "no_types", true);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
   if (p->cpu.waited)
     mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "

@@ -33,6 +33,7 @@ bool mp_profile_open(mp_profile *p)
 		       p->heap.exact ? CACHE_EXACT : CACHE_SAMPLING))
     return false;
   p->capture.lines = p->cpu.lines;
+  p->capture.types = p->heap.wants_types;
   mp_capture_limit(&p->capture, p->limit, p->maxrows);
   p->heap.events.limit = p->limit;
   return true;

@@ -56,6 +56,12 @@ typedef struct mp_moved {
   size_t size;			/* Its size before. */
 } mp_moved;
 
+/* The object that was allocated last, if it may have parts. */
+typedef struct mp_whole {
+  const void *function;		/* The one that allocated it, or NULL. */
+  uint32_t row;			/* Its row. */
+} mp_whole;
+
 typedef struct mp_alloc {
   /* -- What the hook touches at each call: one line of the cache -- */
   lua_Alloc allocf;		/* The allocator that was there before. */
@@ -70,7 +76,7 @@ typedef struct mp_alloc {
   bool installed;		/* The hook is in place. */
   bool exact;			/* Every allocation is a sample. */
   bool rows_only;		/* Objects have no record but their row. */
-  bool wants_events, wants_leaks;
+  bool wants_events, wants_leaks, wants_types;
   bool wants_records;		/* Objects need records, also where exact. */
   uint32_t stamp, laststamp;	/* The stamp of objects born now, and of */
 				/* those before the last collection, or 0. */
@@ -97,6 +103,7 @@ typedef struct mp_alloc {
   uint64_t dropped;		/* Samples lost for want of memory. */
   bool collected;		/* A full collection was made on purpose. */
   mp_types types;		/* The kinds of objects, by place. */
+  mp_whole whole;		/* Where every allocation is a sample. */
   mp_moved last;		/* The last allocation, as an event, */
   mp_moved asked;		/* and that of the block of `types`. */
   mp_events events;		/* Reallocations and frees, where wanted. */

@@ -376,7 +376,8 @@ uint32_t mp_capture_anew(mp_capture *c, uint8_t type)
   if (w.compiling) {
     top = "(JIT compiler)";  /* No line asks for its allocations. */
     state = 'J';
-    if (type == MP_TYPE_UNKNOWN || type == MP_OTHER) type = MP_RECORDER;
+    if (c->types && (type == MP_TYPE_UNKNOWN || type == MP_OTHER))
+      type = MP_RECORDER;
   } else if (state == 'J') {
     state = 'I';  /* The interpreter, while a trace is recorded. */
   }
@@ -394,6 +395,17 @@ uint32_t mp_capture_known(mp_capture *c, uint64_t key, uint8_t type)
 uint32_t mp_capture_running(mp_capture *c, uint8_t type)
 {
   return mp_capture_quick(c, type);
+}
+
+uint32_t mp_capture_newpart(mp_capture *c, uint32_t row, uint8_t type)
+{
+  const mp_row *r = &c->counts->rows[row];
+  uint32_t part;
+  mp_capture_enter(c);
+  part = row_of(c, r->stack, r->zone, r->state, type);
+  c->counts->rows[row].part = part;
+  mp_capture_leave(c);
+  return part;
 }
 
 uint32_t mp_capture_freeing(mp_capture *c)

@@ -55,6 +55,7 @@ typedef struct mp_capture {
   bool full;			/* New stacks and zones count as "(other)". */
   uint32_t other, otherzone;	/* A stack and a zone of that name. */
   bool lines;			/* Frames have lines. */
+  bool types;			/* Rows have the types of their objects. */
   atomic_int inside;		/* Calls under way that work on the tables. */
   uint32_t gcrow;		/* Row of frees by the collector, or 0. */
   mp_walk *walk;		/* The stack that was met last. */
@@ -62,8 +63,8 @@ typedef struct mp_capture {
 } mp_capture;
 
 /* Makes a capture with a cache of so many rows, a power of two and at least
-** MP_CACHE_LINE. The anchor and its table are set later, and so is lines.
-** False: no memory; mp_capture_free is to be called nevertheless. */
+** MP_CACHE_LINE. The anchor and its table are set later, and so are lines and
+** types. False: no memory; mp_capture_free is to be called nevertheless. */
 bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
 		     uint32_t slots);
 void mp_capture_free(mp_capture *c);
@@ -162,6 +163,20 @@ static inline uint32_t mp_capture_quick(mp_capture *c, uint8_t type)
   row = mp_capture_find(c, type);
   mp_capture_leave(c);
   return row;
+}
+
+/* The row of a part of an object that has that row: a block of that type, or
+** MP_TYPE_UNKNOWN, allocated on the same stack. */
+uint32_t mp_capture_newpart(mp_capture *c, uint32_t row, uint8_t type);
+static inline uint32_t mp_capture_part(mp_capture *c, uint32_t row,
+				       uint8_t type)
+{
+  const mp_row *rows = c->counts->rows;
+  uint32_t part = rows[row].part;
+  c->cut += c->walk->cut;
+  if (rows[row].type == type) return row;
+  return part != 0 && rows[part].type == type ? part :
+	 mp_capture_newpart(c, row, type);
 }
 
 /* The row of the running thread, which a signal has interrupted in compiled

@@ -197,6 +197,12 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
 /* Cost in seconds of the safepoint that a sample waits for. */
 #define SAFEPOINT_COST	20e-6
 
+/* The type that a row has for the blocks of a place. */
+static inline uint8_t type_of(const mp_alloc *h, const mp_site *site)
+{
+  return site != NULL && h->capture->types ? site->type : MP_TYPE_UNKNOWN;
+}
+
 /* The row of the allocation under way; 0: not known yet. Some captures are
 ** timed. */
 static uint32_t timed_capture(mp_alloc *h, const mp_site *site)
@@ -208,7 +214,7 @@ static uint32_t timed_capture(mp_alloc *h, const mp_site *site)
     return 0;
   }
   begun = mp_period_begin(&h->period);
-  row = mp_capture_running(h->capture, site ? site->type : 0);
+  row = mp_capture_running(h->capture, type_of(h, site));
   mp_period_end(&h->period, begun);
   return row;
 }
@@ -270,6 +276,21 @@ static __attribute__((noinline)) void *quick_realloc(mp_alloc *h, void *ptr,
   return p;
 }
 
+/* The row of an allocation where every one is a sample. The blocks that an
+** object consists of are allocated one after the other, by one function: the
+** stack is captured for the first of them. */
+static inline uint32_t exact_row(mp_alloc *h, const mp_site *site)
+{
+  uint8_t type = type_of(h, site);
+  uint32_t row;
+  if (site != NULL && mp_type_ispart(site, h->whole.function))
+    return mp_capture_part(h->capture, h->whole.row, type);
+  row = mp_capture_quick(h->capture, type);
+  h->whole.function = row != 0 ? mp_type_maker(site) : NULL;
+  h->whole.row = row;
+  return row;
+}
+
 static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
 				size_t nsize, const void *ret,
 				const char *frame)
@@ -279,7 +300,7 @@ static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
   void *p;
   mp_objects_look(h);
   site = mp_type_site(&h->types, ret, frame);
-  row = mp_capture_quick(h->capture, site ? site->type : 0);
+  row = exact_row(h, site);
   p = allocate_any(h, ptr, osize, nsize, row);
   if (p == NULL) return NULL;
   h->taken++;
@@ -376,6 +397,7 @@ void mp_hook_install(mp_alloc *h, lua_State *L)
   h->now = (mp_totals){ 0, 0 };
   h->frees = h->watched = 0;
   h->peak = 0;
+  h->whole.function = NULL;
   h->rows_only = h->exact && h->vm.proved && !h->wants_records;
   if (h->vm.proved) h->white = mp_vm_white(&h->vm);
   mp_type_init(&h->types, &h->vm);

@@ -71,8 +71,8 @@ static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
   uint32_t id = s ? u->id : mp_live_get(&h->live, u->block);
   uint32_t from = s ? s->row : mp_alloc_rowof(id), to;
   mp_row *r;
-  if (type == MP_TYPE_UNKNOWN || id == 0 || from == MP_ROW_LOST ||
-      (s && s->waiting))
+  if (!h->capture->types || type == MP_TYPE_UNKNOWN || id == 0 ||
+      from == MP_ROW_LOST || (s && s->waiting))
     return;
   r = &counts->rows[from];
   mp_capture_enter(h->capture);

@@ -125,6 +125,7 @@ static mp_site *get_site(mp_types *t, const void *ret, const void *ret2)
   t->nsites++;
   s->ret = ret;
   s->ret2 = ret2;
+  if (ret2 != NULL) s->function = mp_unwind_function(ret2);
   return s;
 }
 

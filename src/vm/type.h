@@ -31,6 +31,8 @@ typedef enum mp_type {
 typedef struct mp_site {
   const void *ret, *ret2;	/* The allocator's and the caller's return */
 				/* addresses. */
+  const void *function;		/* That the caller returns to: its */
+				/* start, or NULL. */
   uint8_t type;			/* An mp_type, once it is known. */
   uint8_t guess;		/* The kind of its last block. */
   uint8_t tries;		/* Blocks whose kind was not found out. */
@@ -94,6 +96,28 @@ static inline mp_site *mp_type_site(mp_types *t, const void *ret,
     if (m->ret == ret && m->ret2 == ret2) return m->site;
   }
   return mp_type_find(t, ret, frame);
+}
+
+/* A table is made by a function that allocates the object first and then its
+** array and hash parts; a thread and its stack are made alike. Other functions,
+** which resize an object, allocate nothing but parts. So if the same function
+** that has allocated such an object allocates a part, and nothing was allocated
+** in between, then this is one call of it, and the part is the object's. */
+
+/* The function that makes an object with parts, if it allocates there. NULL: it
+** does not, or it is not known. */
+static inline const void *mp_type_maker(const mp_site *s)
+{
+  return s != NULL && (s->type == MP_TABLE || s->type == MP_THREAD) ?
+	 s->function : NULL;
+}
+
+/* Whether a block from there is a part of the object that was allocated last.
+** maker: that of this object. */
+static inline bool mp_type_ispart(const mp_site *s, const void *maker)
+{
+  return maker != NULL && s->function == maker &&
+	 (s->type == MP_ARRAY || s->type == MP_HASH || s->type == MP_STACK);
 }
 
 /* Whether a block is worth looking at: a place whose small blocks told nothing

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "vm/unwind.h"
@@ -22,6 +23,15 @@ bool mp_unwind(_Unwind_Trace_Fn step, void *data)
   if (on) _Unwind_Backtrace(step, data);
   pthread_mutex_unlock(&lock);
   return on;
+}
+
+const void *mp_unwind_function(const void *ip)
+{
+  const void *start;
+  pthread_mutex_lock(&lock);
+  start = off ? NULL : _Unwind_FindEnclosingFunction((void *)(uintptr_t)ip);
+  pthread_mutex_unlock(&lock);
+  return start;
 }
 
 /* Each thread is a directory there, beside "." and "..". */

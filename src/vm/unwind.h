@@ -17,6 +17,10 @@
 ** not in a signal handler; step must neither fork nor unwind. */
 bool mp_unwind(_Unwind_Trace_Fn step, void *data);
 
+/* The start of the function that a call returns to. NULL: not known. From any
+** thread, but not in a signal handler. */
+const void *mp_unwind_function(const void *ip);
+
 /* Around a fork, as pthread_atfork calls its functions. */
 void mp_unwind_before_fork(void);
 void mp_unwind_in_parent(void);

@@ -48,6 +48,7 @@ local function imply(o, format)
   if not format then return end
   if format.walk then o.walk, o.walk_file = o.walk or o.min / 100, true end
   if format.lines ~= false and not o.functions then o.lines = true end
+  if format.types then o.types = true end
 end
 
 -- Loads the modules that the reports of a plan need.
@@ -68,6 +69,7 @@ end
 --   cpu_only    no view of the heap is asked for
 --   bold        a terminal may get bold text
 --   lines       an output shows lines
+--   types       an output shows types of objects
 --   contents    the text to be written in place of a report: the help
 --   livekeys    jit.mp.livekeys, for option T
 --   add         jit.mp.together, if a name has %m, which stands for one report
@@ -97,6 +99,7 @@ local function make(text, ...)
     if msg then return nil, msg end
   end
   o.files, o.remarks = files(outputs, o)
+  o.types = o.states == "t" or o.events
   for _, name in ipairs(o.files) do imply(o, formats.of(name)) end
   o.cpu_only = #o.views == 1 and o.views[1] == "cpu" and not o.events and
     not o.leaks and not o.walk

@@ -11,13 +11,32 @@ local function has_asked(p, letter)
   return (p.info.options or ""):find(letter, 1, true) ~= nil
 end
 
--- The part of a profile that a report needs and this profile lacks, and the
--- option by which the program would have had it recorded, if one had; or nil.
-local function absent(p, o)
+-- The options that have these recorded, which every report needs that shows
+-- them.
+local recorded = {
+  lines = "option l, or with an output file that shows lines",
+  types = "option t, with an output file that shows types, or without option b1"
+}
+
+-- The one of these that a report needs and this profile lacks; or nil.
+local function unrecorded(p, o)
   if p.info.no_lines and (o.scope == "l" or o.split == "lines" or
       o.annotate or o.quickfix) then
     return "lines"
   end
+  return p.info.no_types and o.states == "t" and "types" or nil
+end
+
+-- The message about that; or nil.
+local function lacking(p, o)
+  local what = unrecorded(p, o)
+  return what and ("no %s: a profile has them where the program ran with %s")
+    :format(what, recorded[what])
+end
+
+-- The part of a profile that a text needs and this profile lacks, and the
+-- option by which the program would have had it recorded; or nil.
+local function absent(p, o)
   if o.events and not p.events then return "events", "e" end
   if o.calls and not p:has_calls() then return "calls", "n" end
   if o.leaks and not p.survivors then return "ages of objects", "L" end
@@ -36,10 +55,6 @@ end
 local function without(p, what, letter)
   if p.info.window and letter == "L" then
     return ("no %s in a window: they are of the whole run\n"):format(what)
-  end
-  if not letter then
-    return nil, ("no %s: a profile has them where the program ran with "..
-      "option l, or with an output file that shows lines"):format(what)
   elseif has_asked(p, letter) then
     return ("no %s: they could not be recorded\n"):format(what)
   end
@@ -74,9 +89,11 @@ local function render(p, o, env)
   o = with_native(p, o)
   p.source_root = env.source_root  -- Names of functions come from there.
   local view, vo, is_text = formats.view(env.name or "-", o)
+  local msg = lacking(p, o)
+  if msg then return nil, msg end
   local what, letter = absent(p, o)
-  local body, msg, leaked
-  if what and (is_text or what == "lines") then
+  local body, leaked
+  if what and is_text then
     body, msg = without(p, what, letter)
   else
     body, msg, leaked = view(p, vo, env)
@@ -89,4 +106,4 @@ local function render(p, o, env)
   return body, nil, leaked
 end
 
-return { render = render }
+return { render = render, lacking = lacking }

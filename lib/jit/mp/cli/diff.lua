@@ -6,6 +6,7 @@
 local compare = require("jit.mp.text.diff")
 local files = require("jit.mp.cli.files")
 local formats = require("jit.mp.format.formats")
+local render = require("jit.mp.render")
 local stop = require("jit.mp.cli.stop")
 
 -- A percentage; nil: none is given.
@@ -48,6 +49,10 @@ return function(given, operands, command)
     stop.usage("diff: writes text or .html", command)
   end
   local old, new = files.read(operands[1]), files.read(operands[2])
+  for i, p in ipairs { old, new } do
+    local msg = render.lacking(p, o)
+    if msg then stop.data(operands[i]..": "..msg) end
+  end
   local env = {}
   env.width, env.bold = files.looks(out)
   local text, amount, view, row = compare(old, new, o, given.share, env)

@@ -7,13 +7,14 @@ local names = require("jit.mp.model.names")
 local address = require("jit.mp.push.address")
 
 -- view: the module. set: options that the suffix implies. part: another suffix
--- stands for this one. lines: false where the format shows none.
+-- stands for this one. lines: false where the format shows none. types: whether
+-- it shows types of objects.
 local list = {
   { ".cpu.pb.gz", view = "format.pprof", part = true,
     set = { pprof = "cpu" } },
-  { ".heap.pb.gz", view = "format.pprof", part = true,
+  { ".heap.pb.gz", view = "format.pprof", part = true, types = true,
     set = { pprof = "heap" } },
-  { ".pb.gz", view = "format.pprof", pprof = true },
+  { ".pb.gz", view = "format.pprof", pprof = true, types = true },
   { ".speedscope.json", view = "format.speedscope" },
   { ".cpuprofile", view = "format.cpuprofile" },
   { ".heapprofile", view = "format.heapprofile" },
@@ -23,12 +24,13 @@ local list = {
   { ".folded", view = "format.folded", lines = false,
     set = { folded = true } },
   { ".heapsnapshot", view = "heap.snapshot", walk = true },
-  { ".html", view = "page.html" },
-  { ".mp", view = "format.file_write" },
-  { ".bin", view = "format.file_write", part = true }, -- See misc.lua.
+  { ".html", view = "page.html", types = true },
+  { ".mp", view = "format.file_write", types = true },
+  { ".bin", view = "format.file_write", part = true,  -- See misc.lua.
+    types = true },
 }
 
-local server = { "", view = "push.view" }
+local server = { "", view = "push.view", types = true }
 
 -- The format of a file name, or of the address of a server; nil: text.
 local function of(name)

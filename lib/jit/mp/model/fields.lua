@@ -61,6 +61,7 @@ local groups = {
       one_of = set("exact safepoint mixed") },
     text("capture_why"),
     { "no_lines", "flag", optional = true, merge = "any" },
+    { "no_types", "flag", optional = true, merge = "any" },
     text("script"), text("luajit"), text("os"),
     text("arch"), text("options"), text("cwd"),
     { "pid", "number", optional = true },

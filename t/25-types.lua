@@ -1,0 +1,117 @@
+-- SPDX-License-Identifier: MIT
+-- Types of objects: where every allocation is counted, they are recorded if
+-- something shows them. Blocks of one object count for the place that made it.
+
+local tap = require("tap")
+
+if not tap.knows_layout() then tap.skip("types are not known there") end
+
+local program = tap.program([[
+local function hash(n) return { a = n, b = n, c = n } end
+local function odd(n) local t = hash(n) return t end
+local function even(n) local t = hash(n) return t end
+local function empty() return {} end
+local function grow(t) t.x = 1 return t end
+local function coroutines(n) local c = coroutine.create(odd) return c end
+for i = 1, 300 do odd(i) end
+for i = 1, 200 do even(i) end
+for i = 1, 100 do grow(empty()) end
+for i = 1, 50 do coroutines(i) end
+]])
+
+-- -- Numbers -----------------------------------------------------------------
+
+local function number(text, row)
+  return tonumber(text:match("\n *(%d+) +"..row.."\n"))
+end
+
+-- With types or without, the same blocks are counted for the same callers.
+for _, options in ipairs { "2fhorm0b1", "2ftlhorm0b1" } do
+  local r = tap.luajit("-joff -jm="..options.." "..program)
+  for row, n in pairs { ["hash < odd"] = 600, ["hash < even"] = 400,
+      ["empty < main chunk"] = 100, ["grow < main chunk"] = 100,
+      ["coroutine.create < coroutines"] = 100 } do
+    tap.is(number(r.out, row), n, options..": blocks of "..row)
+  end
+end
+
+local r = tap.luajit("-joff -jm=2tfhorm0b1 "..program)
+for _, case in ipairs { { "table", "hash < odd", 300 },
+    { "table", "hash < even", 200 }, { "table", "empty < main chunk", 100 },
+    { "table hash", "hash < odd", 300 }, { "table hash", "hash < even", 200 },
+    { "table hash", "grow < main chunk", 100 },
+    { "thread", "coroutine.create < coroutines", 50 },
+    { "thread stack", "coroutine.create < coroutines", 50 } } do
+  local kind, row, n = unpack(case)
+  local block = r.out:match("\n *%d+   "..kind.."(\n.-\n) *%d+   %S") or ""
+  local found = number(block, "  "..row)
+  -- The first few of a kind may come while it is being learned.
+  tap.ok(found and found <= n and found > n - 12, ("%s of %s: %d"):format(kind,
+    row, n), tostring(found).."\n"..r.out)
+end
+
+-- -- What is recorded --------------------------------------------------------
+
+local lacking = "no types: a profile has them where the program ran with "..
+  "option t, with an output file that shows types, or without option b1"
+
+-- A report made while the program runs, after a start with such options.
+local function within(options, outputs, asked)
+  return tap.luajit(tap.program(([[
+    local mp = require("jit.mp")
+    assert(mp.start(%q, "/dev/null"%s))
+    local t = {}
+    for i = 1, 1e4 do t[i %% 9] = { i } end
+    local _, why = mp.report(%q, "/dev/null")
+    print(why)
+    local typed = false
+    for _, row in ipairs(mp.snapshot().rows) do
+      typed = typed or row.type ~= nil
+    end
+    print(typed)
+    mp.stop()]]):format(options, outputs, asked)))
+end
+
+local file = tap.tmpname(".mp")
+for _, case in ipairs { { "b1", "", false }, { "lb1", "", false },
+    { "b1", "/dev/stderr", false }, { "b1", ".speedscope.json", false },
+    { "tb1", "", true }, { "e", "", true }, { "b1", ".mp", true },
+    { "b1", ".html", true }, { "b1", ".pb.gz", true }, { "", "", true },
+    { "b64k", "", true } } do
+  local options, output, typed = unpack(case)
+  local name = ("%q with output %q"):format(options, output)
+  if output:find("^%.") then output = tap.tmpname(output) end
+  if output ~= "" then output = (", %q"):format(output) end
+  r = within(options, output, "tf")
+  tap.is(r.status, 0, name..": exit status")
+  tap.is(r.out, typed and "nil\ntrue\n" or "cannot make '/dev/null': "..
+    lacking.."\nfalse\n",
+    name..": types or a message")
+  r = within(options, output, "f")
+  tap.like(r.out, "^nil\n", name..": a report without them")
+end
+
+-- A file of such a profile says so, and so does what is made of it.
+r = tap.luajit(tap.program(([[
+  local mp = require("jit.mp")
+  assert(mp.start("b1", "/dev/null"))
+  local t = {}
+  for i = 1, 1e4 do t[i %% 9] = { i } end
+  print(mp.report("f", %q))
+  mp.stop()]]):format(file)))
+tap.is(r.status, 0, "a file without types")
+local html = tap.tmpname(".html")
+for _, case in ipairs { { "report "..file.." t", false },
+    { "report "..file.." tf", false }, { "report "..file.." f", true },
+    { "convert "..file.." "..html, true },
+    { "diff -O t "..file.." "..file, false },
+    { "diff -O l "..file.." "..file, false, "no lines: a profile has them" },
+    { "diff "..file.." "..file, true } } do
+  r = tap.sh(tap.mp.." "..case[1])
+  tap.is(r.status == 0, case[2], "luajit-mp "..case[1]:gsub("/%S*/", ""))
+  if not case[2] then
+    tap.ok(r.err:find(case[3] or lacking, 1, true), "which says why", r.err)
+  end
+end
+
+tap.done()
