@@ -77,6 +77,30 @@ START_TEST(no_memory_is_told)
 }
 END_TEST
 
+/* Adds different events until one is refused. Returns their number. */
+static uint32_t fill(mp_events *e)
+{
+  uint32_t i = 0;
+  while (i < 1000000 && mp_events_add(e, MP_FREE, i, 1, 0, 1)) i++;
+  return i;
+}
+
+START_TEST(the_limit_holds_again_once_all_were_forgotten)
+{
+  mp_events e;
+  uint32_t n;
+  mp_events_init(&e);
+  e.limit = 1 << 20;
+  n = fill(&e);
+  ck_assert_uint_gt(n, 1000);
+  ck_assert_uint_lt(n, 100000);
+  ck_assert(mp_events_add(&e, MP_FREE, 0, 1, 0, 1));  /* It is known. */
+  mp_events_free(&e);
+  ck_assert_uint_eq(fill(&e), n);
+  mp_events_free(&e);
+}
+END_TEST
+
 CHECK_MAIN("events", equal_events_are_counted_together,
 	   many_events_keep_their_counts, a_moved_event_counts_there,
-	   no_memory_is_told)
+	   no_memory_is_told, the_limit_holds_again_once_all_were_forgotten)

@@ -92,8 +92,10 @@ bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
 
 void mp_events_free(mp_events *e)
 {
+  size_t limit = e->limit;
   mp_free(e->list);
   mp_free(e->met);
   mp_map_free(&e->map);
   mp_events_init(e);
+  e->limit = limit;
 }
