@@ -301,12 +301,11 @@ static __attribute__((noinline)) uint32_t new_row(mp_capture *c, mp_where *w,
 static inline mp_cached *cache_place(mp_capture *c, uint64_t key)
 {
   uint32_t home = (uint32_t)key & c->cachemask, i;
-  mp_cached *line = &c->cache[home & ~(MP_CACHE_LINE - 1)];
   for (i = 0; i < MP_CACHE_LINE; i++) {
-    mp_cached *place = &line[(home + i) & (MP_CACHE_LINE - 1)];
+    mp_cached *place = &c->cache[home ^ i];
     if (*place == 0 || mp_cached_row(*place, key) != 0) return place;
   }
-  return &line[c->victim & (MP_CACHE_LINE - 1)];
+  return &c->cache[home ^ (c->victim & (MP_CACHE_LINE - 1))];
 }
 
 static uint32_t capture_in(mp_capture *c, mp_where *w, uint32_t zone, int state,

@@ -135,8 +135,8 @@ static inline uint32_t mp_cached_row(mp_cached cached, uint64_t key)
 /* The row of the running thread, wherever the thread is. */
 uint32_t mp_capture_anew(mp_capture *c, uint8_t type);
 
-/* The row of the running thread, which is at a spot. key: the row's, which the
-** first slot for it does not have. */
+/* The row of the running thread, which is at a spot. key: the row's, which
+** neither of the first two slots for it has. */
 uint32_t mp_capture_known(mp_capture *c, uint64_t key, uint8_t type);
 
 /* The row of the running thread, mostly by one look into the cache: nearly all
@@ -144,12 +144,14 @@ uint32_t mp_capture_known(mp_capture *c, uint64_t key, uint8_t type);
 static inline uint32_t mp_capture_find(mp_capture *c, uint8_t type)
 {
   uint64_t key;
-  uint32_t row;
+  uint32_t row, home;
   mp_spot s;
   if (!mp_where_spot(c->vm, &s)) return mp_capture_anew(c, type);
   key = mp_capture_key(mp_where_spotkey(c->vm, c->walk, &s),
 		       mp_capture_zone(c), s.state, type, false);
-  row = mp_cached_row(c->cache[key & c->cachemask], key);
+  home = (uint32_t)key & c->cachemask;
+  row = mp_cached_row(c->cache[home], key);
+  if (row == 0) row = mp_cached_row(c->cache[home ^ 1], key);
   if (row == 0) return mp_capture_known(c, key, type);
   c->cut += c->walk->cut;
   return row;
