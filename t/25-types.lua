@@ -3,6 +3,7 @@
 -- something shows them. Blocks of one object count for the place that made it.
 
 local tap = require("tap")
+local format = require("jit.mp.format.file")
 
 if not tap.knows_layout() then tap.skip("types are not known there") end
 
@@ -53,7 +54,7 @@ end
 -- -- What is recorded --------------------------------------------------------
 
 local lacking = "no types: a profile has them where the program ran with "..
-  "option t, with an output file that shows types, or without option b1"
+  "option t, with an output file that shows types, or without options b1 and e"
 
 -- A report made while the program runs, after a start with such options.
 local function within(options, outputs, asked)
@@ -66,7 +67,7 @@ local function within(options, outputs, asked)
     print(why)
     local typed = false
     for _, row in ipairs(mp.snapshot().rows) do
-      typed = typed or row.type ~= nil
+      typed = typed or row.type == "table"
     end
     print(typed)
     mp.stop()]]):format(options, outputs, asked)))
@@ -75,7 +76,8 @@ end
 local file = tap.tmpname(".mp")
 for _, case in ipairs { { "b1", "", false }, { "lb1", "", false },
     { "b1", "/dev/stderr", false }, { "b1", ".speedscope.json", false },
-    { "tb1", "", true }, { "e", "", true }, { "b1", ".mp", true },
+    { "tb1", "", true }, { "e", "", false }, { "te", "", true },
+    { "e", ".mp", true }, { "b1", ".mp", true },
     { "b1", ".html", true }, { "b1", ".pb.gz", true }, { "", "", true },
     { "b64k", "", true } } do
   local options, output, typed = unpack(case)
@@ -113,5 +115,99 @@ for _, case in ipairs { { "report "..file.." t", false },
     tap.ok(r.err:find(case[3] or lacking, 1, true), "which says why", r.err)
   end
 end
+
+-- -- Events ------------------------------------------------------------------
+
+-- Exact events have the totals of all types, whether rows have types or not.
+-- The memory that the VM takes for itself has names of its own.
+local busy = tap.program([[
+  local function work()
+    local keep = {}
+    for i = 1, 300 do keep[i] = { i, x = i } end
+    for i = 1, 300 do keep[i] = coroutine.create(print) end
+    for i = 1, 300 do keep[i] = function() return i end end
+    for i = 1, 300 do keep[i] = "name " .. i end
+    for i = 1, 300 do keep[i] = loadstring("return " .. i) end
+  end
+  work()
+]])
+local function totals(list)
+  local t = {}
+  for _, r in ipairs(list) do
+    local name = r.type or "other"
+    if r.alloc_objects > 0 then
+      t[name] = t[name] or { 0, 0 }
+      t[name][1] = t[name][1] + r.alloc_objects
+      t[name][2] = t[name][2] + r.alloc_bytes
+    end
+  end
+  local lines = {}
+  for name, sums in pairs(t) do
+    lines[#lines+1] = ("%s %d %d"):format(name, unpack(sums))
+  end
+  table.sort(lines)
+  return table.concat(lines, "\n")
+end
+html = tap.tmpname(".html") -- Which needs a record of each object.
+for _, case in ipairs { "-joff -jm=e,"..file, "-jon -jm=e,"..file,
+    "-joff -jm=e,"..file..","..html, "-jon -jm=e,"..file..","..html } do
+  r = tap.luajit(case.." "..busy)
+  case = case:gsub("/%S-(%.%w+)%f[,%z]", "%1")
+  tap.is(r.status, 0, case..": exit status")
+  local p = assert(format.read(tap.read(file)))
+  tap.is(totals(p.alloc_types), totals(p.rows), case..": the totals of types "..
+    "are those of the rows")
+end
+local reports = {}
+for _, options in ipairs { "ehu", "tehu" } do
+  r = tap.luajit("-joff -jm="..options.." "..busy)
+  reports[options] = r.out:match("ALLOCATIONS\n(.-)\nDEALLOCATIONS").."\n"..
+    r.out:match("\nAllocations of each type:\n(.-)\nIn use:")
+  for _, name in ipairs { "thread stacks", "string table" } do
+    tap.like(reports[options], "%("..name.."%): %d+ events",
+      options..": "..name)
+  end
+  for _, kind in ipairs { "table", "function", "thread", "upvalue", "proto" } do
+    local n = tonumber(reports[options]:match("\n  "..kind.." +(%d+)  "))
+    tap.ok(n and n >= 300 and n < 1000, options..": a total of type "..kind, n)
+  end
+end
+tap.is(reports.ehu, reports.tehu, "rows with types make the same report")
+
+-- A window has its own, and the child of a fork those from there on.
+r = tap.luajit(tap.program(([[
+  local mp = require("jit.mp")
+  local ffi = require("ffi")
+  ffi.cdef "int fork(void); int waitpid(int, int *, int); void _exit(int);"
+  jit.off()
+  local function closures(n)
+    local t = {}
+    for i = 1, n do t[i] = function() return i end end
+    return t
+  end
+  local function count(list)
+    for _, r in ipairs(list) do
+      if r.type == "function" then return r.alloc_objects end
+    end
+  end
+  assert(mp.start("ehu", "%s-%%p.txt"))
+  local keep = closures(1000)
+  mp.window()
+  local more = closures(200)
+  print(count(mp.window().alloc_types))
+  io.flush()
+  local pid = ffi.C.fork()
+  if pid == 0 then
+    local last = closures(30)
+    print(count(mp.snapshot().alloc_types))
+    io.flush()
+    ffi.C._exit(0)
+  end
+  ffi.C.waitpid(pid, nil, 0)
+  print(count(mp.snapshot().alloc_types))
+  mp.stop()
+]]):format(file)))
+tap.sh("rm -f "..file.."-*.txt")
+tap.is(r.out, "200\n30\n1200\n", "types of a window, of a child, of the run")
 
 tap.done()

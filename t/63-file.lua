@@ -80,15 +80,15 @@ local function difference(a, b, path)
   end
 end
 
-for _, opts in ipairs({ "l", "tflb1", "e", "L", "fb4kl" }) do
+for _, opts in ipairs({ "l", "tflb1", "e", "te", "L", "fb4kl" }) do
   local p = profiled(opts)
   local text = file.write(p)
   local q, msg = file.read(text)
   tap.is(msg, nil, opts..": a profile is read back")
   tap.is(q and difference(p, q, "profile"), nil, opts..": nothing is lost")
   tap.ok(q and file.write(q) == text, opts..": and written the same again")
-  for _, view in ipairs({ "fl", "tf", "v", "a", "g", "x",
-      p.events and "e" or "s", p.survivors and "L" or "F" }) do
+  for _, view in ipairs({ "fl", p.info.no_types and "zf" or "tf", "v", "a", "g",
+      "x", p.events and "e" or "s", p.survivors and "L" or "F" }) do
     tap.is(q and text_of(q, view), text_of(p, view),
       opts..": the same report "..view)
   end

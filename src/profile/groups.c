@@ -48,7 +48,7 @@ static void push_info(lua_State *L, mp_profile *p)
   mp_field_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
   mp_field_string(L, "capture_why", p->heap.vm.why);
   if (!p->capture.lines) mp_field_bool(L, "no_lines", true);
-  if (!p->capture.types) mp_field_bool(L, "no_types", true);
+  if (!p->heap.wants_types) mp_field_bool(L, "no_types", true);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
   if (p->cpu.waited)
     mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
@@ -95,6 +95,21 @@ static void push_heap(lua_State *L, mp_alloc *h, const mp_sums *s)
   if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);
 }
 
+static void push_types(lua_State *L, const mp_sums *s)
+{
+  unsigned i;
+  int n = 0;
+  lua_newtable(L);
+  for (i = 0; i < MP_NTYPES; i++) {
+    if (s->type_objects[i] == 0) continue;
+    lua_createtable(L, 0, 3);
+    mp_field_string(L, "type", mp_type_name(i));
+    mp_field(L, "alloc_objects", s->type_objects[i]);
+    mp_field(L, "alloc_bytes", s->type_bytes[i]);
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
 void mp_groups_push(lua_State *L, mp_profile *p, const mp_mark *from,
 		    const mp_mark *to)
 {
@@ -109,4 +124,7 @@ void mp_groups_push(lua_State *L, mp_profile *p, const mp_mark *from,
   lua_setfield(L, -2, "cpu");
   push_heap(L, &p->heap, &sums);
   lua_setfield(L, -2, "heap");
+  if (!p->heap.wants_events) return;
+  push_types(L, &sums);
+  lua_setfield(L, -2, "alloc_types");
 }

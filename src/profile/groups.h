@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** The values of a snapshot that describe the profile as a whole: the groups
-** info, cpu and heap.
+** info, cpu and heap, and where events are recorded the allocations of each
+** type.
 */
 #ifndef MP_GROUPS_H
 #define MP_GROUPS_H
@@ -11,7 +12,7 @@
 #include "profile/mark.h"
 #include "profile/profile.h"
 
-/* Sets the groups in the table on top of the stack. from, to: the window, as in
+/* Sets them in the table on top of the stack. from, to: the window, as in
 ** mp_snapshot. Raises Lua errors: out of memory. */
 void mp_groups_push(lua_State *L, mp_profile *p, const mp_mark *from,
 		    const mp_mark *to);

@@ -32,6 +32,7 @@ static double cpu_covered(mp_profile *p)
 mp_sums mp_sums_now(mp_profile *p)
 {
   mp_alloc *h = &p->heap;
+  int i;
   double inuse = (double)mp_alloc_inuse(h);
   double bytes = (double)mp_alloc_bytes(h);
   mp_sums s = {
@@ -41,8 +42,12 @@ mp_sums mp_sums_now(mp_profile *p)
     (double)h->reallocs, (double)h->realloc_bytes, (double)h->realloc_freed,
     (double)h->taken,
     (double)(h->dropped + p->cpu.dropped) + count_waiting(&h->samples),
-    (double)p->capture.cut, (double)h->cycles
+    (double)p->capture.cut, (double)h->cycles, { 0 }, { 0 }
   };
+  for (i = 0; i < MP_NTYPES; i++) {
+    s.type_objects[i] = (double)h->by_type[i].objects;
+    s.type_bytes[i] = (double)h->by_type[i].bytes;
+  }
   return s;
 }
 

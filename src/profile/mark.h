@@ -24,6 +24,8 @@ typedef struct mp_sums {
   double taken, dropped;	/* Allocation samples; samples lost. */
   double cut;			/* Stacks that were cut. */
   double cycles;		/* Collections. */
+  double type_objects[MP_NTYPES];  /* Allocations by type, where events are */
+  double type_bytes[MP_NTYPES];	/* recorded. */
 } mp_sums;
 
 /* The numbers of a row that only grow. */

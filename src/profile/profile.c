@@ -33,7 +33,8 @@ bool mp_profile_open(mp_profile *p)
 		       p->heap.exact ? CACHE_EXACT : CACHE_SAMPLING))
     return false;
   p->capture.lines = p->cpu.lines;
-  p->capture.types = p->heap.wants_types;
+  p->capture.types = p->heap.wants_types ? MP_TYPES_ALL :
+		     p->heap.wants_events ? MP_TYPES_VM : 0;
   mp_capture_limit(&p->capture, p->limit, p->maxrows);
   p->heap.events.limit = p->limit;
   return true;

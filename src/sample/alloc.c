@@ -4,6 +4,8 @@
 */
 #include "config.h"
 
+#include <string.h>
+
 #include "data/clock.h"
 #include "data/lock.h"
 #include "data/seed.h"
@@ -122,6 +124,7 @@ void mp_alloc_restart(mp_alloc *h)
   h->now.allocs = h->frees = h->cycles = h->taken = 0;
   h->reallocs = h->realloc_bytes = h->realloc_freed = 0;
   mp_events_free(&h->events);
+  memset(h->by_type, 0, sizeof(h->by_type));
   mp_held_free(&h->kept);
   h->asked.counted = false;
   /* The block's allocation has just been forgotten: no row has it to give. */

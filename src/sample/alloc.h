@@ -56,6 +56,11 @@ typedef struct mp_moved {
   size_t size;			/* Its size before. */
 } mp_moved;
 
+/* Allocations of one type. */
+typedef struct mp_typed {
+  uint64_t objects, bytes;
+} mp_typed;
+
 /* The object that was allocated last, if it may have parts. */
 typedef struct mp_whole {
   const void *function;		/* The one that allocated it, or NULL. */
@@ -106,7 +111,8 @@ typedef struct mp_alloc {
   mp_whole whole;		/* Where every allocation is a sample. */
   mp_moved last;		/* The last allocation, as an event, */
   mp_moved asked;		/* and that of the block of `types`. */
-  mp_events events;		/* Reallocations and frees, where wanted. */
+  mp_events events;		/* Reallocations and frees, where wanted, */
+  mp_typed by_type[MP_NTYPES];	/* and allocations by their type. */
   mp_held kept;			/* Survivors of collections, for leaks. */
 
   /* -- Set by the owner before the start -- */

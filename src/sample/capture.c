@@ -375,8 +375,8 @@ uint32_t mp_capture_anew(mp_capture *c, uint8_t type)
   if (w.compiling) {
     top = "(JIT compiler)";  /* No line asks for its allocations. */
     state = 'J';
-    if (c->types && (type == MP_TYPE_UNKNOWN || type == MP_OTHER))
-      type = MP_RECORDER;
+    if (type == MP_TYPE_UNKNOWN || type == MP_OTHER)
+      type = mp_capture_type(c, MP_RECORDER);
   } else if (state == 'J') {
     state = 'I';  /* The interpreter, while a trace is recorded. */
   }

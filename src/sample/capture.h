@@ -55,7 +55,7 @@ typedef struct mp_capture {
   bool full;			/* New stacks and zones count as "(other)". */
   uint32_t other, otherzone;	/* A stack and a zone of that name. */
   bool lines;			/* Frames have lines. */
-  bool types;			/* Rows have the types of their objects. */
+  uint32_t types;		/* The types that rows have: a set of bits. */
   atomic_int inside;		/* Calls under way that work on the tables. */
   uint32_t gcrow;		/* Row of frees by the collector, or 0. */
   mp_walk *walk;		/* The stack that was met last. */
@@ -115,6 +115,12 @@ static inline uint32_t mp_capture_zone(mp_capture *c)
   if (c->vm->proved && c->zonetable != NULL && mp_vm_noarray(c->zonetable))
     return 0;
   return mp_zone_read(&c->zones, c->anchor);
+}
+
+/* The type that a row has where its objects have that type. */
+static inline uint8_t mp_capture_type(const mp_capture *c, uint8_t type)
+{
+  return c->types >> type & 1 ? type : 0;
 }
 
 /* The key of a row. where: the place's. */

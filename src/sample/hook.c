@@ -200,7 +200,7 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
 /* The type that a row has for the blocks of a place. */
 static inline uint8_t type_of(const mp_alloc *h, const mp_site *site)
 {
-  return site != NULL && h->capture->types ? site->type : MP_TYPE_UNKNOWN;
+  return mp_capture_type(h->capture, mp_type_of(site));
 }
 
 /* The row of the allocation under way; 0: not known yet. Some captures are
@@ -235,6 +235,8 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   else mp_alloc_inuse(h);
   if (!h->exact) h->tick(h->tick_data, false);
   id = record_sample(h, objects, nsize, row);
+  if (id != 0 && h->wants_events)
+    mp_objects_count_type(h, mp_type_of(site), row, nsize);
   if (id != 0 && mp_objects_remember(h, p, id, nsize))
     mp_objects_ask_type(h, site, p, nsize, id);
   return p;
@@ -309,6 +311,8 @@ static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
     return p;
   }
   mp_counts_alloc(h->capture->counts, row, 1, nsize);
+  if (h->wants_events)
+    mp_objects_count_type(h, mp_type_of(site), row, nsize);
   if (mp_objects_remember(h, p, row | h->stamp, nsize))
     mp_objects_ask_type(h, site, p, nsize, row);
   return p;

@@ -63,20 +63,24 @@ uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize)
 
 /* -- Types --------------------------------------------------------------- */
 
-/* The type of a block has become known: moves it to the row with that type. */
-static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
+/* The row of that block. 0: not known. */
+static uint32_t row_of(const mp_alloc *h, const mp_unknown *u)
+{
+  const mp_sample *s;
+  if (h->rows_only) return mp_alloc_rowof(mp_live_get(&h->live, u->block));
+  s = &h->samples.list[u->id];
+  return s->waiting || s->row == MP_ROW_LOST ? 0 : s->row;
+}
+
+/* Moves a block from its row to the one with that type. */
+static void move(mp_alloc *h, const mp_unknown *u, uint32_t from, uint8_t type)
 {
   mp_counts *counts = h->capture->counts;
   mp_sample *s = h->rows_only ? NULL : &h->samples.list[u->id];
-  uint32_t id = s ? u->id : mp_live_get(&h->live, u->block);
-  uint32_t from = s ? s->row : mp_alloc_rowof(id), to;
-  mp_row *r;
-  if (!h->capture->types || type == MP_TYPE_UNKNOWN || id == 0 ||
-      from == MP_ROW_LOST || (s && s->waiting))
-    return;
-  r = &counts->rows[from];
+  mp_row *r = &counts->rows[from];
+  uint32_t to;
   mp_capture_enter(h->capture);
-  to = mp_counts_row(counts, r->stack, r->zone, r->state, (uint8_t)type);
+  to = mp_counts_row(counts, r->stack, r->zone, r->state, type);
   mp_capture_leave(h->capture);
   if (to == 0) return;
   mp_counts_move(counts, from, to, s ? s->objects : 1, u->size);
@@ -85,21 +89,43 @@ static void set_type(mp_alloc *h, const mp_unknown *u, mp_type type)
 					  h->asked.size))
     h->dropped++;
   if (s) s->row = to;
-  else mp_live_put(&h->live, u->block, id - from + to);
+  else mp_live_put(&h->live, u->block,
+		   mp_live_get(&h->live, u->block) - from + to);
+}
+
+/* The type of a block has become known. before: the type that its place had. */
+static void set_type(mp_alloc *h, const mp_unknown *u, uint8_t before,
+		     uint8_t type)
+{
+  uint32_t row = type != MP_TYPE_UNKNOWN ? row_of(h, u) : 0;
+  mp_typed *was;
+  if (row == 0) return;
+  if (h->wants_events) {
+    was = &h->by_type[mp_objects_type(h, before, row)];
+    was->objects--;
+    was->bytes -= u->size;
+    h->by_type[type].objects++;
+    h->by_type[type].bytes += u->size;
+  }
+  type = mp_capture_type(h->capture, type);
+  if (h->capture->counts->rows[row].type != type) move(h, u, row, type);
 }
 
 void mp_objects_look_now(mp_alloc *h)
 {
   mp_unknown u = h->types.unknown;
+  uint8_t before = mp_type_of(u.site);
   mp_type type;
-  if (mp_type_look(&h->types, &h->vm, &type)) set_type(h, &u, type);
+  if (mp_type_look(&h->types, &h->vm, &type))
+    set_type(h, &u, before, (uint8_t)type);
 }
 
 void mp_objects_look_last(mp_alloc *h)
 {
   mp_unknown u = h->types.unknown;
+  uint8_t before = mp_type_of(u.site);
   if (u.block != NULL)
-    set_type(h, &u, mp_type_look_last(&h->types, &h->vm));
+    set_type(h, &u, before, (uint8_t)mp_type_look_last(&h->types, &h->vm));
 }
 
 /* -- Samples that waited ------------------------------------------------- */

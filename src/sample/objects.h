@@ -44,6 +44,25 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size);
 ** row that allocated it, or 0. */
 uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize);
 
+/* The type that an allocation counts with, where that is the type of what its
+** place allocates, and the row is its own, or 0. The JIT compiler's arrays are
+** known by its state. */
+static inline uint8_t mp_objects_type(const mp_alloc *h, uint8_t type,
+				      uint32_t row)
+{
+  return (type == MP_TYPE_UNKNOWN || type == MP_OTHER) && row != 0 &&
+	 h->capture->counts->rows[row].state == 'J' ? MP_RECORDER : type;
+}
+
+/* Counts an allocation, of which that is the row, by its type. */
+static inline void mp_objects_count_type(mp_alloc *h, uint8_t type,
+					 uint32_t row, size_t size)
+{
+  mp_typed *t = &h->by_type[mp_objects_type(h, type, row)];
+  t->objects++;
+  t->bytes += size;
+}
+
 /* Looks at the block whose type is not known yet, if there is one. */
 void mp_objects_look_now(mp_alloc *h);
 static inline void mp_objects_look(mp_alloc *h)

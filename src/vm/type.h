@@ -27,6 +27,12 @@ typedef enum mp_type {
   MP_NTYPES
 } mp_type;
 
+/* Sets of types, a bit for each: all of them, and those of memory that the VM
+** takes for itself, at whatever line it happens to be. */
+#define MP_TYPES_ALL	((UINT32_C(1) << MP_NTYPES) - 1)
+#define MP_TYPES_VM	(UINT32_C(1) << MP_STACK | UINT32_C(1) << MP_TRACE | \
+			 UINT32_C(1) << MP_STRTAB | UINT32_C(1) << MP_RECORDER)
+
 /* A place that asks for memory. */
 typedef struct mp_site {
   const void *ret, *ret2;	/* The allocator's and the caller's return */
@@ -96,6 +102,13 @@ static inline mp_site *mp_type_site(mp_types *t, const void *ret,
     if (m->ret == ret && m->ret2 == ret2) return m->site;
   }
   return mp_type_find(t, ret, frame);
+}
+
+/* The type of what is allocated there, which need not be known yet. s may be
+** NULL. */
+static inline uint8_t mp_type_of(const mp_site *s)
+{
+  return s != NULL ? s->type : (uint8_t)MP_TYPE_UNKNOWN;
 }
 
 /* A table is made by a function that allocates the object first and then its

@@ -99,7 +99,7 @@ local function make(text, ...)
     if msg then return nil, msg end
   end
   o.files, o.remarks = files(outputs, o)
-  o.types = o.states == "t" or o.events
+  o.types = o.states == "t"
   for _, name in ipairs(o.files) do imply(o, formats.of(name)) end
   o.cpu_only = #o.views == 1 and o.views[1] == "cpu" and not o.events and
     not o.leaks and not o.walk

@@ -15,7 +15,8 @@ end
 -- them.
 local recorded = {
   lines = "option l, or with an output file that shows lines",
-  types = "option t, with an output file that shows types, or without option b1"
+  types = "option t, with an output file that shows types, or without "..
+    "options b1 and e"
 }
 
 -- The one of these that a report needs and this profile lacks; or nil.

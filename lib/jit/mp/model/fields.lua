@@ -176,6 +176,10 @@ local tables = {
     { "count", "number" }, { "alloc_bytes", "number" },
     { "free_bytes", "number" },
   } },
+  { name = "alloc_type", key = "alloc_types", recorded = true, fields = {
+    { "type", "text", optional = true },
+    { "alloc_objects", "number" }, { "alloc_bytes", "number" },
+  } },
   { name = "collection", key = "collections", recorded = true, fields = {
     { "wall", "number", max = SECONDS }, { "allocated", "number" },
     { "cycle", "number" },

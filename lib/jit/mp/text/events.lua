@@ -9,10 +9,12 @@ local profile = require("jit.mp.model.profile")
 local terms = require("jit.mp.model.terms")
 
 -- The VM allocates for itself at any line: such memory has names of its own.
+-- The core gives these types to rows also where others have none.
 local own = {
   trace = "(traces)", ["JIT recorder"] = "(JIT recorder)",
   ["string table"] = "(string table)", ["thread stack"] = "(thread stacks)"
 }
+local compiler = "(JIT compiler)" -- On top of the recorder's stacks.
 
 -- Name of the place that a frame is: "@file:line", a C function's name, or a
 -- name for the VM's own work. fn: the frame's function.
@@ -24,7 +26,8 @@ local function place_name(f, fn)
   elseif f.kind == "C" then
     return fn.name
   end
-  return profile.printable(f.name or "(not known)")
+  return f.name == compiler and own["JIT recorder"] or
+    profile.printable(f.name or "(not known)")
 end
 
 -- A function from a row's number to the name of its place. Builtins count for
@@ -182,17 +185,17 @@ end
 
 local function put_types(out, o, p)
   local list, by = {}, {}
-  for _, row in ipairs(p.rows) do
-    if row.alloc_objects > 0 then
-      local name = p:type_name(row)
+  for _, sum in ipairs(p.alloc_types or {}) do
+    if sum.alloc_objects > 0 then
+      local name = p:type_name(sum)
       local e = by[name]
       if not e then
 	e = { place = name, objects = 0, bytes = 0 }
 	by[name] = e
 	list[#list+1] = e
       end
-      e.objects = e.objects + row.alloc_objects
-      e.bytes = e.bytes + row.alloc_bytes
+      e.objects = e.objects + sum.alloc_objects
+      e.bytes = e.bytes + sum.alloc_bytes
     end
   end
   out[#out+1] = "Allocations of each type:\n"
