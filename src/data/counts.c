@@ -78,6 +78,8 @@ void mp_counts_restart(mp_counts *c)
     mp_row *r = &c->rows[i];
     r->cpu = r->alloc_objects = r->alloc_bytes = 0;
     r->temp_objects = r->temp_bytes = r->calls = 0;
+    r->start_objects = r->inuse_objects;
+    r->start_bytes = r->inuse_bytes;
     mp_counts_touch(c, i);
   }
 }

@@ -44,6 +44,8 @@ typedef struct mp_row {
   double temp_objects;		/* Freed by the collection that came next. */
   double temp_bytes;
   double calls;			/* Of the function on top of the stack. */
+  double start_objects;		/* In use when the counting began anew: at a */
+  double start_bytes;		/* fork, or where a window begins. */
 } mp_row;
 
 typedef struct mp_counts {
@@ -107,6 +109,17 @@ static inline void mp_counts_freed(mp_counts *c, uint32_t row, double objects,
   r->inuse_objects -= objects;
   r->inuse_bytes -= objects * bytes;
   if (objects != 1) r->inuse_variance -= mp_counts_variance(objects, bytes);
+}
+
+/* The objects of a row, and their bytes, that were freed since then. */
+static inline double mp_counts_gone_objects(const mp_row *r)
+{
+  return r->start_objects + r->alloc_objects - r->inuse_objects;
+}
+
+static inline double mp_counts_gone_bytes(const mp_row *r)
+{
+  return r->start_bytes + r->alloc_bytes - r->inuse_bytes;
 }
 
 /* Moves an allocation that was counted in one row to another one. */

@@ -59,7 +59,7 @@ static void copy_rows(mp_mark *m, const mp_counts *counts)
     const mp_row *r = &counts->rows[i];
     m->rows[i] = (mp_marked){
       r->cpu, r->alloc_objects, r->alloc_bytes, r->temp_objects, r->temp_bytes,
-      r->calls
+      r->calls, mp_counts_gone_objects(r), mp_counts_gone_bytes(r)
     };
   }
 }
@@ -133,6 +133,10 @@ void mp_mark_row(const mp_mark *from, const mp_mark *to, uint32_t i, mp_row *r)
   r->temp_objects = since(then->temp_objects, now->temp_objects);
   r->temp_bytes = since(then->temp_bytes, now->temp_bytes);
   r->calls = since(then->calls, now->calls);
+  r->start_objects = r->inuse_objects - r->alloc_objects +
+		     since(then->gone_objects, now->gone_objects);
+  r->start_bytes = r->inuse_bytes - r->alloc_bytes +
+		   since(then->gone_bytes, now->gone_bytes);
 }
 
 static uint64_t more(uint64_t then, uint64_t now)

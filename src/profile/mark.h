@@ -3,8 +3,8 @@
 ** A mark: the counts of a profile at one moment. A window has the counts
 ** between two marks.
 **
-** A mark takes malloc's memory: 40 bytes for each row of the counts, and as
-** much for each event where these are recorded. It is taken by the thread that
+** A mark takes malloc's memory: 64 bytes for each row of the counts, and 40
+** for each event where these are recorded. It is taken by the thread that
 ** runs the VM, or by the one that ends the process, under the lock.
 */
 #ifndef MP_MARK_H
@@ -31,7 +31,7 @@ typedef struct mp_sums {
 /* The numbers of a row that only grow. */
 typedef struct mp_marked {
   double cpu, alloc_objects, alloc_bytes, temp_objects, temp_bytes;
-  double calls;
+  double calls, gone_objects, gone_bytes;
 } mp_marked;
 
 typedef struct mp_mark {

@@ -4,6 +4,7 @@
 */
 #include "config.h"
 
+#include "profile/eventlist.h"
 #include "profile/extent.h"
 #include "profile/field.h"
 #include "profile/groups.h"
@@ -184,27 +185,6 @@ static void push_timeline(lua_State *L, const mp_course *c, const mp_extent *e)
   }
 }
 
-static void push_events(lua_State *L, const mp_events *e, const mp_extent *to)
-{
-  uint32_t i;
-  int n = 0;
-  lua_createtable(L, (int)to->events, 0);
-  for (i = 0; i < to->events; i++) {
-    mp_event copy = e->list[i], *ev = &copy;
-    if (ev->at > to->rows || ev->origin > to->rows) continue;
-    if (to->to != NULL) mp_mark_event(to->from, to->to, i, ev);
-    if (ev->count == 0) continue;
-    lua_createtable(L, 0, 6);
-    mp_field_string(L, "kind", ev->kind == MP_FREE ? "free" : "realloc");
-    mp_field(L, "row", ev->at);
-    mp_field(L, "origin", ev->origin);
-    mp_field(L, "count", (double)ev->count);
-    mp_field(L, "alloc_bytes", (double)ev->alloc_bytes);
-    mp_field(L, "free_bytes", (double)ev->free_bytes);
-    lua_rawseti(L, -2, ++n);
-  }
-}
-
 static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
 {
   push_frames(L, &p->capture.stacks, e);
@@ -221,7 +201,7 @@ static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
   push_timeline(L, &p->course, e);
   lua_setfield(L, -2, "timeline");
   if (!p->heap.wants_events) return;
-  push_events(L, &p->heap.events, e);
+  mp_eventlist_push(L, p, e);
   lua_setfield(L, -2, "events");
 }
 

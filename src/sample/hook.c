@@ -59,6 +59,15 @@ static void count_event(mp_alloc *h, mp_eventkind kind, uint32_t at,
   if (!mp_events_add(&h->events, kind, at, origin, nsize, osize)) h->dropped++;
 }
 
+/* Counts a free. What the collector frees needs no counting: it is all that
+** others do not free (profile/eventlist.h). */
+static void count_free(mp_alloc *h, uint32_t origin, size_t osize)
+{
+  uint32_t at = mp_capture_freeing(h->capture);
+  if (origin == 0 || at == 0 || at != h->capture->gcrow)
+    count_event(h, MP_FREE, at, origin, 0, osize);
+}
+
 /* The hook of a profile that has ended. */
 static void *pass_on(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 {
@@ -91,8 +100,7 @@ static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
   if (h->vm.proved) before_free(h, ptr, osize);
   h->frees++;
   origin = mp_objects_freed(h, ptr, osize);
-  if (h->wants_events)
-    count_event(h, MP_FREE, mp_capture_freeing(h->capture), origin, 0, osize);
+  if (h->wants_events) count_free(h, origin, osize);
   return h->allocf(h->allocd, ptr, osize, 0);
 }
 
@@ -106,8 +114,7 @@ static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
   if (ptr == h->types.unknown.block) mp_objects_look_last(h);
   id = mp_pages_take(&h->live.pages, ptr);
   if (id != 0) id = mp_objects_forget_row(h, id, osize);
-  if (h->wants_events)
-    count_event(h, MP_FREE, mp_capture_freeing(h->capture), id, 0, osize);
+  if (h->wants_events) count_free(h, id, osize);
   return h->allocf(h->allocd, ptr, osize, 0);
 }
 

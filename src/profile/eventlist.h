@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The reallocations and frees of a snapshot.
+**
+** What the collector frees is not counted as it happens (sample/hook.c): of all
+** that a row has allocated it is what is neither in use nor was freed by
+** others.
+*/
+#ifndef MP_EVENTLIST_H
+#define MP_EVENTLIST_H
+
+#include "lua.h"
+
+#include "profile/extent.h"
+#include "profile/profile.h"
+
+/* Pushes the events in the extent, as a list of tables. Raises Lua errors: out
+** of memory. */
+void mp_eventlist_push(lua_State *L, const mp_profile *p, const mp_extent *e);
+
+#endif

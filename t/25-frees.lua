@@ -1,0 +1,131 @@
+-- SPDX-License-Identifier: MIT
+-- Frees in exact events: of which memory, and by whom. What the collector frees
+-- is derived from what is allocated and in use, not counted.
+
+local tap = require("tap")
+
+if not tap.knows_layout() then tap.skip("stacks are not known there") end
+
+local prelude = [[
+jit.off()
+local mp = require("jit.mp")
+local ffi = require("ffi")
+ffi.cdef "int fork(void); int waitpid(int, int *, int); void _exit(int);"
+collectgarbage()
+collectgarbage("stop")
+local function drop(n) for i = 1, n do local t = { i } end end
+local function hold(n)
+  local t = {}
+  for i = 1, n do t[i] = { i } end
+  return t
+end
+local function grow(n)
+  local t = {}
+  for i = 1, n do t[i] = i end
+end
+local function collect() collectgarbage() collectgarbage("stop") end
+
+-- What became of the blocks that a function has allocated: the number and the
+-- bytes of those that the collector freed, and the numbers of those that others
+-- freed or reallocated.
+local function count(s, name)
+  local by_gc, by_others, again, bytes = 0, 0, 0, 0
+  local function top(row)
+    local stack = s.rows[row].stack
+    return s.frames[s.stacks.frame[stack] ]
+  end
+  for _, e in ipairs(s.events) do
+    local f = e.origin > 0 and top(e.origin)
+    if f and f.name == name then
+      local at = e.row > 0 and top(e.row).name
+      if e.kind == "realloc" then
+        again = again + e.count
+      elseif at == "(garbage collector)" then
+        by_gc, bytes = by_gc + e.count, bytes + e.free_bytes
+      else
+        by_others = by_others + e.count
+      end
+    end
+  end
+  return ("%s %d %d %d %d"):format(name, by_gc, bytes, by_others, again)
+end
+]]
+
+-- The bytes of such a table, which is one block.
+local block = tonumber((tap.luajit(tap.program([[
+  collectgarbage("stop")
+  local i = 1
+  local n, t = collectgarbage("count"), { i }
+  io.write((collectgarbage("count") - n) * 1024)
+]])).out:match("%d+")))
+
+local file = tap.tmpname(".mp")
+for _, output in ipairs { "/dev/null", file, "/dev/null,"..file..".html" } do
+  local names = '"'..output:gsub(",", '", "')..'"'
+  local r = tap.luajit(tap.program(prelude..([[
+    assert(mp.start("ehu", %s))
+    drop(100)
+    print(count(mp.snapshot(), "drop"))
+    collect()
+    print(count(mp.snapshot(), "drop"))
+    local keep = hold(50)
+    mp.window()
+    drop(30)
+    collect()
+    print(count(mp.window(), "drop"))
+    collect()
+    print(count(mp.window(), "drop"))
+    keep = nil
+    collect()
+    print(count(mp.window(), "drop"))
+    local s = mp.snapshot()
+    print(count(s, "drop"))
+    print((count(s, "hold"):match("^hold %%d+")))
+    grow(1000)
+    collect()
+    print(count(mp.snapshot(), "grow"))
+    mp.stop()
+  ]]):format(names)))
+  tap.is(r.status, 0, output:gsub("/tmp/%w+", "")..": exit status", r.err)
+  tap.is(r.out, table.concat({
+    "drop 0 0 0 0", -- Nothing was collected yet.
+    "drop 100 "..100 * block.." 0 0",
+    "drop 30 "..30 * block.." 0 0", -- A window has its own.
+    "drop 0 0 0 0", "drop 0 0 0 0",
+    "drop 130 "..130 * block.." 0 0",
+    "hold 52", -- With the table that had them, and its array.
+    "grow 2 8264 0 9" }, "\n").."\n", "frees by the collector and others")
+end
+os.remove(file..".html")
+
+-- The child of a fork: memory from before is freed there, too.
+local report = tap.tmpname()
+local r = tap.luajit(tap.program(prelude..([[
+  assert(mp.start("ehu", %q))
+  local keep = hold(50)
+  drop(40)
+  collect()
+  drop(7)
+  io.flush()
+  local pid = ffi.C.fork()
+  if pid == 0 then
+    print(count(mp.snapshot(), "drop"))
+    drop(5)
+    collect()
+    print(count(mp.snapshot(), "drop"))
+    keep = nil
+    collect()
+    print((count(mp.snapshot(), "hold"):match("^hold %%d+")))
+    io.flush()
+    ffi.C._exit(0)
+  end
+  ffi.C.waitpid(pid, nil, 0)
+  collect()
+  print(count(mp.snapshot(), "drop"))
+  mp.stop()
+]]):format(report.."-%p.txt")))
+tap.is(r.out, ("drop 0 0 0 0\ndrop 12 %d 0 0\nhold 52\ndrop 47 %d 0 0\n")
+  :format(12 * block, 47 * block), "a child's frees", r.err)
+tap.sh("rm -f "..report.."-*.txt")
+
+tap.done()
