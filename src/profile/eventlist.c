@@ -42,10 +42,22 @@ static void append_counted(lua_State *L, const mp_events *events,
   }
 }
 
+/* Where the VM's layout is not known, there is no row of the collector, and all
+** frees are counted. */
+static void append_collected(lua_State *L, uint32_t gcrow, const mp_extent *e,
+			     const rest *left)
+{
+  uint32_t i;
+  if (gcrow == 0 || gcrow > e->rows) return;
+  for (i = 1; i <= e->rows; i++)
+    if (left[i].objects > 0 && left[i].bytes > 0)
+      append(L, MP_FREE, gcrow, i, left[i].objects, 0, left[i].bytes);
+}
+
 void mp_eventlist_push(lua_State *L, const mp_profile *p, const mp_extent *e)
 {
   rest *left = lua_newuserdata(L, (e->rows + 1) * sizeof(*left));
-  uint32_t at = p->capture.gcrow <= e->rows ? p->capture.gcrow : 0, i;
+  uint32_t i;
   for (i = 1; i <= e->rows; i++) {
     const mp_row r = mp_extent_row(e, &p->counts, i);
     left[i].objects = mp_counts_gone_objects(&r);
@@ -54,8 +66,6 @@ void mp_eventlist_push(lua_State *L, const mp_profile *p, const mp_extent *e)
   left[0] = (rest){ 0, 0 };  /* Of what was there before, all are counted. */
   lua_newtable(L);
   append_counted(L, &p->heap.events, e, left);
-  for (i = 1; i <= e->rows; i++)
-    if (left[i].objects > 0 && left[i].bytes > 0)
-      append(L, MP_FREE, at, i, left[i].objects, 0, left[i].bytes);
+  append_collected(L, p->capture.gcrow, e, left);
   lua_remove(L, -2);
 }
