@@ -25,7 +25,7 @@ local function grow(n)
 end
 local function collect() collectgarbage() collectgarbage("stop") end
 
--- What became of the blocks that a function has allocated: the number and the
+-- The blocks that a function has allocated and that are gone: the number and the
 -- bytes of those that the collector freed, and the numbers of those that others
 -- freed or reallocated.
 local function count(s, name)

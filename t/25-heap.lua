@@ -52,7 +52,7 @@ for i = 1, 100 do keep[i] = grow(50) end
 ]]
 
 -- Without the timer (hu): a sample that meets a trace behind its TNEW makes the
--- interpreter do that again, and a table more is what there was then.
+-- interpreter do that again, and then there is truly a table more.
 local events = {}
 for _, jit in ipairs({ "-joff", "-jon" }) do
   local r = run("ehu", program, jit)

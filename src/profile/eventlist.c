@@ -7,7 +7,7 @@
 #include "profile/eventlist.h"
 #include "profile/field.h"
 
-/* What a row has allocated and others than those met so far have freed. */
+/* The part of a row's memory that was freed, less the frees met so far. */
 typedef struct rest {
   double objects, bytes;
 } rest;
