@@ -25,9 +25,9 @@ local function grow(n)
 end
 local function collect() collectgarbage() collectgarbage("stop") end
 
--- The blocks that a function has allocated and that are gone: the number and the
--- bytes of those that the collector freed, and the numbers of those that others
--- freed or reallocated.
+-- The blocks that a function has allocated and that are gone: the number and
+-- the bytes of those that the collector freed, and the numbers of those that
+-- others freed or reallocated.
 local function count(s, name)
   local by_gc, by_others, again, bytes = 0, 0, 0, 0
   local function top(row)

@@ -2,9 +2,9 @@
 /*
 ** The reallocations and frees of a snapshot.
 **
-** What the collector frees is not counted as it happens (sample/hook.c): of all
-** that a row has allocated it is what is neither in use nor was freed by
-** others.
+** The collector's frees are not counted as they happen (sample/hook.c): of all
+** that a row has allocated they are the part that is not in use and that
+** nothing else has freed.
 */
 #ifndef MP_EVENTLIST_H
 #define MP_EVENTLIST_H
