@@ -54,7 +54,7 @@ static __attribute__((noinline)) bool more_met(mp_events *e, uint32_t i)
 }
 
 /* The event of these keys, made if new. NULL: no memory, or the limit. Nearly
-** all frees of what a row has allocated happen in one place, the collector. */
+** all reallocations of what a row has allocated happen in one place. */
 static inline mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
 				  uint32_t origin)
 {

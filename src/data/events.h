@@ -4,7 +4,8 @@
 ** had allocated the memory that they gave back.
 **
 ** A place is a row of the counts (data/counts.h). Row 0 as the origin stands
-** for memory that was allocated before the profile began.
+** for memory that was allocated before the profile began. Where the collector
+** frees what a row has allocated, that row knows it: such frees are not here.
 */
 #ifndef MP_EVENTS_H
 #define MP_EVENTS_H
