@@ -51,7 +51,7 @@ local function count(s, name)
 end
 ]]
 
--- The bytes of such a table, which is one block.
+-- The bytes of a table { i }, which is one block.
 local block = tonumber((tap.luajit(tap.program([[
   collectgarbage("stop")
   local i = 1

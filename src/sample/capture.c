@@ -375,8 +375,7 @@ uint32_t mp_capture_anew(mp_capture *c, uint8_t type)
   if (w.compiling) {
     top = "(JIT compiler)";  /* No line asks for its allocations. */
     state = 'J';
-    if (type == MP_TYPE_UNKNOWN || type == MP_OTHER)
-      type = mp_capture_type(c, MP_RECORDER);
+    type = mp_capture_type(c, mp_type_compiling(type));
   } else if (state == 'J') {
     state = 'I';  /* The interpreter, while a trace is recorded. */
   }

@@ -117,7 +117,8 @@ static inline uint32_t mp_capture_zone(mp_capture *c)
   return mp_zone_read(&c->zones, c->anchor);
 }
 
-/* The type that a row has where its objects have that type. */
+/* The type that a row has for objects of that type: the same, or 0 where rows
+** have no such type. */
 static inline uint8_t mp_capture_type(const mp_capture *c, uint8_t type)
 {
   return c->types >> type & 1 ? type : 0;

@@ -242,8 +242,7 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   else mp_alloc_inuse(h);
   if (!h->exact) h->tick(h->tick_data, false);
   id = record_sample(h, objects, nsize, row);
-  if (id != 0 && h->wants_events)
-    mp_objects_count_type(h, mp_type_of(site), row, nsize);
+  if (id != 0) mp_objects_count_type(h, site, row, nsize);
   if (id != 0 && mp_objects_remember(h, p, id, nsize))
     mp_objects_ask_type(h, site, p, nsize, id);
   return p;
@@ -318,8 +317,7 @@ static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
     return p;
   }
   mp_counts_alloc(h->capture->counts, row, 1, nsize);
-  if (h->wants_events)
-    mp_objects_count_type(h, mp_type_of(site), row, nsize);
+  mp_objects_count_type(h, site, row, nsize);
   if (mp_objects_remember(h, p, row | h->stamp, nsize))
     mp_objects_ask_type(h, site, p, nsize, row);
   return p;

@@ -63,22 +63,33 @@ uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize)
 
 /* -- Types --------------------------------------------------------------- */
 
-/* The row of that block. 0: not known. */
-static uint32_t row_of(const mp_alloc *h, const mp_unknown *u)
+/* Counts an allocation as one of another type. */
+static void count_as(mp_alloc *h, uint8_t from, uint8_t to, size_t size)
 {
-  const mp_sample *s;
-  if (h->rows_only) return mp_alloc_rowof(mp_live_get(&h->live, u->block));
-  s = &h->samples.list[u->id];
-  return s->waiting || s->row == MP_ROW_LOST ? 0 : s->row;
+  h->by_type[from].objects--;
+  h->by_type[from].bytes -= size;
+  h->by_type[to].objects++;
+  h->by_type[to].bytes += size;
 }
 
-/* Moves a block from its row to the one with that type. */
-static void move(mp_alloc *h, const mp_unknown *u, uint32_t from, uint8_t type)
+/* The type of a block has become known: moves it to the row with that type.
+** before: the type that its place had. */
+static void set_type(mp_alloc *h, const mp_unknown *u, uint8_t before,
+		     uint8_t type)
 {
   mp_counts *counts = h->capture->counts;
   mp_sample *s = h->rows_only ? NULL : &h->samples.list[u->id];
-  mp_row *r = &counts->rows[from];
-  uint32_t to;
+  uint32_t id = s ? u->id : mp_live_get(&h->live, u->block);
+  uint32_t from = s ? s->row : mp_alloc_rowof(id), to;
+  mp_row *r;
+  if (type == MP_TYPE_UNKNOWN || id == 0 || from == MP_ROW_LOST ||
+      (s && s->waiting))
+    return;
+  if (h->wants_events)
+    count_as(h, mp_objects_type(h, before, from), type, u->size);
+  type = mp_capture_type(h->capture, type);
+  r = &counts->rows[from];
+  if (r->type == type) return;
   mp_capture_enter(h->capture);
   to = mp_counts_row(counts, r->stack, r->zone, r->state, type);
   mp_capture_leave(h->capture);
@@ -89,26 +100,7 @@ static void move(mp_alloc *h, const mp_unknown *u, uint32_t from, uint8_t type)
 					  h->asked.size))
     h->dropped++;
   if (s) s->row = to;
-  else mp_live_put(&h->live, u->block,
-		   mp_live_get(&h->live, u->block) - from + to);
-}
-
-/* The type of a block has become known. before: the type that its place had. */
-static void set_type(mp_alloc *h, const mp_unknown *u, uint8_t before,
-		     uint8_t type)
-{
-  uint32_t row = type != MP_TYPE_UNKNOWN ? row_of(h, u) : 0;
-  mp_typed *was;
-  if (row == 0) return;
-  if (h->wants_events) {
-    was = &h->by_type[mp_objects_type(h, before, row)];
-    was->objects--;
-    was->bytes -= u->size;
-    h->by_type[type].objects++;
-    h->by_type[type].bytes += u->size;
-  }
-  type = mp_capture_type(h->capture, type);
-  if (h->capture->counts->rows[row].type != type) move(h, u, row, type);
+  else mp_live_put(&h->live, u->block, id - from + to);
 }
 
 void mp_objects_look_now(mp_alloc *h)

@@ -44,21 +44,23 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size);
 ** row that allocated it, or 0. */
 uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize);
 
-/* The type that an allocation counts with, where that is the type of what its
-** place allocates, and the row is its own, or 0. The JIT compiler's arrays are
-** known by its state. */
+/* The type that an allocation counts as. type: its place's; row: its row, whose
+** state tells whether the JIT compiler was at work, or 0. */
 static inline uint8_t mp_objects_type(const mp_alloc *h, uint8_t type,
 				      uint32_t row)
 {
-  return (type == MP_TYPE_UNKNOWN || type == MP_OTHER) && row != 0 &&
-	 h->capture->counts->rows[row].state == 'J' ? MP_RECORDER : type;
+  return row != 0 && h->capture->counts->rows[row].state == 'J' ?
+	 mp_type_compiling(type) : type;
 }
 
-/* Counts an allocation, of which that is the row, by its type. */
-static inline void mp_objects_count_type(mp_alloc *h, uint8_t type,
+/* Where events are wanted, counts an allocation by its type. row: the
+** allocation's. */
+static inline void mp_objects_count_type(mp_alloc *h, const mp_site *site,
 					 uint32_t row, size_t size)
 {
-  mp_typed *t = &h->by_type[mp_objects_type(h, type, row)];
+  mp_typed *t;
+  if (!h->wants_events) return;
+  t = &h->by_type[mp_objects_type(h, mp_type_of(site), row)];
   t->objects++;
   t->bytes += size;
 }

@@ -111,6 +111,13 @@ static inline uint8_t mp_type_of(const mp_site *s)
   return s != NULL ? s->type : (uint8_t)MP_TYPE_UNKNOWN;
 }
 
+/* The type of a block that the JIT compiler has asked for. type: its place's. A
+** place that tells nothing allocates the compiler's own arrays then. */
+static inline uint8_t mp_type_compiling(uint8_t type)
+{
+  return type == MP_TYPE_UNKNOWN || type == MP_OTHER ? MP_RECORDER : type;
+}
+
 /* A table is made by a function that allocates the object first and then its
 ** array and hash parts; a thread and its stack are made alike. Other functions,
 ** which resize an object, allocate nothing but parts. So if the same function

@@ -186,17 +186,15 @@ end
 local function put_types(out, o, p)
   local list, by = {}, {}
   for _, sum in ipairs(p.alloc_types or {}) do
-    if sum.alloc_objects > 0 then
-      local name = p:type_name(sum)
-      local e = by[name]
-      if not e then
-	e = { place = name, objects = 0, bytes = 0 }
-	by[name] = e
-	list[#list+1] = e
-      end
-      e.objects = e.objects + sum.alloc_objects
-      e.bytes = e.bytes + sum.alloc_bytes
+    local name = p:type_name(sum)
+    local e = by[name]
+    if not e then
+      e = { place = name, objects = 0, bytes = 0 }
+      by[name] = e
+      list[#list+1] = e
     end
+    e.objects = e.objects + sum.alloc_objects
+    e.bytes = e.bytes + sum.alloc_bytes
   end
   out[#out+1] = "Allocations of each type:\n"
   for _, e in ipairs(sorted(list, "bytes")) do
