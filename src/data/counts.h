@@ -45,7 +45,8 @@ typedef struct mp_row {
   double temp_bytes;
   double calls;			/* Of the function on top of the stack. */
   double start_objects;		/* In use when the counting began anew: at a */
-  double start_bytes;		/* fork, or where a window begins. */
+  double start_bytes;		/* fork, or where a window begins; less what */
+				/* mp_counts_lost has taken. */
 } mp_row;
 
 typedef struct mp_counts {
@@ -120,6 +121,14 @@ static inline double mp_counts_gone_objects(const mp_row *r)
 static inline double mp_counts_gone_bytes(const mp_row *r)
 {
   return r->start_bytes + r->alloc_bytes - r->inuse_bytes;
+}
+
+/* An object of the row, which counts as freed, was not freed as far as is
+** known: it is as if it had never been there. */
+static inline void mp_counts_lost(mp_counts *c, uint32_t row, size_t size)
+{
+  c->rows[row].start_objects--;
+  c->rows[row].start_bytes -= (double)(int64_t)size;
 }
 
 /* Moves an allocation that was counted in one row to another one. */

@@ -159,8 +159,9 @@ static __attribute__((noinline)) void *allocate_again(mp_alloc *h, void *ptr,
   count_realloc(h, osize, nsize);
   origin = mp_objects_freed(h, ptr, osize);
   h->last = (mp_moved){ h->wants_events, origin, osize };
-  if (h->wants_events && !h->frozen)
-    count_event(h, MP_REALLOC, at, origin, nsize, osize);
+  if (!h->wants_events) return p;
+  if (!h->frozen) count_event(h, MP_REALLOC, at, origin, nsize, osize);
+  else if (origin != 0) mp_counts_lost(h->capture->counts, origin, osize);
   return p;
 }
 

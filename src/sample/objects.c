@@ -44,11 +44,19 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
   return row != MP_ROW_LOST ? row : 0;
 }
 
+/* Forgets an object that was not freed. */
+static void lose(mp_alloc *h, uint32_t id, size_t size)
+{
+  uint32_t row = mp_objects_forget(h, id, size);
+  if (row != 0 && h->wants_events)
+    mp_counts_lost(h->capture->counts, row, size);
+}
+
 bool mp_objects_replaced(mp_alloc *h, uint32_t old, uint32_t id, size_t size)
 {
-  if (old == MP_LIVE_NOMEM) mp_objects_forget(h, id, size);
-  /* Two objects in one cell: the older one's size is not known. */
-  else if (!h->rows_only) mp_objects_forget(h, old, 0);
+  if (old == MP_LIVE_NOMEM) lose(h, id, size);
+  /* Two objects in one cell: only a record has the older one's size. */
+  else if (!h->rows_only) lose(h, old, h->samples.list[old].size);
   h->dropped++;
   return old != MP_LIVE_NOMEM;
 }
