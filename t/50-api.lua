@@ -178,6 +178,25 @@ tap.ok(profiled > plain and profiled - plain < 12,
   "the profiler keeps less than 12 KB in the program's heap",
   profiled - plain)
 
+-- The start takes memory, at any of which the collector may do a step: here it
+-- is a whole collection, sooner or later from one start to the next.
+r = tap.luajit(tap.program([[
+local mp = require("jit.mp")
+collectgarbage("setpause", 101)
+collectgarbage("setstepmul", 1e6)
+local keep, captures = {}, {}
+for k = 1, 600 do
+  for i = 1, 10 do keep[#keep + 1] = { i } end
+  collectgarbage()
+  assert(mp.start("b100k", "/dev/null"))
+  captures[mp.snapshot().info.capture] = true
+  mp.stop()
+end
+for capture in pairs(captures) do io.write(capture, " ") end
+]]))
+tap.is(r.out, tap.knows_layout() and "exact " or "safepoint ",
+  "the collector may be at work when a profile starts", r.err)
+
 -- The options asked for: printed where a report would be, and nothing starts.
 tap.is(mp.start("fH", out), false, "H: there is no profile")
 tap.like(tap.read(out), "b<n>%[k|m%]", "H: the options are printed")
