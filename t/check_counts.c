@@ -107,11 +107,37 @@ START_TEST(moved_counts_are_those_of_the_other_row)
   to = mp_counts_row(&c, 1, 0, 'N', 1);
   mp_counts_alloc(&c, from, 2, 100);
   mp_counts_alloc(&c, from, 3, 10);
-  mp_counts_move(&c, from, to, 2, 100);
+  mp_counts_move(&c, from, to, 2, 100, c.epoch);
   ck_assert(c.rows[from].alloc_objects == 3 && c.rows[from].alloc_bytes == 30);
   ck_assert(c.rows[from].inuse_objects == 3 && c.rows[from].inuse_bytes == 30);
   ck_assert(c.rows[to].alloc_objects == 2 && c.rows[to].alloc_bytes == 200);
   ck_assert(c.rows[to].inuse_objects == 2 && c.rows[to].inuse_bytes == 200);
+  mp_counts_free(&c);
+}
+END_TEST
+
+/* An object that was there at the last peak takes its share of it along. */
+START_TEST(a_moved_object_is_in_the_peak_of_one_row)
+{
+  mp_counts c;
+  uint32_t from, to, born;
+  mp_counts_init(&c);
+  from = mp_counts_row(&c, 1, 0, 'N', 0);
+  to = mp_counts_row(&c, 1, 0, 'N', 1);
+  mp_counts_alloc(&c, from, 1, 10);
+  born = c.epoch;
+  mp_counts_alloc(&c, from, 1, 100);
+  mp_counts_peak(&c);
+  mp_counts_move(&c, from, to, 1, 100, born);
+  ck_assert(mp_counts_peak_bytes(&c, from) == 10);
+  ck_assert(mp_counts_peak_objects(&c, from) == 1);
+  ck_assert(mp_counts_peak_bytes(&c, to) == 100);
+  ck_assert(mp_counts_peak_objects(&c, to) == 1);
+  mp_counts_alloc(&c, from, 1, 1000);
+  mp_counts_move(&c, from, to, 1, 1000, c.epoch);
+  ck_assert(mp_counts_peak_bytes(&c, from) == 10);
+  ck_assert(mp_counts_peak_bytes(&c, to) == 100);
+  ck_assert(c.rows[to].inuse_bytes == 1100);
   mp_counts_free(&c);
 }
 END_TEST
@@ -158,4 +184,5 @@ END_TEST
 CHECK_MAIN("counts", a_row_for_each_key, many_rows_keep_their_counts,
 	   rows_that_collide_differ, peaks_are_those_of_the_highest_moment,
 	   moved_counts_are_those_of_the_other_row,
+	   a_moved_object_is_in_the_peak_of_one_row,
 	   restart_keeps_what_is_in_use, no_memory_is_row_zero)

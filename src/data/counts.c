@@ -49,14 +49,19 @@ size_t mp_counts_after(const mp_counts *c, uint32_t more)
 }
 
 void mp_counts_move(mp_counts *c, uint32_t from, uint32_t to, double objects,
-		    size_t size)
+		    size_t size, uint32_t born)
 {
-  mp_row *r;
+  double bytes = objects * (double)size;
+  mp_row *f = &c->rows[from], *t = &c->rows[to];
   mp_counts_alloc(c, to, objects, size);
   mp_counts_freed(c, from, objects, size);
-  r = &c->rows[from];
-  r->alloc_objects -= objects;
-  r->alloc_bytes -= objects * (double)size;
+  f->alloc_objects -= objects;
+  f->alloc_bytes -= bytes;
+  if (born == c->epoch) return;  /* It was not there at the last peak. */
+  f->peak_objects -= objects;
+  f->peak_bytes -= bytes;
+  t->peak_objects += objects;
+  t->peak_bytes += bytes;
 }
 
 double mp_counts_peak_objects(const mp_counts *c, uint32_t row)

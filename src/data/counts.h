@@ -131,9 +131,10 @@ static inline void mp_counts_lost(mp_counts *c, uint32_t row, size_t size)
   c->rows[row].start_bytes -= (double)(int64_t)size;
 }
 
-/* Moves an allocation that was counted in one row to another one. */
+/* Moves an allocation that was counted in one row, and is in use, to another
+** one. born: the epoch in which it was made. */
 void mp_counts_move(mp_counts *c, uint32_t from, uint32_t to, double objects,
-		    size_t size);
+		    size_t size, uint32_t born);
 
 /* The heap has reached a new maximum: every row's peak is its current value. */
 static inline void mp_counts_peak(mp_counts *c) { c->epoch++; }

@@ -110,7 +110,8 @@ typedef struct mp_alloc {
   mp_types types;		/* The kinds of objects, by place. */
   mp_whole whole;		/* Where every allocation is a sample. */
   mp_moved last;		/* The last allocation, as an event, */
-  mp_moved asked;		/* and that of the block of `types`. */
+  mp_moved asked;		/* and that of the block of `types`, which */
+  uint32_t born;		/* was allocated in this epoch of the counts. */
   mp_events events;		/* Reallocations and frees, where wanted, */
   mp_typed by_type[MP_NTYPES];	/* and allocations by their type. */
   mp_held kept;			/* Survivors of collections, for leaks. */

@@ -102,7 +102,7 @@ static void set_type(mp_alloc *h, const mp_unknown *u, uint8_t before,
   to = mp_counts_row(counts, r->stack, r->zone, r->state, type);
   mp_capture_leave(h->capture);
   if (to == 0) return;
-  mp_counts_move(counts, from, to, s ? s->objects : 1, u->size);
+  mp_counts_move(counts, from, to, s ? s->objects : 1, u->size, h->born);
   if (h->asked.counted && !mp_events_move(&h->events, from, to,
 					  h->asked.origin, u->size,
 					  h->asked.size))

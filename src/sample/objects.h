@@ -82,6 +82,7 @@ static inline void mp_objects_ask_type(mp_alloc *h, mp_site *site, void *p,
   if (!mp_type_wanted(site, size) || h->types.unknown.block != NULL) return;
   mp_type_ask(&h->types, site, p, size, id);
   h->asked = h->last;
+  h->born = h->capture->counts->epoch;
 }
 
 /* Counts the samples that waited for a stack: L is at a safepoint. */
