@@ -161,4 +161,45 @@ for _, jit in ipairs { "-joff", "-jon" } do
   end
 end
 
+-- The collector goes on while a table is made: all of its numbers are of one
+-- moment.
+for _, options in ipairs { "e", "te", "b1L" } do
+  for _, what in ipairs { "snapshot", "window" } do
+    r = tap.luajit(tap.program(([[
+      local mp = require("jit.mp")
+      assert(mp.start(%q, "/dev/null"))
+      local keep = {}
+      for i = 1, 20000 do
+        keep[i %% 3000] = { i, tostring(i), tonumber }
+        if i %% 4000 == 0 then
+          local s = mp.%s()
+          local h, allocated, inuse, survivors = s.heap, 0, 0, 0
+          local freed, bytes, again = 0, 0, 0
+          for _, e in ipairs(s.events or {}) do
+            freed, bytes = freed + e.count, bytes + e.free_bytes
+            again = again + e.alloc_bytes
+          end
+          for _, row in ipairs(s.rows) do
+            allocated = allocated + row.alloc_bytes
+            inuse = inuse + row.inuse_objects
+          end
+          for _, row in ipairs(s.survivors or {}) do
+            survivors = survivors + row.objects
+            assert(row.objects <= s.rows[row.row].inuse_objects)
+          end
+          assert((survivors > 0) == (s.survivors ~= nil))
+          if not s.events then
+            freed, bytes, again = h.free_objects, h.free_bytes, h.realloc_bytes
+          end
+          print(freed - h.free_objects, bytes - h.free_bytes,
+            again - h.realloc_bytes, allocated - h.alloc_bytes,
+            inuse - h.inuse_samples)
+        end
+      end
+    ]]):format(options, what)))
+    tap.is(r.out, ("0\t0\t0\t0\t0\n"):rep(5),
+      ("a %s has the numbers of one moment: %s"):format(what, options), r.err)
+  end
+end
+
 tap.done()

@@ -89,35 +89,44 @@ static int core_write(lua_State *L)
   return 1;
 }
 
+typedef struct snapshot {
+  mp_profile *profile;
+  mp_still still;
+} snapshot;
+
 static int make_snapshot(lua_State *L)
 {
-  mp_snapshot(L, lua_touserdata(L, 1), NULL, NULL);
+  const snapshot *s = lua_touserdata(L, 1);
+  const mp_scope scope = { NULL, NULL, &s->still };
+  mp_snapshot(L, s->profile, &scope);
   return 1;
 }
 
-/* Calls the upvalue. Its allocations count as the profiler's, and the profile
-** cannot be stopped meanwhile. */
-static int call_frozen(mp_profile *p, lua_State *L)
-{
-  bool frozen = p->heap.frozen, busy = p->busy;  /* A finalizer may be here. */
-  int err;
-  lua_settop(L, 0);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushlightuserdata(L, p);
-  p->busy = true;
-  if (!frozen) mp_alloc_freeze(&p->heap);
-  err = lua_pcall(L, 1, LUA_MULTRET, 0);
-  if (!frozen) mp_alloc_thaw(&p->heap);
-  p->busy = busy;
-  return err != 0 ? lua_error(L) : lua_gettop(L);
-}
-
-/* snapshot() */
+/* snapshot(). The upvalue makes it; allocations for it count as the profiler's,
+** and the profile cannot be stopped meanwhile. */
 static int core_snapshot(lua_State *L)
 {
   mp_ctx *c = mp_guard_running(L);
+  mp_profile *p;
+  snapshot s;
+  bool frozen, busy, taken;
+  int err = 0;
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
-  return call_frozen(&c->profile, L);
+  s.profile = p = &c->profile;
+  frozen = p->heap.frozen;  /* A finalizer may be here. */
+  busy = p->busy;
+  lua_settop(L, 0);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushlightuserdata(L, &s);
+  p->busy = true;
+  if (!frozen) mp_alloc_freeze(&p->heap);
+  taken = mp_still_take(&s.still, p);
+  if (taken) err = lua_pcall(L, 1, 1, 0);
+  if (taken) mp_still_free(&s.still);
+  if (!frozen) mp_alloc_thaw(&p->heap);
+  p->busy = busy;
+  if (!taken) return mp_fail(L, "not enough memory", ENOMEM);
+  return err != 0 ? lua_error(L) : 1;
 }
 
 __attribute__((visibility("default")))

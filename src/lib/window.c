@@ -22,7 +22,9 @@
 typedef struct window {
   mp_ctx *run;
   const mp_mark *from;		/* Or NULL: the start. */
-  mp_mark to;			/* This moment. */
+  mp_mark to;			/* This moment, */
+  bool as_table;		/* and, for a table, */
+  mp_still still;		/* all counts at it. */
 } window;
 
 static int fail_none(lua_State *L)
@@ -30,8 +32,17 @@ static int fail_none(lua_State *L)
   return mp_fail(L, "the profiler is not running", ESRCH);
 }
 
-/* Takes the mark of this moment, and puts the options of the start below the
-** outputs, which are all that is on the stack. Returns 0, or the number of
+/* Takes the mark of this moment, and the still for a table. */
+static bool take(window *w)
+{
+  if (!mp_mark_take(&w->to, &w->run->profile)) return false;
+  if (!w->as_table || mp_still_take(&w->still, &w->run->profile)) return true;
+  mp_mark_free(&w->to);
+  return false;
+}
+
+/* Takes the window up to this moment, and puts the options of the start below
+** the outputs, which are all that is on the stack. Returns 0, or the number of
 ** results of a call that failed. */
 static int open_window(lua_State *L, window *w)
 {
@@ -43,15 +54,16 @@ static int open_window(lua_State *L, window *w)
 		   "have a window", EBUSY);
   lua_pushstring(L, w->run->plan.text);
   lua_insert(L, 1);
-  if (!mp_mark_take(&w->to, &w->run->profile))
-    return mp_fail(L, "not enough memory", ENOMEM);
+  w->as_table = lua_isnoneornil(L, 2);
+  if (!take(w)) return mp_fail(L, "not enough memory", ENOMEM);
   return 0;
 }
 
 static int make_table(lua_State *L)
 {
   const window *w = lua_touserdata(L, 1);
-  mp_snapshot(L, &w->run->profile, w->from, &w->to);
+  const mp_scope scope = { w->from, &w->to, &w->still };
+  mp_snapshot(L, &w->run->profile, &scope);
   return 1;
 }
 
@@ -101,19 +113,20 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
 ** Returns the number of results. */
 static int tell(lua_State *L, window *w, mp_mark *kept)
 {
-  bool as_table = lua_isnoneornil(L, 2), ok, help;
+  bool ok, help;
   char msg[512];
   int err = 0;
   w->run->profile.busy = true;
-  if (as_table) err = push_table(L, w) ? 0 : MP_FAILED;
+  if (w->as_table) err = push_table(L, w) ? 0 : MP_FAILED;
   else err = mp_window_write(L, w->run, w->from, &w->to, &help, msg,
 			     sizeof(msg));
   ok = err == 0;
   w->run->profile.busy = false;
+  mp_still_free(&w->still);
   mp_mark_free(ok && kept ? kept : &w->to);
   if (ok && kept) *kept = w->to;
-  if (!ok) return as_table ? lua_error(L) : mp_fail(L, msg, err);
-  if (!as_table) lua_pushboolean(L, 1);
+  if (!ok) return w->as_table ? lua_error(L) : mp_fail(L, msg, err);
+  if (!w->as_table) lua_pushboolean(L, 1);
   return 1;
 }
 

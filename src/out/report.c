@@ -47,12 +47,13 @@ static void unlock(request *rq)
 /* Under the lock: another thread may run the VM, and move the arrays. */
 static void push_snapshot(lua_State *R, request *rq)
 {
+  const mp_scope scope = { rq->from, rq->to, NULL };
   if (rq->plan->help) {
     lua_pushnil(R);
     return;
   }
   lock(rq);
-  mp_snapshot(R, rq->r->profile, rq->from, rq->to);
+  mp_snapshot(R, rq->r->profile, &scope);
   unlock(rq);
 }
 

@@ -33,7 +33,7 @@ static void append_counted(lua_State *L, const mp_events *events,
   for (i = 0; i < e->events; i++) {
     mp_event copy = events->list[i], *ev = &copy;  /* The array may move. */
     if (ev->at > e->rows || ev->origin > e->rows) continue;
-    if (e->to != NULL) mp_mark_event(e->from, e->to, i, ev);
+    if (e->scope.to != NULL) mp_mark_event(e->scope.from, e->scope.to, i, ev);
     if (ev->count == 0) continue;
     left[ev->origin].objects -= (double)ev->count;
     left[ev->origin].bytes -= (double)ev->free_bytes;
@@ -59,13 +59,13 @@ void mp_eventlist_push(lua_State *L, const mp_profile *p, const mp_extent *e)
   rest *left = lua_newuserdata(L, (e->rows + 1) * sizeof(*left));
   uint32_t i;
   for (i = 1; i <= e->rows; i++) {
-    const mp_row r = mp_extent_row(e, &p->counts, i);
+    const mp_row r = mp_extent_row(e, p, i);
     left[i].objects = mp_counts_gone_objects(&r);
     left[i].bytes = mp_counts_gone_bytes(&r);
   }
   left[0] = (rest){ 0, 0 };  /* Of what was there before, all are counted. */
   lua_newtable(L);
-  append_counted(L, &p->heap.events, e, left);
+  append_counted(L, mp_scope_events(&e->scope, p), e, left);
   append_collected(L, p->capture.gcrow, e, left);
   lua_remove(L, -2);
 }

@@ -8,12 +8,13 @@
 
 #include "profile/extent.h"
 
-mp_row mp_extent_row(const mp_extent *e, const mp_counts *counts, uint32_t i)
+mp_row mp_extent_row(const mp_extent *e, const mp_profile *p, uint32_t i)
 {
+  const mp_counts *counts = mp_scope_counts(&e->scope, p);
   mp_row r = counts->rows[i];  /* The array may move. */
   r.peak_objects = mp_counts_peak_objects(counts, i);
   r.peak_bytes = mp_counts_peak_bytes(counts, i);
-  if (e->to != NULL) mp_mark_row(e->from, e->to, i, &r);
+  if (e->scope.to != NULL) mp_mark_row(e->scope.from, e->scope.to, i, &r);
   return r;
 }
 
@@ -29,7 +30,7 @@ static void mark(mp_extent *e, const mp_profile *p)
   const mp_stacks *stacks = &p->capture.stacks;
   uint32_t i, s;
   for (i = 1; i <= e->rows; i++) {
-    const mp_row r = mp_extent_row(e, &p->counts, i);
+    const mp_row r = mp_extent_row(e, p, i);
     if (!has_any(&r)) continue;
     e->row_of[i] = 1;
     for (s = r.stack; s != 0 && e->stack_of[s] == 0;
@@ -56,26 +57,28 @@ static uint32_t numbered(const uint32_t *n)
 
 static void read_numbers(mp_extent *e, const mp_profile *p)
 {
+  const mp_events *events = mp_scope_events(&e->scope, p);
+  const mp_counts *counts = mp_scope_counts(&e->scope, p);
   e->changes = numbered(&p->course.nchanges);
   e->points = numbered(&p->course.npoints);
-  e->events = numbered(&p->heap.events.count);
-  e->rows = numbered(&p->counts.nrows);
+  e->events = numbered(&events->count);
+  e->rows = numbered(&counts->nrows);
   e->zones = numbered(&p->capture.zones.nnodes);
   e->stacks = numbered(&p->capture.stacks.nnodes);
   e->frames = numbered(&p->capture.stacks.nframes);
 }
 
 void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
-		    const mp_mark *from, const mp_mark *to)
+		    const mp_scope *scope)
 {
   size_t n;
   memset(e, 0, sizeof(*e));
-  e->from = from;
-  e->to = to;
+  e->scope = *scope;
   read_numbers(e, p);
-  if (to != NULL) e->points = e->changes = 0;  /* They are of the whole run. */
+  /* These are of the whole run. */
+  if (scope->to != NULL) e->points = e->changes = 0;
   /* Events refer to rows that need not have anything. */
-  if (to == NULL || p->heap.wants_events) {
+  if (scope->to == NULL || p->heap.wants_events) {
     lua_pushnil(L);
     return;
   }

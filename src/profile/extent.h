@@ -10,27 +10,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "profile/mark.h"
 #include "profile/profile.h"
+#include "profile/still.h"
 
 #include "lua.h"
 
 typedef struct mp_extent {
   uint32_t frames, stacks, zones, rows, points, changes, events;
-  const mp_mark *from, *to;	/* A window: between these; else NULL. */
+  mp_scope scope;
   uint32_t *frame_of, *stack_of, *row_of;  /* New numbers, from 1, by the old
 					   ** ones; 0: left out. NULL: the same
 					   ** for all. */
 } mp_extent;
 
-/* Fills it in. from, to: the window, from the start where from is NULL; to is
-** NULL where there is no window. Pushes one value onto L's stack, which holds
-** the memory. Raises Lua errors: out of memory. */
+/* Fills it in. Pushes one value onto L's stack, which holds the memory. Raises
+** Lua errors: out of memory. */
 void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
-		    const mp_mark *from, const mp_mark *to);
+		    const mp_scope *scope);
 
-/* The row with that number, as it is in the snapshot. */
-mp_row mp_extent_row(const mp_extent *e, const mp_counts *counts, uint32_t i);
+/* The row of p with that number, as it is in the snapshot. */
+mp_row mp_extent_row(const mp_extent *e, const mp_profile *p, uint32_t i);
 
 /* The new number. */
 static inline uint32_t mp_extent_new(const uint32_t *of, uint32_t old)

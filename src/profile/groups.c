@@ -72,8 +72,10 @@ static void push_cpu(lua_State *L, const mp_cpu *c, const mp_sums *sums)
   mp_field_string(L, "clock", c->clock);
 }
 
-static void push_heap(lua_State *L, mp_alloc *h, const mp_sums *s)
+static void push_heap(lua_State *L, mp_profile *p, const mp_scope *scope,
+		      const mp_sums *s)
 {
+  mp_alloc *h = &p->heap;
   double inuse = (double)mp_alloc_inuse(h);
   lua_newtable(L);
   mp_field_bool(L, "enabled", true);
@@ -89,9 +91,9 @@ static void push_heap(lua_State *L, mp_alloc *h, const mp_sums *s)
   mp_field(L, "period", h->exact ? 1 : h->period.mean);
   mp_field_bool(L, "adaptive", h->period.adaptive);
   mp_field(L, "inuse", inuse);
-  mp_field(L, "inuse_samples", (double)mp_live_count(&h->live));
+  mp_field(L, "inuse_samples", (double)mp_scope_live(scope, p));
   mp_field(L, "inuse_start", (double)h->inuse_start);
-  mp_field(L, "peak", (double)h->peak);
+  mp_field(L, "peak", (double)mp_scope_peak(scope, p));
   if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);
 }
 
@@ -110,19 +112,18 @@ static void push_types(lua_State *L, const mp_sums *s)
   }
 }
 
-void mp_groups_push(lua_State *L, mp_profile *p, const mp_mark *from,
-		    const mp_mark *to)
+void mp_groups_push(lua_State *L, mp_profile *p, const mp_scope *scope)
 {
   static const mp_sums start;
-  const mp_sums sums = to != NULL ? mp_mark_sums(from, to) : mp_sums_now(p);
+  const mp_sums sums = mp_scope_sums(scope, p);
   lua_newtable(L);
-  push_time(L, &p->span, &sums, to == NULL ? NULL : from == NULL ? &start :
-	    &from->sums);
+  push_time(L, &p->span, &sums, scope->to == NULL ? NULL :
+	    scope->from == NULL ? &start : &scope->from->sums);
   push_info(L, p);
   lua_setfield(L, -2, "info");
   push_cpu(L, &p->cpu, &sums);
   lua_setfield(L, -2, "cpu");
-  push_heap(L, &p->heap, &sums);
+  push_heap(L, p, scope, &sums);
   lua_setfield(L, -2, "heap");
   if (!p->heap.wants_events) return;
   push_types(L, &sums);

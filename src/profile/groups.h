@@ -9,12 +9,11 @@
 
 #include "lua.h"
 
-#include "profile/mark.h"
 #include "profile/profile.h"
+#include "profile/still.h"
 
-/* Sets them in the table on top of the stack. from, to: the window, as in
-** mp_snapshot. Raises Lua errors: out of memory. */
-void mp_groups_push(lua_State *L, mp_profile *p, const mp_mark *from,
-		    const mp_mark *to);
+/* Sets them in the table on top of the stack. Raises Lua errors: out of
+** memory. */
+void mp_groups_push(lua_State *L, mp_profile *p, const mp_scope *scope);
 
 #endif

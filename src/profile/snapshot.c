@@ -124,13 +124,13 @@ static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
   mp_field(L, "temp_bytes", whole(r->temp_bytes));
 }
 
-static void push_rows(lua_State *L, const mp_counts *counts, const mp_extent *e,
+static void push_rows(lua_State *L, const mp_profile *p, const mp_extent *e,
 		      bool temporary)
 {
   uint32_t i, id;
   push_list(L, e, e->rows);
   for (i = 1; i <= e->rows; i++) {
-    const mp_row r = mp_extent_row(e, counts, i);
+    const mp_row r = mp_extent_row(e, p, i);
     if ((id = mp_extent_new(e->row_of, i)) == 0) continue;
     push_row(L, &r, mp_extent_new(e->stack_of, r.stack), temporary);
     lua_rawseti(L, -2, (int)id);
@@ -193,7 +193,7 @@ static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
   lua_setfield(L, -2, "stacks");
   push_zones(L, &p->capture.zones, e->zones);
   lua_setfield(L, -2, "zones");
-  push_rows(L, &p->counts, e, p->heap.vm.proved &&
+  push_rows(L, p, e, p->heap.vm.proved &&
 	    (!p->heap.rows_only || p->heap.wants_events));
   lua_setfield(L, -2, "rows");
   push_course(L, &p->course, e->points);
@@ -205,17 +205,18 @@ static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
   lua_setfield(L, -2, "events");
 }
 
-void mp_snapshot(lua_State *L, mp_profile *p, const mp_mark *from,
-		 const mp_mark *to)
+void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
 {
+  const mp_still *still = scope->still;
+  mp_scope s = *scope;
   mp_extent e;
-  from = mp_mark_of(from, p);
-  mp_extent_push(L, &e, p, from, to);
+  s.from = mp_mark_of(s.from, p);
+  mp_extent_push(L, &e, p, &s);
   lua_createtable(L, 0, 12);
   mp_field(L, "version", 1);
-  mp_groups_push(L, p, from, to);
+  mp_groups_push(L, p, &s);
   push_tables(L, p, &e);
-  if (to == NULL) mp_nativerows_add(L, p, &e);
+  if (s.to == NULL) mp_nativerows_add(L, p, &e);
   lua_remove(L, -2);
   if (p->memory != NULL) {
     mp_memory_push(L, p->memory);
@@ -227,8 +228,9 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_mark *from,
     mp_heapwalk_push(L, p->walk);
     lua_setfield(L, -2, "walk");
   }
-  if (p->heap.wants_leaks && to == NULL) {
-    mp_survivors_push(L, &p->heap, e.rows);
+  if (p->heap.wants_leaks && s.to == NULL) {
+    mp_survivors_push(L, &p->heap, e.rows,
+		      still != NULL ? still->survived : NULL);
     mp_field_bool(L, "collected", p->heap.collected);
   }
 }

@@ -6,16 +6,13 @@
 #ifndef MP_SNAPSHOT_H
 #define MP_SNAPSHOT_H
 
-#include "profile/mark.h"
 #include "profile/profile.h"
+#include "profile/still.h"
 
-/* Pushes the profile as one table onto the stack of L, which may be of any VM.
-** With `to` the table is a window: it has the counts up to that mark, from the
-** mark `from`, or from the start if that is NULL. A window has no course, no
-** timeline and no ages of objects, which belong to the whole run; its bytes in
-** use are those of the present moment.
-** Raises Lua errors: out of memory. */
-void mp_snapshot(lua_State *L, mp_profile *p, const mp_mark *from,
-		 const mp_mark *to);
+/* Pushes the profile as one table onto the stack of L, which may be of any VM;
+** if that is the profiled one, there must be a still. A window has no course,
+** no timeline and no ages of objects, which belong to the whole run; its bytes
+** in use are those of the present moment. Raises Lua errors: out of memory. */
+void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope);
 
 #endif

@@ -49,18 +49,8 @@ void mp_survivors_push_held(lua_State *L, const mp_held *h, uint32_t rows,
 
 /* -- Ages ----------------------------------------------------------------- */
 
-/* Objects of a row that a collection left alive. */
-typedef struct survivors {
-  double objects;
-  double births;		/* Sum of the times of birth, in seconds. */
-} survivors;
-
-/* Pushes the memory of the array. */
-static survivors *count_survivors(lua_State *L, const mp_alloc *h,
-				  uint32_t rows)
+void mp_survivors_count(const mp_alloc *h, mp_survived *s, uint32_t rows)
 {
-  size_t size = ((size_t)rows + 1) * sizeof(survivors);
-  survivors *s = memset(lua_newuserdata(L, size), 0, size);
   uint32_t i;
   for (i = 1; i <= h->samples.count; i++) {
     const mp_sample *o = &h->samples.list[i];
@@ -69,12 +59,20 @@ static survivors *count_survivors(lua_State *L, const mp_alloc *h,
     s[o->row].objects += o->objects;
     s[o->row].births += o->objects * (double)o->birth / 1000;
   }
+}
+
+/* The same, in memory that is pushed. */
+static const mp_survived *count_survived(lua_State *L, const mp_alloc *h,
+					 uint32_t rows)
+{
+  size_t size = ((size_t)rows + 1) * sizeof(mp_survived);
+  mp_survived *s = memset(lua_newuserdata(L, size), 0, size);
+  mp_survivors_count(h, s, rows);
   return s;
 }
 
-static void push_survivors(lua_State *L, const mp_alloc *h, uint32_t rows)
+static void push_survivors(lua_State *L, const mp_survived *s, uint32_t rows)
 {
-  survivors *s = count_survivors(L, h, rows);
   int n = 0;
   uint32_t i;
   lua_newtable(L);
@@ -86,10 +84,10 @@ static void push_survivors(lua_State *L, const mp_alloc *h, uint32_t rows)
     mp_field(L, "births", s[i].births);
     lua_rawseti(L, -2, ++n);
   }
-  lua_remove(L, -2);
 }
 
-void mp_survivors_push(lua_State *L, mp_alloc *h, uint32_t rows)
+void mp_survivors_push(lua_State *L, mp_alloc *h, uint32_t rows,
+		       const mp_survived *survived)
 {
   /* The sweep of the last collection is over, so its record is complete. */
   if (h->vm.proved && mp_vm_phase(&h->vm) != 's') mp_held_end(&h->kept);
@@ -97,6 +95,9 @@ void mp_survivors_push(lua_State *L, mp_alloc *h, uint32_t rows)
   lua_setfield(L, -2, "collections");
   mp_survivors_push_held(L, &h->kept, rows, NULL);
   lua_setfield(L, -2, "held");
-  push_survivors(L, h, rows);
-  lua_setfield(L, -2, "survivors");
+  if (survived != NULL) lua_pushnil(L);
+  else survived = count_survived(L, h, rows);
+  push_survivors(L, survived, rows);
+  lua_setfield(L, -3, "survivors");
+  lua_pop(L, 1);
 }
