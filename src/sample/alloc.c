@@ -114,6 +114,23 @@ static void restart_ages(mp_alloc *h)
   if (h->stamp != 0) mp_pages_change(&h->live.pages, set_stamp, h);
 }
 
+/* -- Watching the heap --------------------------------------------------- */
+
+void mp_alloc_watch(mp_alloc *h, size_t osize)
+{
+  size_t before = *mp_vm_total(&h->vm) + osize;
+  h->watched = h->now.allocs;
+  if (before > h->peak) mp_alloc_peaks(h, before);
+  if (mp_vm_white(&h->vm) != h->white) {
+    h->white = mp_vm_white(&h->vm);
+    h->cycles++;
+    mp_capture_collected(h->capture);
+    h->tick(h->tick_data, true);
+    mp_alloc_stamp(h);
+    if (h->wants_leaks) mp_alloc_flip(h);
+  }
+}
+
 /* -- The child of a fork ------------------------------------------------- */
 
 void mp_alloc_restart(mp_alloc *h)

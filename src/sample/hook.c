@@ -29,28 +29,11 @@
 
 /* -- Watching the heap --------------------------------------------------- */
 
-/* Whether the heap has a new peak, or a collection has begun its sweep. The
-** heap is highest just before something is freed, and the collector lowers its
-** total before it calls: osize bytes were there a moment ago. */
+/* Whether mp_alloc_watch would find anything. */
 static inline bool heap_changed(const mp_alloc *h, size_t osize)
 {
   return *mp_vm_total(&h->vm) + osize > h->peak ||
 	 mp_vm_white(&h->vm) != h->white;
-}
-
-static __attribute__((noinline)) void watch_heap(mp_alloc *h, size_t osize)
-{
-  size_t before = *mp_vm_total(&h->vm) + osize;
-  h->watched = h->now.allocs;
-  if (before > h->peak) mp_alloc_peaks(h, before);
-  if (mp_vm_white(&h->vm) != h->white) {
-    h->white = mp_vm_white(&h->vm);
-    h->cycles++;
-    mp_capture_collected(h->capture);
-    h->tick(h->tick_data, true);
-    mp_alloc_stamp(h);
-    if (h->wants_leaks) mp_alloc_flip(h);
-  }
 }
 
 static void count_event(mp_alloc *h, mp_eventkind kind, uint32_t at,
@@ -88,7 +71,7 @@ static __attribute__((noinline)) void free_large(mp_alloc *h, void *ptr,
 /* To be called before each free where the VM's layout is known. */
 static inline void before_free(mp_alloc *h, void *ptr, size_t osize)
 {
-  if (heap_changed(h, osize)) watch_heap(h, osize);
+  if (heap_changed(h, osize)) mp_alloc_watch(h, osize);
   if (osize >= MP_VM_LARGE) free_large(h, ptr, osize);
 }
 
@@ -152,7 +135,7 @@ static __attribute__((noinline)) void *allocate_again(mp_alloc *h, void *ptr,
 {
   uint32_t origin;
   void *p;
-  if (h->vm.proved) watch_heap(h, 0);
+  if (h->vm.proved) mp_alloc_watch(h, 0);
   if (ptr == h->types.unknown.block) mp_objects_look_last(h);
   p = allocate(h, ptr, osize, nsize);
   if (p == NULL) return NULL;
@@ -239,7 +222,7 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   if (h->exact) mp_alloc_draw_nothing(h);
   else mp_alloc_draw_distance(h);
   h->taken++;
-  if (h->vm.proved) watch_heap(h, 0);
+  if (h->vm.proved) mp_alloc_watch(h, 0);
   else mp_alloc_inuse(h);
   if (!h->exact) h->tick(h->tick_data, false);
   id = record_sample(h, objects, nsize, row);
