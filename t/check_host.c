@@ -137,6 +137,45 @@ START_TEST(an_allocator_over_ours)
 }
 END_TEST
 
+/* An allocator of the host's that must be told the sizes of its blocks. */
+static void *strict(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  size_t *block = ptr != NULL ? (size_t *)ptr - 2 : NULL;
+  if (block != NULL) ck_assert_uint_eq(*block, osize);
+  if (nsize == 0) {
+    free(block);
+    return NULL;
+  }
+  block = realloc(block, nsize + 16);
+  if (block == NULL) return NULL;
+  *block = nsize;
+  *(size_t *)ud += nsize;
+  return block + 2;
+}
+
+START_TEST(an_allocator_of_the_hosts)
+{
+  static const char *const opts[] = { "f", "fb1", "e", "L" };
+  char file[256], *text;
+  size_t i, sum = 0;
+  file_name(file, sizeof(file), 0);
+  for (i = 0; i < 4; i++) {
+    lua_State *L = lua_newstate(strict, &sum);
+    if (L == NULL) return;  /* LuaJIT without GC64 has its own one only. */
+    open_libraries(L);
+    start(L, opts[i], file);
+    run(L, work);
+    run(L, "collectgarbage()");
+    run(L, work);
+    run(L, "assert(mp.stop())");
+    text = take_file(file);
+    ck_assert_ptr_nonnull(strstr(text, i == 2 ? ", 0 bytes more" : "in use"));
+    run(L, work);
+    lua_close(L);
+  }
+}
+END_TEST
+
 static int make_object(lua_State *L)
 {
   lua_newtable(L);
@@ -333,6 +372,6 @@ CHECK_MAIN("host", states_one_after_another,
 	   a_state_that_stops_before_it_is_closed,
 	   the_second_state_gets_its_heap_views_and_later_the_timer,
 	   states_in_several_threads, an_allocator_over_ours,
-	   an_allocator_that_is_kept, memory_stays_flat,
-	   a_host_that_drops_its_coroutine, a_small_c_stack,
+	   an_allocator_of_the_hosts, an_allocator_that_is_kept,
+	   memory_stays_flat, a_host_that_drops_its_coroutine, a_small_c_stack,
 	   an_exit_while_threads_run, a_wrapper_of_c_functions)

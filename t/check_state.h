@@ -22,17 +22,23 @@ static inline void run(lua_State *L, const char *code)
     ck_abort_msg("%s", lua_tostring(L, -1));
 }
 
-/* A state that finds the modules of the build. Where all is well no lock of
-** libcheck's is taken: a child that is forked meanwhile would find it held. */
-static inline lua_State *open_state(void)
+/* Makes the state find the modules of the build. */
+static inline void open_libraries(lua_State *L)
 {
-  lua_State *L = luaL_newstate();
-  if (L == NULL) ck_abort_msg("no state");
   luaL_openlibs(L);
   run(L, "local src, build = os.getenv('srcdir'), os.getenv('builddir')\n"
 	 "package.path = src..'/lib/?.lua;'..package.path\n"
 	 "package.cpath = build..'/.uninstalled/?.so;'..package.cpath\n"
 	 "mp = require('jit.mp')\n");
+}
+
+/* Where all is well no lock of libcheck's is taken: a child that is forked
+** meanwhile would find it held. */
+static inline lua_State *open_state(void)
+{
+  lua_State *L = luaL_newstate();
+  if (L == NULL) ck_abort_msg("no state");
+  open_libraries(L);
   return L;
 }
 

@@ -74,16 +74,6 @@ void mp_pages_each(const mp_pages *t, mp_pages_see *f, void *data)
   }
 }
 
-void mp_pages_change(mp_pages *t, mp_pages_new *f, void *data)
-{
-  uint32_t i, k;
-  for (i = 0; i <= t->mask; i++) {
-    mp_leaf *leaf = t->slots[i].leaf;
-    for (k = 0; leaf != NULL && k < PAGE_CELLS; k++)
-      if (leaf->cells[k] != 0) leaf->cells[k] = f(data, leaf->cells[k]);
-  }
-}
-
 /* -- Leaves -------------------------------------------------------------- */
 
 static void leaf_free(mp_pages *t, mp_leaf *leaf)

@@ -108,10 +108,6 @@ static inline uint32_t mp_pages_take(mp_pages *t, const void *addr)
 typedef void mp_pages_see(void *data, const void *addr, uint32_t id);
 void mp_pages_each(const mp_pages *t, mp_pages_see *f, void *data);
 
-/* Replaces all ids by what f makes of them (not 0). */
-typedef uint32_t mp_pages_new(void *data, uint32_t id);
-void mp_pages_change(mp_pages *t, mp_pages_new *f, void *data);
-
 /* Bytes of memory in use, without the table itself. */
 size_t mp_pages_memory(const mp_pages *t);
 

@@ -14,6 +14,7 @@
 #include "profile/field.h"
 #include "profile/heapfile.h"
 #include "profile/heapwalk.h"
+#include "sample/objects.h"
 #include "vm/heapprove.h"
 
 /* The data of a walk while the program stands still. */
@@ -64,7 +65,7 @@ static mp_heapjoin *get_join(walking *k, uint32_t row, uint32_t line)
 static void join(walking *k, uint32_t number, uint32_t id, uint64_t size)
 {
   const mp_alloc *heap = k->heap;
-  mp_sample s = { .objects = 1, .size = size, .row = mp_alloc_rowof(id) };
+  mp_sample s = { .objects = 1, .size = size, .row = id };
   mp_heapjoin *j;
   if (!heap->rows_only) s = heap->samples.list[id];
   if (s.waiting || s.row == MP_ROW_LOST) return;
@@ -86,7 +87,7 @@ static void join_object(void *ud, uint32_t number, const void *o)
   if (k->failed || !mp_graph_reached(&k->g, number)) return;
   mp_heap_parts(&k->h, o, &p);
   for (i = 0; i < MP_HEAP_PARTS; i++) {
-    uint32_t id = p.size[i] > 0 ? mp_live_get(&k->heap->live, p.block[i]) : 0;
+    uint32_t id = p.size[i] > 0 ? mp_objects_id(k->heap, p.block[i], p.size[i]) : 0;
     if (id != 0) join(k, number, id, p.size[i]);
   }
 }

@@ -200,6 +200,7 @@ static void add_up(mp_profile *p, mp_memory *m, const mp_smaps *s,
 {
   double own = (double)mp_mem_bytes + (double)sizeof(*p), ours = look_own(R);
   double left = (double)s->anonymous - ours;
+  double tags = (double)p->heap.tags.count * MP_TAGS_EXTRA;
   looking k = { .resident = 0 };
   m->rss = (double)s->rss;
   m->files = (double)s->files;
@@ -209,7 +210,12 @@ static void add_up(mp_profile *p, mp_memory *m, const mp_smaps *s,
   m->arena = e == WHOLE && look_arena(m, &k, p->heap.allocf, p->heap.allocd);
   m->malloc = m->arena && malloc_is_known();
   m->profiler = ours + (double)s->own;
-  left -= m->arena ? m->lua + m->lua_free + m->lua_heads : 0;
+  if (m->arena) {
+    left -= m->lua + m->lua_free + m->lua_heads;
+    tags = least(tags, m->lua_heads);
+    m->lua_heads -= tags;
+    m->profiler += tags;
+  }
   if (m->malloc)
     look_malloc(m, s, own, left);
   else

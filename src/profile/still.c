@@ -64,7 +64,7 @@ bool mp_still_take(mp_still *s, mp_profile *p)
     return false;
   }
   s->sums = mp_sums_now(p);
-  s->live = mp_live_count(&p->heap.live);
+  s->live = mp_alloc_live(&p->heap);
   s->peak = p->heap.peak;
   return true;
 }
@@ -89,7 +89,7 @@ mp_sums mp_scope_sums(const mp_scope *s, mp_profile *p)
 
 size_t mp_scope_live(const mp_scope *s, const mp_profile *p)
 {
-  return s->still != NULL ? s->still->live : mp_live_count(&p->heap.live);
+  return s->still != NULL ? s->still->live : mp_alloc_live(&p->heap);
 }
 
 size_t mp_scope_peak(const mp_scope *s, const mp_profile *p)

@@ -18,17 +18,20 @@
 #include "run/ctx.h"
 #include "sample/native.h"
 
-/* The heap's: called inside the allocator. Of the samples in one jiffy only the
-** first has the time read and the thread looked for; a collection's beginning
-** has its exact time. */
+/* The heap's: called inside the allocator. The thread is looked for where it may
+** be another one: at the first sample of each jiffy, as a new thread can have the
+** handle of one that has ended. Of the samples in one jiffy only the first has
+** the time read; a collection's beginning has its exact time. */
 static void tick(void *data, bool cycle)
 {
   mp_ctx *c = data;
   uint64_t now = mp_clock_jiffy();
-  c->thread = pthread_self();
-  if (now == c->jiffy && !cycle) return;
+  pthread_t self = pthread_self();
+  bool seen = now == c->jiffy && pthread_equal(self, c->thread);
+  if (seen && !cycle) return;
   c->jiffy = now;
-  mp_cpu_here(&c->profile.cpu);
+  c->thread = self;
+  if (!seen) mp_cpu_here(&c->profile.cpu);
   mp_point_take(&c->profile);
 }
 

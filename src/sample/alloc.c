@@ -68,52 +68,6 @@ void mp_alloc_thaw(mp_alloc *h)
   mp_capture_leave(h->capture);
 }
 
-/* -- Stamps -------------------------------------------------------------- */
-
-#define STAMPS		255u	/* Stamps, from 1 on, until the first one is */
-				/* used again. */
-
-static uint32_t stamp_of(uint64_t cycle)
-{
-  return (uint32_t)(cycle % STAMPS + 1) << MP_COUNTS_BITS;
-}
-
-/* The id without its stamp, unless this is a recent one. */
-static uint32_t forget_stamp(void *data, uint32_t id)
-{
-  const mp_alloc *h = data;
-  uint32_t row = mp_alloc_rowof(id), stamp = id - row;
-  return stamp == h->stamp || stamp == h->laststamp ? id : row;
-}
-
-static uint32_t set_stamp(void *data, uint32_t id)
-{
-  const mp_alloc *h = data;
-  return mp_alloc_rowof(id) | h->stamp;
-}
-
-void mp_alloc_stamp(mp_alloc *h)
-{
-  if (!h->rows_only || !h->wants_events) {
-    h->stamp = h->laststamp = 0;
-    return;
-  }
-  h->stamp = stamp_of(h->cycles);
-  h->laststamp = h->cycles > 0 ? stamp_of(h->cycles - 1) : 0;
-  if (h->cycles > 0 && h->cycles % (STAMPS / 2) == 0)
-    mp_pages_change(&h->live.pages, forget_stamp, h);
-}
-
-/* All objects get the age that one has which is allocated now. */
-static void restart_ages(mp_alloc *h)
-{
-  uint32_t i;
-  for (i = 1; i <= h->samples.count; i++)
-    h->samples.list[i].birth = h->samples.list[i].cycle = 0;
-  mp_alloc_stamp(h);
-  if (h->stamp != 0) mp_pages_change(&h->live.pages, set_stamp, h);
-}
-
 /* -- Watching the heap --------------------------------------------------- */
 
 void mp_alloc_watch(mp_alloc *h, size_t osize)
@@ -126,12 +80,21 @@ void mp_alloc_watch(mp_alloc *h, size_t osize)
     h->cycles++;
     mp_capture_collected(h->capture);
     h->tick(h->tick_data, true);
-    mp_alloc_stamp(h);
+    h->stamp += h->stamp != 0;
     if (h->wants_leaks) mp_alloc_flip(h);
   }
 }
 
 /* -- The child of a fork ------------------------------------------------- */
+
+/* All objects get the age that one has which is allocated now. */
+static void restart_ages(mp_alloc *h)
+{
+  uint32_t i;
+  for (i = 1; i <= h->samples.count; i++)
+    h->samples.list[i].birth = h->samples.list[i].cycle = 0;
+  h->oldest = h->stamp;
+}
 
 void mp_alloc_restart(mp_alloc *h)
 {
@@ -183,7 +146,7 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)
 static void retire(mp_alloc *h)
 {
   h->retired = h->frozen = true;
-  h->rows_only = false;
+  h->rows_only = h->tagged = false;
   h->now.countdown = FAR;
   h->peak = SIZE_MAX;
   h->types.unknown.block = NULL;
@@ -192,6 +155,7 @@ static void retire(mp_alloc *h)
 void mp_alloc_init(mp_alloc *h, lua_Alloc f, void *ud)
 {
   mp_events_init(&h->events);
+  mp_tags_init(&h->tags);
   mp_held_init(&h->kept);
   h->allocf = f;
   h->allocd = ud;
@@ -202,6 +166,7 @@ void mp_alloc_close(mp_alloc *h)
 {
   retire(h);
   mp_live_free(&h->live);
+  mp_tags_free(&h->tags);
   mp_samples_free(&h->samples);
   mp_events_free(&h->events);
   mp_held_free(&h->kept);

@@ -29,6 +29,7 @@
 #include "data/live.h"
 #include "data/period.h"
 #include "data/samples.h"
+#include "data/tags.h"
 #include "sample/capture.h"
 #include "sample/cpu.h"
 #include "vm/type.h"
@@ -80,12 +81,15 @@ typedef struct mp_alloc {
   bool frozen;			/* Allocations are the profiler's own. */
   bool installed;		/* The hook is in place. */
   bool exact;			/* Every allocation is a sample. */
-  bool rows_only;		/* Objects have no record but their row. */
+  bool rows_only;		/* Objects have no record but their row, */
+  bool tagged;			/* which is in their tag, not in `live`. */
   bool wants_events, wants_leaks, wants_types;
   bool wants_records;		/* Objects need records, also where exact. */
-  uint32_t stamp, laststamp;	/* The stamp of objects born now, and of */
-				/* those before the last collection, or 0. */
-  mp_live live;			/* Sampled objects still alive. */
+  uint32_t stamp;		/* Of the tags of objects born now: grows */
+				/* with each collection; 0: none is wanted. */
+  uint32_t oldest;		/* Objects with an older one have this one. */
+  mp_live live;			/* Sampled objects still alive, */
+  mp_tags tags;			/* or all of them. */
 
   bool retired;			/* The hook only passes calls on. */
 
@@ -125,11 +129,10 @@ typedef struct mp_alloc {
   double seconds;		/* Since the start, by tick. */
 } mp_alloc;
 
-/* The row of an object that has no record, by its id, which also has its
-** stamp. */
-static inline uint32_t mp_alloc_rowof(uint32_t id)
+/* Sampled objects still alive. */
+static inline size_t mp_alloc_live(const mp_alloc *h)
 {
-  return id & MP_COUNTS_MAX;
+  return h->tagged ? h->tags.count : mp_live_count(&h->live);
 }
 
 /* Frees memory. From now on the hook only passes calls on to allocf: others may
@@ -169,10 +172,6 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);
 void mp_alloc_watch(mp_alloc *h, size_t osize);
 
 /* -- For the hook (sample/hook.c) -- */
-
-/* Begins another stamp, to be called when a profile begins, or the sweep of a
-** collection. Removes the stamps that would soon be used again. */
-void mp_alloc_stamp(mp_alloc *h);
 
 /* Draws the distance from here to the next sample. */
 void mp_alloc_draw_distance(mp_alloc *h);

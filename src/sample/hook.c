@@ -26,6 +26,7 @@
 
 #include "sample/hook.h"
 #include "sample/objects.h"
+#include "vm/learn.h"
 
 /* -- Watching the heap --------------------------------------------------- */
 
@@ -90,14 +91,13 @@ static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
 static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
 						  size_t osize)
 {
-  uint32_t id;
+  uint32_t origin;
   if (!h->rows_only) return sampled_free(h, ptr, osize);
   before_free(h, ptr, osize);
   h->frees++;
   if (ptr == h->types.unknown.block) mp_objects_look_last(h);
-  id = mp_pages_take(&h->live.pages, ptr);
-  if (id != 0) id = mp_objects_forget_row(h, id, osize);
-  if (h->wants_events) count_free(h, id, osize);
+  origin = mp_objects_forget_row(h, ptr, osize);
+  if (h->wants_events) count_free(h, origin, osize);
   return h->allocf(h->allocd, ptr, osize, 0);
 }
 
@@ -107,7 +107,8 @@ static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
 ** size again if the allocation fails. */
 static inline void *allocate(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 {
-  void *p = h->allocf(h->allocd, ptr, osize, nsize);
+  size_t room = nsize + (h->tagged ? MP_TAGS_EXTRA : 0);
+  void *p = h->allocf(h->allocd, ptr, osize, room);
   if (p == NULL) h->now.countdown += (int64_t)nsize;
   else h->now.allocs++;
   return p;
@@ -126,21 +127,27 @@ static void count_realloc(mp_alloc *h, size_t osize, size_t nsize)
   h->realloc_freed += osize;
 }
 
-/* Makes a reallocation, and forgets the old block. at: the row of the
-** allocation, for the event. */
+/* Makes a reallocation, and forgets the old block. Its tag is taken before, as
+** the block may move. at: the row of the allocation, for the event. */
 static __attribute__((noinline)) void *allocate_again(mp_alloc *h, void *ptr,
 						      size_t osize,
 						      size_t nsize,
 						      uint32_t at)
 {
+  mp_tag tag = { 0, 0 };
   uint32_t origin;
   void *p;
   if (h->vm.proved) mp_alloc_watch(h, 0);
   if (ptr == h->types.unknown.block) mp_objects_look_last(h);
+  if (h->tagged) tag = mp_tags_take(&h->tags, ptr, osize);
   p = allocate(h, ptr, osize, nsize);
-  if (p == NULL) return NULL;
+  if (p == NULL) {
+    if (tag.id != 0) mp_tags_put(&h->tags, ptr, osize, tag);
+    return NULL;
+  }
   count_realloc(h, osize, nsize);
-  origin = mp_objects_freed(h, ptr, osize);
+  origin = h->tagged ? mp_objects_forget_tag(h, tag, osize) :
+	   mp_objects_freed(h, ptr, osize);
   h->last = (mp_moved){ h->wants_events, origin, osize };
   if (!h->wants_events) return p;
   if (!h->frozen) count_event(h, MP_REALLOC, at, origin, nsize, osize);
@@ -302,7 +309,7 @@ static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
   }
   mp_counts_alloc(h->capture->counts, row, 1, nsize);
   mp_objects_count_type(h, site, row, nsize);
-  if (mp_objects_remember(h, p, row | h->stamp, nsize))
+  if (mp_objects_remember_row(h, p, row, nsize))
     mp_objects_ask_type(h, site, p, nsize, row);
   return p;
 }
@@ -383,6 +390,17 @@ static bool is_hook(lua_Alloc f)
   return f == hook_exact || f == hook_sampling || f == hook_blind;
 }
 
+/* Where every allocation is counted, objects have no record if their rows say
+** all that is wanted. LuaJIT's own allocator does not need the sizes of blocks
+** that it frees, so they can have tags; only these have stamps. */
+static void set_kind(mp_alloc *h)
+{
+  bool exact = h->exact && h->vm.proved && !h->wants_records;
+  h->tagged = exact && mp_learn_builtin(h->allocf);
+  h->rows_only = exact && (h->tagged || !h->wants_events);
+  h->stamp = h->oldest = h->tagged && h->wants_events;
+}
+
 void mp_hook_install(mp_alloc *h, lua_State *L)
 {
   /* The hook of an earlier profile may have been kept in use by others. */
@@ -391,13 +409,12 @@ void mp_hook_install(mp_alloc *h, lua_State *L)
   h->frees = h->watched = 0;
   h->peak = 0;
   h->whole.function = NULL;
-  h->rows_only = h->exact && h->vm.proved && !h->wants_records;
+  h->allocf = lua_getallocf(L, &h->allocd);
+  set_kind(h);
   if (h->vm.proved) h->white = mp_vm_white(&h->vm);
   mp_type_init(&h->types, &h->vm);
-  mp_alloc_stamp(h);
   mp_alloc_draw_distance(h);
   h->inuse_start = mp_alloc_inuse(h);
-  h->allocf = lua_getallocf(L, &h->allocd);
   lua_setallocf(L, hook_for(h), h);
   h->installed = true;
 }

@@ -27,7 +27,10 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
 {
   mp_sample *s;
   uint32_t row;
-  if (h->rows_only) return mp_objects_forget_row(h, id, size);
+  if (h->rows_only) {
+    mp_counts_freed(h->capture->counts, id, 1, size);
+    return id;
+  }
   s = &h->samples.list[id];
   if (s->waiting) {  /* For its stack: it is counted and freed later. */
     s->freed = 1;
@@ -69,6 +72,22 @@ uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize)
   return id != 0 ? mp_objects_forget(h, id, osize) : 0;
 }
 
+uint32_t mp_objects_id(const mp_alloc *h, const void *p, size_t size)
+{
+  return h->tagged ? mp_tags_get(&h->tags, p, size).id :
+	 mp_live_get(&h->live, p);
+}
+
+/* The object, which has no record, counts in another row now. */
+static void set_row(mp_alloc *h, void *p, size_t size, uint32_t row)
+{
+  if (h->tagged)
+    mp_tags_put(&h->tags, p, size,
+		(mp_tag){ row, mp_tags_get(&h->tags, p, size).stamp });
+  else
+    mp_live_put(&h->live, p, row);
+}
+
 /* -- Types --------------------------------------------------------------- */
 
 /* Counts an allocation as one of another type. */
@@ -87,10 +106,9 @@ static void set_type(mp_alloc *h, const mp_unknown *u, uint8_t before,
 {
   mp_counts *counts = h->capture->counts;
   mp_sample *s = h->rows_only ? NULL : &h->samples.list[u->id];
-  uint32_t id = s ? u->id : mp_live_get(&h->live, u->block);
-  uint32_t from = s ? s->row : mp_alloc_rowof(id), to;
+  uint32_t from = s ? s->row : mp_objects_id(h, u->block, u->size), to;
   mp_row *r;
-  if (type == MP_TYPE_UNKNOWN || id == 0 || from == MP_ROW_LOST ||
+  if (type == MP_TYPE_UNKNOWN || from == 0 || from == MP_ROW_LOST ||
       (s && s->waiting))
     return;
   if (h->wants_events)
@@ -108,7 +126,7 @@ static void set_type(mp_alloc *h, const mp_unknown *u, uint8_t before,
 					  h->asked.size))
     h->dropped++;
   if (s) s->row = to;
-  else mp_live_put(&h->live, u->block, id - from + to);
+  else set_row(h, u->block, u->size, to);
 }
 
 void mp_objects_look_now(mp_alloc *h)

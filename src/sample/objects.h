@@ -3,10 +3,10 @@
 ** The sampled objects of a heap, from allocation to free, and their types.
 ** Private to the heap sampler.
 **
-** The table of live objects knows an object by an id. The id is the number of
-** its sample's record. Where `rows_only` says that objects have none, it is the
-** object's row of the counts and, for events, a stamp that tells before which
-** collection it was born.
+** The table of live objects knows an object by an id: the number of its sample's
+** record, or, where `rows_only` says that objects have none, its row of the
+** counts. Where `tagged` says so, objects have tags instead (data/tags.h), with
+** the row and a stamp that tells before which collection they were born.
 */
 #ifndef MP_OBJECTS_H
 #define MP_OBJECTS_H
@@ -22,20 +22,50 @@ static inline bool mp_objects_remember(mp_alloc *h, void *p, uint32_t id,
   return old == 0 || mp_objects_replaced(h, old, id, size);
 }
 
+/* The same for an object that has no record. */
+static inline bool mp_objects_remember_row(mp_alloc *h, void *p, uint32_t row,
+					   size_t size)
+{
+  const mp_tag tag = { row, h->stamp };
+  if (!h->tagged) return mp_objects_remember(h, p, row, size);
+  return mp_tags_put(&h->tags, p, size, tag) ||
+	 mp_objects_replaced(h, MP_LIVE_NOMEM, row, size);
+}
+
 /* Counts objects that the first collection after their birth has freed. */
 void mp_objects_temporary(mp_alloc *h, uint32_t row, double objects,
 			  size_t size);
 
-/* The object with that id, which has no record, was freed. Returns its row. */
-static inline uint32_t mp_objects_forget_row(mp_alloc *h, uint32_t id,
+/* The object with that tag was freed. Returns its row; 0: it has none. Whoever
+** puts an allocator over the hook may tell sizes at a free that are wrong. */
+static inline uint32_t mp_objects_forget_tag(mp_alloc *h, mp_tag tag,
 					     size_t size)
 {
-  uint32_t row = mp_alloc_rowof(id), stamp = id - row;
-  mp_counts_freed(h->capture->counts, row, 1, size);
-  if (stamp != 0 && (stamp == h->stamp || stamp == h->laststamp))
-    mp_objects_temporary(h, row, 1, size);
+  mp_counts *counts = h->capture->counts;
+  if (tag.id == 0 || tag.id > counts->nrows) return 0;
+  mp_counts_freed(counts, tag.id, 1, size);
+  if (h->stamp != 0) {
+    uint32_t born = tag.stamp > h->oldest ? tag.stamp : h->oldest;
+    if (h->stamp - born <= 1) mp_objects_temporary(h, tag.id, 1, size);
+  }
+  return tag.id;
+}
+
+/* The object at p, which has no record, is being freed. Returns its row; 0: it
+** is not known. */
+static inline uint32_t mp_objects_forget_row(mp_alloc *h, void *p, size_t size)
+{
+  uint32_t row;
+  if (h->tagged)
+    return mp_objects_forget_tag(h, mp_tags_take(&h->tags, p, size), size);
+  row = mp_pages_take(&h->live.pages, p);
+  if (row != 0) mp_counts_freed(h->capture->counts, row, 1, size);
   return row;
 }
+
+/* The id of the block of that size, which stays, or its row if it has no record;
+** 0: it is not known. */
+uint32_t mp_objects_id(const mp_alloc *h, const void *p, size_t size);
 
 /* The object with that id was freed. Returns its row; 0: not known. */
 uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size);
