@@ -87,7 +87,8 @@ static void join_object(void *ud, uint32_t number, const void *o)
   if (k->failed || !mp_graph_reached(&k->g, number)) return;
   mp_heap_parts(&k->h, o, &p);
   for (i = 0; i < MP_HEAP_PARTS; i++) {
-    uint32_t id = p.size[i] > 0 ? mp_objects_id(k->heap, p.block[i], p.size[i]) : 0;
+    uint32_t id = p.size[i] == 0 ? 0 :
+		  mp_objects_id(k->heap, p.block[i], p.size[i]);
     if (id != 0) join(k, number, id, p.size[i]);
   }
 }

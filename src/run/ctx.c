@@ -18,10 +18,10 @@
 #include "run/ctx.h"
 #include "sample/native.h"
 
-/* The heap's: called inside the allocator. The thread is looked for where it may
-** be another one: at the first sample of each jiffy, as a new thread can have the
-** handle of one that has ended. Of the samples in one jiffy only the first has
-** the time read; a collection's beginning has its exact time. */
+/* The heap's: called inside the allocator. The thread is looked for where it
+** may be another one: at the first sample of each jiffy, as a new thread can
+** have the handle of one that has ended. Of the samples in one jiffy only the
+** first has the time read; a collection's beginning has its exact time. */
 static void tick(void *data, bool cycle)
 {
   mp_ctx *c = data;

@@ -165,10 +165,11 @@ void mp_alloc_flip(mp_alloc *h);
 /* Whether a collection has left the object alive. */
 bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s);
 
-/* Looks at the heap, whose layout is known: for a new peak, and for a collection
-** that has begun its sweep. The hook does so at the next allocation or free.
-** osize: bytes that were there a moment ago. The heap is highest just before
-** something is freed, and the collector lowers its total before it calls. */
+/* Looks at the heap, whose layout is known: for a new peak, and for a
+** collection that has begun its sweep. The hook does so at the next allocation
+** or free. osize: bytes that were there a moment ago. The heap is highest just
+** before something is freed, and the collector lowers its total before it
+** calls. */
 void mp_alloc_watch(mp_alloc *h, size_t osize);
 
 /* -- For the hook (sample/hook.c) -- */

@@ -3,10 +3,11 @@
 ** The sampled objects of a heap, from allocation to free, and their types.
 ** Private to the heap sampler.
 **
-** The table of live objects knows an object by an id: the number of its sample's
-** record, or, where `rows_only` says that objects have none, its row of the
-** counts. Where `tagged` says so, objects have tags instead (data/tags.h), with
-** the row and a stamp that tells before which collection they were born.
+** The table of live objects knows an object by an id: the number of its
+** sample's record, or, where `rows_only` says that objects have none, its row
+** of the counts. Where `tagged` says so, objects have tags instead
+** (data/tags.h), with the row and a stamp that tells before which collection
+** they were born.
 */
 #ifndef MP_OBJECTS_H
 #define MP_OBJECTS_H
@@ -63,8 +64,8 @@ static inline uint32_t mp_objects_forget_row(mp_alloc *h, void *p, size_t size)
   return row;
 }
 
-/* The id of the block of that size, which stays, or its row if it has no record;
-** 0: it is not known. */
+/* The id of the block of that size, which stays, or its row if it has no
+** record; 0: it is not known. */
 uint32_t mp_objects_id(const mp_alloc *h, const void *p, size_t size);
 
 /* The object with that id was freed. Returns its row; 0: not known. */

@@ -34,7 +34,8 @@ void mp_learn(void);
 mp_maker mp_learn_maker(const void *function);
 
 /* Whether that is the allocator of states from luaL_newstate: LuaJIT's own, or
-** malloc's functions. Neither reads the size of a block that it is given back. */
+** malloc's functions. Neither reads the size of a block that it is given
+** back. */
 bool mp_learn_builtin(lua_Alloc f);
 
 /* Offset of the two numbers of the exit from the pointer to the array of
