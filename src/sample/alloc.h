@@ -32,6 +32,7 @@
 #include "data/tags.h"
 #include "sample/capture.h"
 #include "sample/cpu.h"
+#include "vm/allocator.h"
 #include "vm/type.h"
 #include "vm/vm.h"
 
@@ -70,12 +71,14 @@ typedef struct mp_whole {
 
 typedef struct mp_alloc {
   /* -- What the hook touches at each call: one line of the cache -- */
-  lua_Alloc allocf;		/* The allocator that was there before. */
-  void *allocd;			/* Its data. */
+  void *allocd;			/* The data of the allocator that was there. */
+  mp_allocator direct;		/* Its functions, if they are known. */
   mp_totals now;
   uint64_t frees;		/* A reallocation is one, too. */
-  size_t peak;			/* Highest total of the Lua heap so far. */
   uint64_t watched;		/* Allocations when the heap was looked at. */
+
+  lua_Alloc allocf;		/* That allocator. */
+  size_t peak;			/* Highest total of the Lua heap so far. */
   mp_vm vm;			/* The VM's layout; vm.g first. */
   uint8_t white;		/* The collector's white, when last seen. */
   bool frozen;			/* Allocations are the profiler's own. */

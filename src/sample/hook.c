@@ -13,10 +13,11 @@
 **	  not sampled	hook itself	sampled_free	exact_free
 **	  else		sampled_free	sampled_free	exact_free
 **
-** hook_sampling takes samples; hook_blind does the same if the VM's layout is
-** not known; hook_exact is used if every allocation is a sample, its stack can
-** be captured, and no object need have a record. Others may have kept a hook,
-** and call it while another one is in use.
+** hook_sampling takes samples; hook_direct does the same over LuaJIT's own
+** allocator, whose functions it calls; hook_blind does the same if the VM's
+** layout is not known; hook_exact is used if every allocation is a sample, its
+** stack can be captured, and no object need have a record. Others may have kept
+** a hook, and call it while another one is in use.
 **
 ** The hooks themselves must stay leaf functions, which save no register and
 ** have no frame: every allocation and every free of the program pays for them.
@@ -26,7 +27,6 @@
 
 #include "sample/hook.h"
 #include "sample/objects.h"
-#include "vm/learn.h"
 
 /* -- Watching the heap --------------------------------------------------- */
 
@@ -261,12 +261,17 @@ static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
   return p;
 }
 
-/* A reallocation that is no sample, mostly of a block that was none either. */
+/* A reallocation, mostly one that is no sample, of a block that was none
+** either. */
 static __attribute__((noinline)) void *quick_realloc(mp_alloc *h, void *ptr,
 						     size_t osize,
-						     size_t nsize)
+						     size_t nsize,
+						     const void *ret,
+						     const char *frame)
 {
   void *p;
+  if ((h->now.countdown -= (int64_t)nsize) < 0)
+    return slow_alloc(h, ptr, osize, nsize, ret, frame);
   if (h->retired) return pass_on(h, ptr, osize, nsize);
   if (mp_live_may(&h->live, ptr) || !h->vm.proved || heap_changed(h, 0))
     return allocate_any(h, ptr, osize, nsize, 0);
@@ -343,23 +348,34 @@ static inline bool free_matters(mp_alloc *h, const void *ptr, size_t osize)
 
 /* Arguments are passed on as they are, which costs nothing. A fresh allocation
 ** that fails is counted all the same: to see that, the hook would have to come
-** back here, and the program is out of memory. */
-static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
+** back here, and the program is out of memory. direct: there are functions to
+** call instead of the allocator, which would choose once more. */
+static inline __attribute__((always_inline)) void *
+sampling(mp_alloc *h, void *ptr, size_t osize, size_t nsize, bool direct)
 {
-  mp_alloc *h = ud;
-  if (ptr == NULL) {
+  if (nsize == 0) {
+    if (free_matters(h, ptr, osize)) return sampled_free(h, ptr, osize);
+    h->frees += ptr != NULL;
+    if (direct) return h->direct.release(h->allocd, ptr);
+  } else if (ptr == NULL) {
     if ((h->now.countdown -= (int64_t)nsize) < 0)
       return slow_alloc(h, NULL, 0, nsize, RET, FRAME);
-    h->now.allocs += nsize != 0;
-  } else if (nsize == 0) {
-    if (free_matters(h, ptr, osize)) return sampled_free(h, ptr, osize);
-    h->frees++;
+    h->now.allocs++;
+    if (direct) return h->direct.make(h->allocd, nsize);
   } else {
-    if ((h->now.countdown -= (int64_t)nsize) < 0)
-      return slow_alloc(h, ptr, osize, nsize, RET, FRAME);
-    return quick_realloc(h, ptr, osize, nsize);
+    return quick_realloc(h, ptr, osize, nsize, RET, FRAME);
   }
   return h->allocf(h->allocd, ptr, osize, nsize);
+}
+
+static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  return sampling(ud, ptr, osize, nsize, false);
+}
+
+static void *hook_direct(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  return sampling(ud, ptr, osize, nsize, true);
 }
 
 static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
@@ -382,12 +398,14 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
 
 static lua_Alloc hook_for(const mp_alloc *h)
 {
-  return h->rows_only ? hook_exact : h->vm.proved ? hook_sampling : hook_blind;
+  return h->rows_only ? hook_exact : !h->vm.proved ? hook_blind :
+	 h->direct.make != NULL ? hook_direct : hook_sampling;
 }
 
 static bool is_hook(lua_Alloc f)
 {
-  return f == hook_exact || f == hook_sampling || f == hook_blind;
+  return f == hook_exact || f == hook_sampling || f == hook_direct ||
+	 f == hook_blind;
 }
 
 /* Where every allocation is counted, objects have no record if their rows say
@@ -396,7 +414,7 @@ static bool is_hook(lua_Alloc f)
 static void set_kind(mp_alloc *h)
 {
   bool exact = h->exact && h->vm.proved && !h->wants_records;
-  h->tagged = exact && mp_learn_builtin(h->allocf);
+  h->tagged = exact && mp_allocator_builtin(h->allocf);
   h->rows_only = exact && (h->tagged || !h->wants_events);
   h->stamp = h->oldest = h->tagged && h->wants_events;
 }
@@ -410,6 +428,7 @@ void mp_hook_install(mp_alloc *h, lua_State *L)
   h->peak = 0;
   h->whole.function = NULL;
   h->allocf = lua_getallocf(L, &h->allocd);
+  h->direct = mp_allocator_of(h->allocf);
   set_kind(h);
   if (h->vm.proved) h->white = mp_vm_white(&h->vm);
   mp_type_init(&h->types, &h->vm);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "vm/allocator.h"
 #include "vm/call.h"
 #include "vm/frame.h"
 #include "vm/learn.h"
@@ -20,7 +21,6 @@
 
 static const void *functions[MP_MAKER_OTHER];
 static uint32_t exit_ofs;
-static lua_Alloc builtin;
 
 #ifdef MP_LAYOUT
 
@@ -147,7 +147,8 @@ static void learn(void)
   learning l;
   if (L == NULL) return;
   memset(&l, 0, sizeof(l));
-  l.allocf = builtin = lua_getallocf(L, &l.allocd);
+  l.allocf = lua_getallocf(L, &l.allocd);
+  mp_allocator_learn(l.allocf, l.allocd);
   lua_cpcall(L, learn_from, &l);
   lua_setallocf(L, l.allocf, l.allocd);
   if (!l.ffi_half_open) lua_close(L);
@@ -174,11 +175,6 @@ mp_maker mp_learn_maker(const void *function)
     all = all && functions[i] != NULL;
   }
   return all ? MP_MAKER_OTHER : MP_MAKER_UNKNOWN;
-}
-
-bool mp_learn_builtin(lua_Alloc f)
-{
-  return builtin != NULL && f == builtin;
 }
 
 uint32_t mp_learn_exit(void) { return exit_ofs; }

@@ -5,16 +5,14 @@
 **
 ** - Each IR instruction that allocates an object calls a function of its own.
 **   No symbol tells where these are.
+** - The functions of its allocator (vm/allocator.h).
 ** - The compiler's state has the numbers of the trace and of the exit by which
 **   compiled code was left. Other pairs of words there may look the same.
 */
 #ifndef MP_LEARN_H
 #define MP_LEARN_H
 
-#include <stdbool.h>
 #include <stdint.h>
-
-#include "lua.h"
 
 typedef enum mp_maker {
   MP_MAKER_TABLE,		/* Makes a table of given sizes, */
@@ -32,11 +30,6 @@ void mp_learn(void);
 /* The kind of object that a function of LuaJIT makes. Async-signal-safe, as the
 ** next. */
 mp_maker mp_learn_maker(const void *function);
-
-/* Whether that is the allocator of states from luaL_newstate: LuaJIT's own, or
-** malloc's functions. Neither reads the size of a block that it is given
-** back. */
-bool mp_learn_builtin(lua_Alloc f);
 
 /* Offset of the two numbers of the exit from the pointer to the array of
 ** traces; 0: not known. */
