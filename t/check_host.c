@@ -176,6 +176,36 @@ START_TEST(an_allocator_of_the_hosts)
 }
 END_TEST
 
+/* A C library puts its own allocator over one of an earlier profile. */
+START_TEST(an_allocator_over_an_old_one)
+{
+  static const char *const opts[] = { "f", "fb1", "e", "L" };
+  size_t i, k;
+  for (i = 0; i < 4; i++) {
+    lua_State *L = open_state();
+    lua_Alloc first;
+    void *data;
+    first = lua_getallocf(L, &data);
+    start(L, opts[i], "/dev/null");
+    under = lua_getallocf(L, &underdata);
+    kept[i] = underdata;
+    run(L, work);
+    run(L, "assert(mp.stop())");
+    lua_setallocf(L, over, NULL);
+    run(L, work);
+    for (k = 0; k < 4; k++) {
+      start(L, opts[k], "/dev/null");
+      run(L, work);
+      run(L, "assert(mp.stop())");
+      run(L, "collectgarbage()");
+      run(L, work);
+    }
+    lua_setallocf(L, first, data);
+    lua_close(L);
+  }
+}
+END_TEST
+
 static int make_object(lua_State *L)
 {
   lua_newtable(L);
@@ -373,5 +403,6 @@ CHECK_MAIN("host", states_one_after_another,
 	   the_second_state_gets_its_heap_views_and_later_the_timer,
 	   states_in_several_threads, an_allocator_over_ours,
 	   an_allocator_of_the_hosts, an_allocator_that_is_kept,
-	   memory_stays_flat, a_host_that_drops_its_coroutine, a_small_c_stack,
+	   an_allocator_over_an_old_one, memory_stays_flat,
+	   a_host_that_drops_its_coroutine, a_small_c_stack,
 	   an_exit_while_threads_run, a_wrapper_of_c_functions)

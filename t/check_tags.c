@@ -98,7 +98,8 @@ START_TEST(blocks_far_apart)
   ck_assert_ptr_nonnull(far);
   mp_tags_init(&t);
   for (i = 0; i < BLOCKS; i += 2)
-    ck_assert(mp_tags_put(&t, far + (size_t)i * APART, 8, (mp_tag){ i + 1, 0 }));
+    ck_assert(mp_tags_put(&t, far + (size_t)i * APART, 8,
+			  (mp_tag){ i + 1, 0 }));
   for (i = 0; i < BLOCKS; i++)
     ck_assert_uint_eq(mp_tags_take(&t, far + (size_t)i * APART, 8).id,
 		      i % 2 ? 0 : i + 1);

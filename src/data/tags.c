@@ -58,11 +58,6 @@ mp_tag mp_tags_get(const mp_tags *t, const void *block, size_t size)
   return tag;
 }
 
-size_t mp_tags_memory(const mp_tags *t)
-{
-  return t->nleaves * sizeof(mp_tagleaf) + t->cap * sizeof(*t->leaves);
-}
-
 void mp_tags_free(mp_tags *t)
 {
   uint32_t i;

@@ -3,9 +3,9 @@
 ** Tags: two numbers for each block of a heap, in the block itself.
 **
 ** A tag lies behind the bytes that were asked for, where the processor's cache
-** has it when the block is used. The allocator gets a size that has room for it.
-** A set of addresses tells blocks that have a tag from others: one bit for every
-** 16 bytes of the heap, on leaves of one megabyte of addresses each.
+** has it when the block is used. The allocator gets a size that has room for
+** it. A set of addresses tells blocks that have a tag from others: one bit for
+** every 16 bytes of the heap, on leaves of one megabyte of addresses each.
 */
 #ifndef MP_TAGS_H
 #define MP_TAGS_H
@@ -72,8 +72,8 @@ static inline uint64_t mp_tags_bit(const void *block)
   return UINT64_C(1) << ((uintptr_t)block >> 4 & 63);
 }
 
-/* Writes the tag of a block of that size, without the tag. False: no memory, and
-** the block has no tag. */
+/* Writes the tag of a block of that size, without the tag. False: no memory,
+** and the block has no tag. */
 static inline bool mp_tags_put(mp_tags *t, void *block, size_t size, mp_tag tag)
 {
   uint64_t number = mp_tags_number(block), bit = mp_tags_bit(block), *word;
@@ -101,9 +101,6 @@ static inline mp_tag mp_tags_take(mp_tags *t, const void *block, size_t size)
   memcpy(&tag, (const char *)block + size, sizeof(tag));
   return tag;
 }
-
-/* Bytes of memory in use, without the tags and the set itself. */
-size_t mp_tags_memory(const mp_tags *t);
 
 /* Gives all memory back, and forgets all tags. */
 void mp_tags_free(mp_tags *t);

@@ -50,11 +50,21 @@ mp_ctx *mp_guard_running(lua_State *L)
   return !c->final.done && c->profile.span.pid == getpid() ? c : NULL;
 }
 
-mp_ctx *mp_guard_new(mp_guard *g)
+static void put_aside(mp_guard *g, mp_ctx *c)
 {
-  mp_ctx *c = mp_ctx_new(g->spare);
+  c->next = g->stuck;
+  g->stuck = c;
+}
+
+mp_ctx *mp_guard_new(mp_guard *g, lua_State *L)
+{
+  mp_ctx *c = g->spare;
   g->spare = NULL;
-  return c;
+  if (c != NULL && mp_hook_kept(&c->profile.heap, L)) {
+    put_aside(g, c);
+    c = NULL;
+  }
+  return mp_ctx_new(c);
 }
 
 void mp_guard_drop(mp_guard *g, mp_ctx *c)
@@ -103,8 +113,7 @@ static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
     mp_guard_drop(g, c);
   } else {
     mp_ctx_end(c);
-    c->next = g->stuck;
-    g->stuck = c;
+    put_aside(g, c);
   }
   return err;
 }

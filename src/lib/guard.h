@@ -16,8 +16,8 @@
 typedef struct mp_guard {
   mp_ctx *run;			/* The run, or NULL. */
   mp_ctx *spare;		/* One that has ended, to be used again. */
-  mp_ctx *stuck;		/* Others, whose hooks are below allocators */
-				/* that were put over them; by next. */
+  mp_ctx *stuck;		/* Others, whose hooks are still called, by */
+				/* allocators that were put over them. */
   unsigned number;		/* Of the VM, in this process: from 1. */
 } mp_guard;
 
@@ -37,7 +37,7 @@ mp_guard *mp_guard_make(lua_State *L);
 void mp_guard_unwrap(lua_State *L);
 
 /* A context for a new run, which is not in the guard yet. NULL: no memory. */
-mp_ctx *mp_guard_new(mp_guard *g);
+mp_ctx *mp_guard_new(mp_guard *g, lua_State *L);
 
 /* Returns a context that no run has used. */
 void mp_guard_drop(mp_guard *g, mp_ctx *c);

@@ -191,7 +191,7 @@ static bool show_help(mp_ctx *c, problem *p)
 /* Makes the run of that guard and starts it, or shows the help. */
 static bool start(lua_State *L, mp_guard *g, problem *p)
 {
-  mp_ctx *c = mp_guard_new(g);
+  mp_ctx *c = mp_guard_new(g, L);
   bool ok;
   if (c == NULL) return fails(p, ENOMEM, "not enough memory");
   mp_vm_prove(&c->profile.heap.vm, L, mp_start);

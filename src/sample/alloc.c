@@ -159,6 +159,7 @@ void mp_alloc_init(mp_alloc *h, lua_Alloc f, void *ud)
   mp_held_init(&h->kept);
   h->allocf = f;
   h->allocd = ud;
+  h->direct = mp_allocator_of(f);
   if (f != NULL) retire(h);
 }
 

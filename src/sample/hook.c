@@ -243,43 +243,6 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
 #define RET	__builtin_return_address(0)
 #define FRAME	(const char *)__builtin_dwarf_cfa()
 
-static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
-						  size_t osize, size_t nsize,
-						  const void *ret,
-						  const char *frame)
-{
-  void *p;
-  if (h->retired) return pass_on(h, ptr, osize, nsize);
-  mp_alloc_unhold(h);
-  mp_objects_look(h);
-  if (h->now.countdown < 0)
-    p = sampled_alloc(h, ptr, osize, nsize,
-		      mp_type_site(&h->types, ret, frame));
-  else
-    p = allocate_any(h, ptr, osize, nsize, 0);
-  mp_alloc_hold(h);
-  return p;
-}
-
-/* A reallocation, mostly one that is no sample, of a block that was none
-** either. */
-static __attribute__((noinline)) void *quick_realloc(mp_alloc *h, void *ptr,
-						     size_t osize,
-						     size_t nsize,
-						     const void *ret,
-						     const char *frame)
-{
-  void *p;
-  if ((h->now.countdown -= (int64_t)nsize) < 0)
-    return slow_alloc(h, ptr, osize, nsize, ret, frame);
-  if (h->retired) return pass_on(h, ptr, osize, nsize);
-  if (mp_live_may(&h->live, ptr) || !h->vm.proved || heap_changed(h, 0))
-    return allocate_any(h, ptr, osize, nsize, 0);
-  p = allocate(h, ptr, osize, nsize);
-  if (p != NULL) count_realloc(h, osize, nsize);
-  return p;
-}
-
 /* The row of an allocation where every one is a sample. The blocks that an
 ** object consists of are allocated one after the other, by one function: the
 ** stack is captured for the first of them. */
@@ -316,6 +279,45 @@ static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
   mp_objects_count_type(h, site, row, nsize);
   if (mp_objects_remember_row(h, p, row, nsize))
     mp_objects_ask_type(h, site, p, nsize, row);
+  return p;
+}
+
+/* The kept hook of a profile of another kind may come here, too. */
+static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
+						  size_t osize, size_t nsize,
+						  const void *ret,
+						  const char *frame)
+{
+  void *p;
+  if (h->retired) return pass_on(h, ptr, osize, nsize);
+  if (h->rows_only) return exact_alloc(h, ptr, osize, nsize, ret, frame);
+  mp_alloc_unhold(h);
+  mp_objects_look(h);
+  if (h->now.countdown < 0)
+    p = sampled_alloc(h, ptr, osize, nsize,
+		      mp_type_site(&h->types, ret, frame));
+  else
+    p = allocate_any(h, ptr, osize, nsize, 0);
+  mp_alloc_hold(h);
+  return p;
+}
+
+/* A reallocation, mostly one that is no sample, of a block that was none
+** either. */
+static __attribute__((noinline)) void *quick_realloc(mp_alloc *h, void *ptr,
+						     size_t osize,
+						     size_t nsize,
+						     const void *ret,
+						     const char *frame)
+{
+  void *p;
+  if ((h->now.countdown -= (int64_t)nsize) < 0)
+    return slow_alloc(h, ptr, osize, nsize, ret, frame);
+  if (h->retired) return pass_on(h, ptr, osize, nsize);
+  if (mp_live_may(&h->live, ptr) || !h->vm.proved || heap_changed(h, 0))
+    return allocate_any(h, ptr, osize, nsize, 0);
+  p = allocate(h, ptr, osize, nsize);
+  if (p != NULL) count_realloc(h, osize, nsize);
   return p;
 }
 
@@ -445,4 +447,15 @@ bool mp_hook_remove(mp_alloc *h, lua_State *L)
   lua_setallocf(L, h->allocf, h->allocd);
   h->installed = false;
   return true;
+}
+
+bool mp_hook_kept(const mp_alloc *h, lua_State *L)
+{
+  void *ud, *p;
+  lua_Alloc f = lua_getallocf(L, &ud);
+  uint64_t before = h->now.allocs;
+  if (h->direct.make != NULL && !mp_allocator_builtin(f)) return true;
+  p = f(ud, NULL, 0, 16);
+  if (p != NULL) f(ud, p, 16, 0);
+  return p == NULL || h->now.allocs != before;
 }

@@ -16,7 +16,7 @@ static mp_allocator functions;
 
 /* -- The machine code ----------------------------------------------------- */
 
-/* What a register holds. */
+/* The contents of a register. */
 typedef enum value { OTHER, UD, PTR, OSIZE, NSIZE } value;
 
 enum { RCX = 1, RDX = 2, RSI = 6, RDI = 7 };

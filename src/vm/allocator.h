@@ -33,8 +33,8 @@ bool mp_allocator_builtin(lua_Alloc f);
 ** known. */
 mp_allocator mp_allocator_of(lua_Alloc f);
 
-/* Reads the functions from the code at `code`. False: it does other things, too,
-** than choosing one. */
+/* Reads the functions from the code at `code`. False: it does other things than
+** choosing one. */
 bool mp_allocator_read(const void *code, mp_allocator *a);
 
 #endif
