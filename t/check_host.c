@@ -264,6 +264,7 @@ START_TEST(an_allocator_that_is_kept)
       start(L, opts[(i + k) % 4], "/dev/null");
       f = lua_getallocf(L, &ud);
       run(L, work);
+      ck_assert_ptr_null(f(ud, NULL, 0, 0));
       p = f(ud, NULL, 0, 100);
       run(L, "assert(mp.stop())");
       run(L, work);

@@ -382,8 +382,8 @@ static void *hook_direct(void *ud, void *ptr, size_t osize, size_t nsize)
 
 static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  if (nsize != 0 || ptr == NULL) return hook_sampling(ud, ptr, osize, nsize);
-  return sampled_free(ud, ptr, osize);
+  if (nsize != 0) return hook_sampling(ud, ptr, osize, nsize);
+  return ptr != NULL ? sampled_free(ud, ptr, osize) : pass_on(ud, ptr, 0, 0);
 }
 
 static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
