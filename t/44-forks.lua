@@ -207,6 +207,15 @@ daemon("two forks", [[
   if ffi.C.fork() ~= 0 then ffi.C._exit(0) end
   ffi.C.poll(nil, 0, 200)
   later()]])
+daemon("a child that takes over and leaves", [[
+  if ffi.C.fork() ~= 0 then ffi.C._exit(0) end
+  if ffi.C.fork() ~= 0 then
+    local t = os.clock() + 0.3
+    repeat later() until os.clock() > t
+    ffi.C._exit(0)
+  end
+  ffi.C.poll(nil, 0, 800)
+  later()]])
 
 -- On a busy machine the child often ends before its parent leaves.
 local list = tap.tmpname(".txt")

@@ -28,6 +28,8 @@ typedef struct mp_reporting {
 /* Shared by the process that has a run and the children it forks. */
 typedef struct mp_estate {
   atomic_bool claimed;		/* One of them makes the report, or has. */
+  atomic_int holder;		/* The child that has taken the run over, or */
+				/* 0. */
   atomic_uint forks;		/* Forks that have returned in the process, */
   atomic_uint last;		/* and when the last one did: milliseconds. */
 } mp_estate;
@@ -36,8 +38,9 @@ typedef struct mp_estate {
 typedef struct mp_heir {
   mp_estate *estate;		/* NULL: there was no memory. */
   bool inherits;		/* A child that may take the run over, */
-  bool is_child;		/* of the process that has it, */
-  unsigned fork;		/* by its fork of that number. */
+  pid_t parent;			/* of this process, */
+  unsigned fork;		/* after a fork of that number by the one that */
+				/* has the run. */
 } mp_heir;
 
 /* The program's function for samples (run/callback.h). */

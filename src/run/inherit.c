@@ -23,7 +23,7 @@ void mp_inherit_wait(mp_ctx *c, pid_t parent)
 {
   if (c->heir.estate == NULL) return;
   c->heir.inherits = true;
-  c->heir.is_child = parent == c->profile.span.pid;
+  c->heir.parent = parent;
   mp_cpu_continue(&c->profile.cpu);
 }
 
@@ -63,28 +63,34 @@ static bool lives(pid_t pid)
   return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
+/* Whether the process that has the run has ended: the one that began it, or the
+** child that has taken it over since, which may leave without a report, too. */
 static bool has_ended(const mp_ctx *c)
 {
-  pid_t pid = c->profile.span.pid;
-  return c->heir.is_child ? getppid() != pid : !lives(pid);
+  pid_t pid = c->heir.estate->holder;
+  if (pid == 0) pid = c->profile.span.pid;
+  return pid == c->heir.parent ? getppid() != pid : !lives(pid);
 }
 
 /* Whether the run is this process's from now on. */
 static bool takes(mp_ctx *c)
 {
+  int holder = c->heir.estate->holder;
   if (c->heir.estate->claimed) {
     c->heir.inherits = false;  /* There is nothing to wait for. */
     return false;
   }
-  if (!has_ended(c)) return false;
+  if (!has_ended(c) || !atomic_compare_exchange_strong(
+	&c->heir.estate->holder, &holder, getpid()))
+    return false;
   c->heir.inherits = false;
-  return !atomic_exchange(&c->heir.estate->claimed, true);
+  c->heir.estate->last = now();
+  return true;
 }
 
 void mp_inherit_look(mp_ctx *c)
 {
   if (!c->heir.inherits || mp_process_stands_in() || !takes(c)) return;
-  mp_ctx_share(c);  /* With children of this process. */
   mp_plan_forked(&c->plan);
   c->profile.span.pid = getpid();
   mp_notes_add(&c->profile.notes, "the profiled process forked and ended; its "

@@ -6,7 +6,8 @@
 ** their own (run/fork.h). But its parent may end without a report: daemon(3)
 ** forks, and the parent leaves by _exit. So the child continues to count. When
 ** it finds that its parent has ended without a report, it takes the parent's
-** place; of several children the first one does.
+** place; of several children the first one does, and if that one ends without a
+** report, too, the next.
 */
 #ifndef MP_INHERIT_H
 #define MP_INHERIT_H
