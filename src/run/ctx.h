@@ -39,8 +39,8 @@ typedef struct mp_heir {
   mp_estate *estate;		/* NULL: there was no memory. */
   bool inherits;		/* A child that may take the run over, */
   pid_t parent;			/* of this process, */
-  unsigned fork;		/* after a fork of that number by the one that */
-				/* has the run. */
+  unsigned fork;		/* after a fork of that number by the one */
+				/* that has the run. */
 } mp_heir;
 
 /* The program's function for samples (run/callback.h). */
