@@ -227,4 +227,28 @@ local r = tap.sh(("for i in $(seq 20); "..
     if ffi.C.fork() ~= 0 then ffi.C._exit(0) end]]), list, list))
 tap.is(r.out, "", "a child that ends at once has its parent's report", r.err)
 
+-- The parent shares its processor with a program of higher priority: it needs
+-- 10 ms of it to leave, and waits many times longer.
+r = tap.sh((([[
+  cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+  taskset -c $cpu sh -c 'while :; do :; done' & hog=$!
+  CPU=$cpu LIST -jm=f,FILE -e PROGRAM; n=0
+  while [ ! -s FILE ] && [ $n -lt 50 ]; do sleep 0.1; n=$((n+1)); done
+  grep -q "forked and ended" FILE || echo lost
+  kill $hog]]):gsub("%u%u%u%u+", {
+    LIST = tap.command, FILE = tap.tmpname(".txt"), PROGRAM = tap.quote([[
+      local ffi = require("ffi")
+      ffi.cdef("int fork(void); void _exit(int); int nice(int); "..
+        "int sched_setaffinity(int, size_t, const void *);")
+      local mask, cpu = ffi.new("uint8_t[128]"), tonumber(os.getenv("CPU"))
+      mask[math.floor(cpu / 8)] = 2 ^ (cpu % 8)
+      if ffi.C.fork() ~= 0 then
+        assert(ffi.C.sched_setaffinity(0, 128, mask) == 0)
+        ffi.C.nice(10)
+        local t = os.clock() + 0.01
+        repeat until os.clock() > t
+        ffi.C._exit(0)
+      end]]) })))
+tap.is(r.out, "", "and where the parent waits for a processor", r.err)
+
 tap.done()

@@ -17,6 +17,15 @@ static double seconds(clockid_t clock)
 
 double mp_clock_cpu(void) { return seconds(CLOCK_PROCESS_CPUTIME_ID); }
 
+double mp_clock_cpu_of(pid_t pid)
+{
+  clockid_t clock;
+  struct timespec t;
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+    return 0;
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 double mp_clock_wall(void) { return seconds(CLOCK_MONOTONIC); }
 
 double mp_clock_unix(void) { return (double)time(NULL); }

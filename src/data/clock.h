@@ -6,8 +6,10 @@
 #define MP_CLOCK_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 double mp_clock_cpu(void);	/* CPU time of the process. */
+double mp_clock_cpu_of(pid_t pid);	/* Of another; 0 where there is none. */
 double mp_clock_wall(void);	/* Never jumps; begins anywhere. */
 double mp_clock_unix(void);	/* Since 1970. */
 

@@ -31,7 +31,8 @@ typedef struct mp_estate {
   atomic_int holder;		/* The child that has taken the run over, or */
 				/* 0. */
   atomic_uint forks;		/* Forks that have returned in the process, */
-  atomic_uint last;		/* and when the last one did: milliseconds. */
+  atomic_uint last;		/* and when the last one did: milliseconds, */
+  atomic_uint cpu;		/* and those of its CPU time until then. */
 } mp_estate;
 
 /* A run that forked children may take over (run/inherit.h). */
@@ -39,6 +40,7 @@ typedef struct mp_heir {
   mp_estate *estate;		/* NULL: there was no memory. */
   bool inherits;		/* A child that may take the run over, */
   pid_t parent;			/* of this process, */
+  pid_t forker;			/* in which this thread forked, */
   unsigned fork;		/* after a fork of that number by the one */
 				/* that has the run. */
 } mp_heir;

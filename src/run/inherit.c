@@ -5,9 +5,13 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,26 +37,31 @@ void mp_inherit_end(mp_ctx *c)
 }
 
 /* Milliseconds, of which only differences count. */
-static unsigned now(void)
+static unsigned ms(double seconds)
 {
-  return (unsigned)(uint64_t)(mp_clock_wall() * 1e3);
+  return (unsigned)(uint64_t)(seconds * 1e3);
 }
+
+static unsigned now(void) { return ms(mp_clock_wall()); }
 
 static bool has_estate(const mp_ctx *c)
 {
   return c->heir.estate != NULL && c->profile.span.pid == getpid();
 }
 
-/* The child has a copy of the number. */
+/* The child has a copy of what is noted here. */
 void mp_inherit_before_fork(mp_ctx *c)
 {
-  if (has_estate(c)) c->heir.fork = c->heir.estate->forks + 1;
+  if (!has_estate(c)) return;
+  c->heir.fork = c->heir.estate->forks + 1;
+  c->heir.forker = (pid_t)syscall(SYS_gettid);
 }
 
 void mp_inherit_forked(mp_ctx *c)
 {
   if (!has_estate(c)) return;
   c->heir.estate->last = now();
+  c->heir.estate->cpu = ms(mp_clock_cpu());
   c->heir.estate->forks++;
 }
 
@@ -101,18 +110,39 @@ void mp_inherit_look(mp_ctx *c)
 }
 
 /* Milliseconds that a parent has to leave after a fork; and those that a child
-** waits for one whose fork has not returned yet. */
+** waits at most, for one whose fork has not returned yet or that waits for a
+** processor. */
 #define LEAVING	20
 #define TOO_LONG	1000
 
-/* Whether the parent may still be on its way from the fork to its end. */
+/* Whether a thread of another process runs or would if it had a processor. */
+static bool is_runnable(pid_t tid)
+{
+  char buf[256], *p;
+  ssize_t n;
+  int fd;
+  snprintf(buf, sizeof(buf), "/proc/%ld/stat", (long)tid);
+  fd = open(buf, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  n = read(fd, buf, sizeof(buf) - 1);
+  close(fd);
+  if (n <= 0) return false;
+  buf[n] = 0;
+  p = strrchr(buf, ')');  /* The name before it may have any character. */
+  return p != NULL && p[1] == ' ' && p[2] == 'R';
+}
+
+/* Whether the parent may still be on its way from the fork to its end. On a
+** busy machine this takes long, but little of its own time. */
 static bool may_leave(const mp_ctx *c)
 {
   const mp_estate *e = c->heir.estate;
   unsigned forks = e->forks;
   if (has_ended(c)) return false;
-  return forks < c->heir.fork ||
-	 (forks == c->heir.fork && now() - e->last < LEAVING);
+  if (forks != c->heir.fork) return forks < c->heir.fork;
+  return now() - e->last < LEAVING ||
+	 (ms(mp_clock_cpu_of(c->heir.parent)) - e->cpu < LEAVING &&
+	  is_runnable(c->heir.forker));
 }
 
 void mp_inherit_settle(mp_ctx *c)

@@ -69,7 +69,7 @@ async function opening(name, ready) {
   return all;
 }
 
-// The times of the tasks in which the browser reads the page without its script.
+// The times of the tasks in which the browser reads the page alone.
 async function reading() {
   const made = readFileSync(file("many"), "utf8");
   writeFileSync(file("still"), made.replace(/<script>\n.*<\/script>/s, ""));
