@@ -89,20 +89,29 @@ END_TEST
 
 /* Blocks in different megabytes, more than the set has at hand: their leaves
 ** must not be taken for each other's. */
+#define APART	(3 << 20)
+#define BLOCKS	200
+
+static char *far;
+
+static void set_up_far(void)
+{
+  far = malloc((size_t)APART * BLOCKS + 64);
+  ck_assert_ptr_nonnull(far);
+}
+
+static void *far_block(uint32_t i) { return far + (size_t)i * APART; }
+
 START_TEST(blocks_far_apart)
 {
-  enum { APART = 3 << 20, BLOCKS = 300 };
-  char *far = malloc((size_t)APART * BLOCKS + 64);
   mp_tags t;
   uint32_t i;
-  ck_assert_ptr_nonnull(far);
+  set_up_far();
   mp_tags_init(&t);
   for (i = 0; i < BLOCKS; i += 2)
-    ck_assert(mp_tags_put(&t, far + (size_t)i * APART, 8,
-			  (mp_tag){ i + 1, 0 }));
+    ck_assert(mp_tags_put(&t, far_block(i), 8, (mp_tag){ i + 1, 0 }));
   for (i = 0; i < BLOCKS; i++)
-    ck_assert_uint_eq(mp_tags_take(&t, far + (size_t)i * APART, 8).id,
-		      i % 2 ? 0 : i + 1);
+    ck_assert_uint_eq(mp_tags_take(&t, far_block(i), 8).id, i % 2 ? 0 : i + 1);
   ck_assert_uint_eq(t.count, 0);
   mp_tags_free(&t);
   free(far);
@@ -111,15 +120,13 @@ END_TEST
 
 START_TEST(no_memory_loses_nothing)
 {
-  enum { APART = 1 << 20, BLOCKS = 200 };
-  char *far = malloc((size_t)APART * BLOCKS + 64);
   mp_tags t;
   uint32_t i, failures = 0;
-  ck_assert_ptr_nonnull(far);
+  set_up_far();
   mp_tags_init(&t);
   for (i = 0; i < BLOCKS; i++) {
     mp_mem_left = 0;
-    while (!mp_tags_put(&t, far + (size_t)i * APART, 1, (mp_tag){ i + 1, 0 })) {
+    while (!mp_tags_put(&t, far_block(i), 1, (mp_tag){ i + 1, 0 })) {
       ck_assert_uint_eq(t.count, i);
       mp_mem_left = (int)(++failures % 4);
     }
@@ -127,7 +134,7 @@ START_TEST(no_memory_loses_nothing)
   mp_mem_left = -1;
   ck_assert_uint_ge(failures, BLOCKS);
   for (i = 0; i < BLOCKS; i++)
-    ck_assert_uint_eq(mp_tags_take(&t, far + (size_t)i * APART, 1).id, i + 1);
+    ck_assert_uint_eq(mp_tags_take(&t, far_block(i), 1).id, i + 1);
   mp_tags_free(&t);
   ck_assert_uint_eq(mp_mem_bytes, 0);
   free(far);

@@ -50,28 +50,28 @@ static bool jump_if(walk *w, uint8_t opcode, int length, int32_t by)
 }
 
 /* `test` of a register with itself. */
-static bool test(walk *w, uint8_t modrm, uint8_t rex)
+static bool test(walk *w, value v)
 {
-  int reg = (modrm >> 3 & 7) + (rex & 4 ? 8 : 0);
-  int rm = (modrm & 7) + (rex & 1 ? 8 : 0);
-  if (modrm < 0xc0 || reg != rm) return false;
-  if (w->regs[reg] == NSIZE) w->zero = !w->nsize;
-  else if (w->regs[reg] == PTR && w->nsize) w->zero = !w->ptr;
+  if (v == NSIZE) w->zero = !w->nsize;
+  else if (v == PTR && w->nsize) w->zero = !w->ptr;
   else return false;
   w->compared = true;
-  w->at += 3;
   return true;
 }
 
-static bool move(walk *w, uint8_t modrm, uint8_t rex, bool load)
+/* An instruction of three bytes on two registers of 64 bits. */
+static bool operate(walk *w, uint8_t rex, uint8_t opcode, uint8_t modrm)
 {
-  int reg = (modrm >> 3 & 7) + (rex & 4 ? 8 : 0);
-  int rm = (modrm & 7) + (rex & 1 ? 8 : 0);
-  if (modrm < 0xc0) return false;
-  if (load) w->regs[reg] = w->regs[rm];
-  else w->regs[rm] = w->regs[reg];
+  value *reg = &w->regs[(modrm >> 3 & 7) + (rex & 4 ? 8 : 0)];
+  value *rm = &w->regs[(modrm & 7) + (rex & 1 ? 8 : 0)];
+  if (modrm < 0xc0) return false;  /* One is in memory. */
   w->at += 3;
-  return true;
+  switch (opcode) {
+  case 0x85: return reg == rm && test(w, *reg);
+  case 0x89: *rm = *reg; return true;
+  case 0x8b: *reg = *rm; return true;
+  default: return false;
+  }
 }
 
 /* One instruction that is no jump to another function. False: it is none of
@@ -84,12 +84,7 @@ static bool step(walk *w)
     w->at += sizeof(endbr64);
     return true;
   }
-  if ((p[0] & 0xf8) == 0x48) {
-    if (p[1] == 0x85) return test(w, p[2], p[0]);
-    if (p[1] == 0x89) return move(w, p[2], p[0], false);
-    if (p[1] == 0x8b) return move(w, p[2], p[0], true);
-    return false;
-  }
+  if ((p[0] & 0xf8) == 0x48) return operate(w, p[0], p[1], p[2]);
   if (p[0] == 0x74 || p[0] == 0x75)
     return jump_if(w, p[0], 2, (int8_t)p[1]);
   if (p[0] == 0x0f && (p[1] == 0x84 || p[1] == 0x85))
