@@ -208,13 +208,15 @@ daemon("two forks", [[
   ffi.C.poll(nil, 0, 200)
   later()]])
 daemon("a child that takes over and leaves", [[
+  ffi.cdef "int getppid(void);"
   if ffi.C.fork() ~= 0 then ffi.C._exit(0) end
+  local child = ffi.C.getpid()
   if ffi.C.fork() ~= 0 then
     local t = os.clock() + 0.3
     repeat later() until os.clock() > t
     ffi.C._exit(0)
   end
-  ffi.C.poll(nil, 0, 800)
+  repeat ffi.C.poll(nil, 0, 10) until ffi.C.getppid() ~= child
   later()]])
 
 -- On a busy machine the child often ends before its parent leaves.

@@ -40,7 +40,8 @@ local function kept(text)
 end
 out, repaired, exact = example("pseudo-leak", mp.."Mr %s", "parts")
 if kept(out) then
-  tap.ok(kept(out) > 16e6 and kept(out) > 4 * kept(repaired),
+  -- A little memory has no row.
+  tap.ok(kept(out) > 16e6 and kept(out) > 4 * (kept(repaired) or 0),
     "pseudo-leak: the process is small again", out..repaired)
   tap.like(out, "RSS +[%d.]+ MB +free in LuaJIT's allocator [5-9]%d%%",
     "pseudo-leak: most of it is free")

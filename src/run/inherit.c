@@ -115,34 +115,48 @@ void mp_inherit_look(mp_ctx *c)
 #define LEAVING	20
 #define TOO_LONG	1000
 
-/* Whether a thread of another process runs or would if it had a processor. */
-static bool is_runnable(pid_t tid)
+#define EXITING	4		/* PF_EXITING of the kernel. */
+
+/* A thread of another process, as /proc/TID/stat has it. */
+typedef enum { ASLEEP, BUSY, ENDING } doing;
+
+static doing does(pid_t tid)
 {
-  char buf[256], *p;
+  char buf[256], state;
+  const char *p;
+  unsigned flags;
   ssize_t n;
   int fd;
   snprintf(buf, sizeof(buf), "/proc/%ld/stat", (long)tid);
   fd = open(buf, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) return ASLEEP;
   n = read(fd, buf, sizeof(buf) - 1);
   close(fd);
-  if (n <= 0) return false;
+  if (n <= 0) return ASLEEP;
   buf[n] = 0;
   p = strrchr(buf, ')');  /* The name before it may have any character. */
-  return p != NULL && p[1] == ' ' && p[2] == 'R';
+  if (p == NULL || sscanf(p + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags)
+		   != 2)
+    return ASLEEP;
+  if (flags & EXITING) return ENDING;
+  /* R: it runs or waits for a processor. D: for the kernel. */
+  return state == 'R' || state == 'D' ? BUSY : ASLEEP;
 }
 
 /* Whether the parent may still be on its way from the fork to its end. On a
-** busy machine this takes long, but little of its own time. */
+** busy machine this takes long, but little of its own time; and a large process
+** is a while about its end. */
 static bool may_leave(const mp_ctx *c)
 {
   const mp_estate *e = c->heir.estate;
   unsigned forks = e->forks;
+  doing what;
   if (has_ended(c)) return false;
   if (forks != c->heir.fork) return forks < c->heir.fork;
-  return now() - e->last < LEAVING ||
-	 (ms(mp_clock_cpu_of(c->heir.parent)) - e->cpu < LEAVING &&
-	  is_runnable(c->heir.forker));
+  if (now() - e->last < LEAVING) return true;
+  what = does(c->heir.forker);
+  return what == ENDING ||
+	 (what == BUSY && ms(mp_clock_cpu_of(c->heir.parent)) - e->cpu < LEAVING);
 }
 
 void mp_inherit_settle(mp_ctx *c)
