@@ -155,8 +155,8 @@ static bool may_leave(const mp_ctx *c)
   if (forks != c->heir.fork) return forks < c->heir.fork;
   if (now() - e->last < LEAVING) return true;
   what = does(c->heir.forker);
-  return what == ENDING ||
-	 (what == BUSY && ms(mp_clock_cpu_of(c->heir.parent)) - e->cpu < LEAVING);
+  if (what != BUSY) return what == ENDING;
+  return ms(mp_clock_cpu_of(c->heir.parent)) - e->cpu < LEAVING;
 }
 
 void mp_inherit_settle(mp_ctx *c)
