@@ -42,9 +42,11 @@ local function snapshot()
       { kind = "pseudo", name = "(JIT compiler)" },
       lua("latin \233", 1, bytecode),
       lua("two \226\128\168 lines", 9, bytecode, 8),
-      lua("turn \226\128\174 back\0", nil, "=stdin") },
-    stacks = { parent = { 0, 1, 2, 2, 4, 5, 6, 1, 8, 9 },
-      frame = { 3, 1, 2, 4, 5, 6, 7, 8, 9, 10 } },
+      lua("turn \226\128\174 back\0", nil, "=stdin"),
+      lua("größe €", 20, bytecode, 20),
+      lua("wave 👋", 30, bytecode, 30) },
+    stacks = { parent = { 0, 1, 2, 2, 4, 5, 6, 1, 8, 9, 10, 11 },
+      frame = { 3, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12 } },
     zones = { parent = { 0, 1 }, name = { "boot", "<b>&\n" } }
   })
 end
@@ -56,7 +58,7 @@ local function made()
   local s = snapshot()
   local states, types = { "N", "I", "C", "G", "J" }, { "table", "string" }
   for i = 1, 30 do
-    local row = { stack = (i - 1) % 10 + 1, zone = i % 3,
+    local row = { stack = (i - 1) % 12 + 1, zone = i % 3,
       state = states[i % 5 + 1], type = types[i % 3], cpu = i % 4 }
     for k, field in ipairs(fields) do row[field] = i * k * 1.3717 + 1 / i end
     s.rows[i] = row
@@ -183,7 +185,8 @@ tap.is(got.info.notes[3], "a note & more", "notes")
 tap.ok(not json(page):find("[<>&]"),
   "nothing in the data means a thing to HTML")
 tap.ok(not json(page):find("%c"), "no control characters in the data")
-tap.ok(not page:find("\226\128[\168-\174]"),
+tap.ok(not page:find("[\128-\255]"), "the page is ASCII")
+tap.ok(not json(page):lower():find("\\u202[8-e]"),
   "nothing turns text or breaks lines")
 local known = {}
 for _, s in ipairs(d.strings) do known[s] = true end
@@ -192,9 +195,11 @@ tap.ok(known["latin \\233"], "a byte that is not UTF-8 is shown as an escape")
 tap.ok(known["two \\u{2028} lines"], "a line separator is shown as an escape")
 tap.ok(known["turn \\u{202E} back\\000"],
   "what turns text is shown as an escape")
+tap.ok(known["größe €"], "characters of two and of three bytes")
+tap.ok(known["wave 👋"], "a character of four bytes")
 tap.is(got.zones.name[2], "<b>&\\n", "zones")
-tap.is(page:match("<title>([^<]*)</title>"), "script&#x003e;&#x003c;img src=x "
-  .."onerror=alert(1)&#x003e; – luajit-mp", "the title")
+tap.is(page:match("<title>([^<]*)</title>"), "script&#x3e;&#x3c;img src=x "
+  .."onerror=alert(1)&#x3e; &#x2013; luajit-mp", "the title")
 local _, opened = page:gsub("<script", "")
 local _, closed = page:gsub("</script", "")
 tap.is(opened.." "..closed, "3 3", "three scripts, as meant")

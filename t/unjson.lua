@@ -8,11 +8,22 @@ local function fail(s, i, what)
   error(("%s at %d: %s"):format(what, i, s:sub(i, i + 20)), 0)
 end
 
--- A character from its number, up to 65535.
+-- A character from its number.
 local function utf8(n)
-  if n < 128 then return string.char(n) end
-  return string.char(0xe0 + math.floor(n / 4096),
-    0x80 + math.floor(n / 64) % 64, 0x80 + n % 64)
+  local function part(shift) return 0x80 + math.floor(n / shift) % 64 end
+  if n < 0x80 then return string.char(n) end
+  if n < 0x800 then return string.char(0xc0 + math.floor(n / 64), part(1)) end
+  if n < 0x10000 then
+    return string.char(0xe0 + math.floor(n / 4096), part(64), part(1))
+  end
+  return string.char(0xf0 + math.floor(n / 262144), part(4096), part(64),
+    part(1))
+end
+
+-- The number of the character of two surrogates, or of a single code.
+local function character(high, low)
+  if not low then return high end
+  return 0x10000 + (high - 0xd800) * 0x400 + low - 0xdc00
 end
 
 -- Each of these returns what is at i, and the position behind it.
@@ -24,9 +35,13 @@ local function string_at(s, i)
     out[#out+1] = s:sub(at, stop - 1)
     if s:sub(stop, stop) == '"' then return table.concat(out), stop + 1 end
     local code = s:match("^u(%x%x%x%x)", stop + 1)
+    local low = code and code:find("^[dD][89abAB]") and
+      (s:match("^\\u([dD][c-fC-F]%x%x)", stop + 6) or
+	fail(s, stop, "half a character"))
     if code then
-      out[#out+1] = utf8(tonumber(code, 16))
-      at = stop + 6
+      out[#out+1] = utf8(character(tonumber(code, 16),
+	low and tonumber(low, 16)))
+      at = stop + (low and 12 or 6)
     elseif s:sub(stop + 1, stop + 1) == "\\" then
       out[#out+1] = "\\"
       at = stop + 2

@@ -3,15 +3,22 @@
 -- JSON that may stand in a page: it has no characters that HTML interprets.
 ----------------------------------------------------------------------------
 
+local ascii = require("jit.mp.page.ascii")
 local names = require("jit.mp.model.names")
 
 local floor, huge = math.floor, math.huge
 
-local function str(s)
-  return '"'..names.utf8(s):gsub('[%c"\\<>&]', function(c)
-    return ("\\u%04x"):format(c:byte())
-  end)..'"'
+-- With the characters that HTML interprets as escapes.
+local function harmless(s, form)
+  return (names.utf8(s):gsub('[%c"\\<>&]', function(c)
+    return form:format(c:byte())
+  end))
 end
+
+local function str(s) return '"'..ascii.script(harmless(s, "\\u%04x"))..'"' end
+
+-- A string as text of the document.
+local function markup(s) return ascii.markup(harmless(s, "&#x%x;")) end
 
 local function list(t) return "["..table.concat(t, ",").."]" end
 
@@ -75,12 +82,6 @@ local function interner()
     end
     return i
   end, t
-end
-
--- A string as text of the document.
-local function markup(s)
-  local text = str(s):sub(2, -2):gsub("\\\\", "&#x5c;")
-  return (text:gsub("\\u(%x%x%x%x)", "&#x%1;"))
 end
 
 return {

@@ -3,6 +3,7 @@
 -- The parts that all pages share: markup, style and script.
 ----------------------------------------------------------------------------
 
+local ascii = require("jit.mp.page.ascii")
 local order = require("jit.mp.page.order")
 
 local function read(name)
@@ -32,8 +33,8 @@ end
 -- Returns { html, style, script }, or nil and a message.
 return function()
   local ok, parts = pcall(function()
-    return { html = read("viewer.html"), style = style(),
-      script = script() }
+    return { html = ascii.markup(read("viewer.html")),
+      style = ascii.style(style()), script = ascii.script(script()) }
   end)
   if not ok then return nil, parts end
   return parts
