@@ -183,6 +183,15 @@ do
   tap.is(r.out, "1000\n", "jit.v listens: result")
 end
 
+-- Ticks come while compiled code writes names of zones, which takes two
+-- instructions for each.
+for i = 1, tap.slow and 1 or 5 do
+  local r = tap.luajit("-jm=czi1,/dev/null "..tap.program([[
+    local zone = require("jit.zone")
+    for i = 1, 1e7 do zone("a") zone("b") zone() zone() end]]))
+  tap.is(r.status, 0, "zones in compiled code, run "..i..": exit status")
+end
+
 -- Out of memory: the program's errors stay its own, and are the same.
 if not os.getenv("ASAN_OPTIONS") and not tap.slow then
   local file = tap.program([[

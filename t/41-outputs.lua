@@ -94,6 +94,19 @@ r = sh("mkdir out; "..luajit.." -jm=f,out/a.txt -e 'dofile(\"work.lua\") "..
   "os.execute(\"rm -r out; mkdir out\")'")
 tap.is(r.err, "", "a directory removed and made again")
 is_report("out/a.txt", "it has the report")
+-- The number of the directory's descriptor is the next that is free again.
+tap.write(dir.."/closes.lua", [[
+  local ffi = require("ffi")
+  ffi.cdef "int close(int);"
+  for fd = 3, 99 do ffi.C.close(fd) end
+  dofile("work.lua")]])
+for _, outputs in ipairs { "c.txt", "c.html,c.txt", "c.txt,d/c.txt" } do
+  r = sh("rm -f c.txt; mkdir -p d; "..luajit.." -jm=f,"..outputs..
+    " closes.lua")
+  tap.is(r.err, "", "descriptors closed, "..outputs..": no message")
+  is_report("c.txt", "descriptors closed, "..outputs..": the report")
+end
+is_report("d/c.txt", "descriptors closed: the report in another directory")
 r = sh("ln -s far.txt near.txt; "..luajit.." -jm=f,near.txt work.lua")
 is_report("far.txt", "a dangling link: its target is made")
 r = sh(luajit.." -jm=f,/dev/stdout -e 'dofile(\"work.lua\") print(\"first\")' "

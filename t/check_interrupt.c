@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a tick has interrupted compiled code: in a C function that the code has
-** called, and behind one that has returned. */
+** called, behind one that has returned, and between the halves of a value. */
 #include "config.h"
 
 #include <string.h>
@@ -72,7 +72,62 @@ START_TEST(calls_that_have_ended)
 }
 END_TEST
 
+/* Whether an instruction writes half of a value in these 16 bytes. RBX and R13
+** point there, RCX and R15 hold 1. */
+static bool splits(const char *code)
+{
+  static char values[16];
+  ucontext_t uc;
+  greg_t *r = uc.uc_mcontext.gregs;
+  memset(&uc, 0, sizeof(uc));
+  r[REG_RIP] = (greg_t)(uintptr_t)code;
+  r[REG_RBX] = r[REG_R13] = (greg_t)(uintptr_t)values;
+  r[REG_RCX] = r[REG_R15] = 1;
+  return mp_interrupt_splits(&uc, values, sizeof(values));
+}
+
+/* With the displacement or the scale that leads just behind the values, too. */
+START_TEST(values_in_two_halves)
+{
+  ck_assert(splits("\xc7\x03\1\2\3\4"));		 /* [rbx] */
+  ck_assert(splits("\xc7\x43\x0c\1\2\3\4"));	 /* [rbx+12] */
+  ck_assert(!splits("\xc7\x43\x10\1\2\3\4"));
+  ck_assert(!splits("\xc7\x43\xfc\1\2\3\4"));	 /* [rbx-4] */
+  ck_assert(splits("\xc7\x83\x0c\0\0\0\1\2\3\4"));
+  ck_assert(!splits("\xc7\x83\0\1\0\0\1\2\3\4"));
+  ck_assert(splits("\xc7\x04\xcb\1\2\3\4"));	 /* [rbx+rcx*8] */
+  ck_assert(splits("\xc7\x44\xcb\4\1\2\3\4"));	 /* [rbx+rcx*8+4] */
+  ck_assert(!splits("\xc7\x44\xcb\x08\1\2\3\4"));
+  ck_assert(splits("\xc7\x04\x23\1\2\3\4"));	 /* [rbx], by a SIB */
+  ck_assert(splits("\x41\xc7\x45\0\1\2\3\4"));	 /* [r13] */
+  ck_assert(splits("\x43\xc7\x44\xfd\4\1\2\3\4"));	/* [r13+r15*8+4] */
+  ck_assert(!splits("\x43\xc7\x44\xfd\x0c\1\2\3\4"));
+  ck_assert(!splits("\xc7\x04\x25\1\2\3\4\1\2\3\4")); /* an address */
+  ck_assert(!splits("\xc7\x05\1\2\3\4\1\2\3\4"));	 /* [rip+n] */
+}
+END_TEST
+
+START_TEST(values_at_once)
+{
+  ck_assert(!splits("\x48\xc7\x03\1\2\3\4"));	/* 64 bits */
+  ck_assert(!splits("\x48\x89\x0b"));		/* mov [rbx], rcx */
+  ck_assert(!splits("\xc7\xc3\1\2\3\4"));	/* mov ebx, n */
+}
+END_TEST
+
 #else
+
+START_TEST(values_in_two_halves)
+{
+  ck_assert(!mp_interrupt_splits(NULL, NULL, 0));
+}
+END_TEST
+
+START_TEST(values_at_once)
+{
+  ck_assert(!mp_interrupt_splits(NULL, NULL, 8));
+}
+END_TEST
 
 START_TEST(calls_that_have_ended)
 {
@@ -86,4 +141,5 @@ END_TEST
 
 #endif
 
-CHECK_MAIN("interrupt", calls_that_have_ended)
+CHECK_MAIN("interrupt", calls_that_have_ended, values_in_two_halves,
+	   values_at_once)

@@ -108,7 +108,8 @@ static int find_target(mp_output *o)
   err = mp_target_find(&target, path);
   free(path);
   if (err != 0) return err;
-  mp_kept_close(&o->dir);
+  /* The program may have closed the old one: then this one has its number. */
+  if (o->dir.fd != target.dir) mp_kept_close(&o->dir);
   mp_kept_set(&o->dir, target.dir);
   memcpy(o->name, target.name, sizeof(o->name));
   o->pid = mp_process();

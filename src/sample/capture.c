@@ -418,11 +418,19 @@ uint32_t mp_capture_freeing(mp_capture *c)
   return c->gcrow;
 }
 
-/* Zones are in a table that a C function may be changing. */
+/* Zones are in a table that a C function may be changing, or the code itself. */
+static bool zones_change(const mp_capture *c, const void *context, bool calm)
+{
+  size_t size;
+  const void *array;
+  if (c->zonetable == NULL || mp_vm_noarray(c->zonetable)) return false;
+  array = mp_vm_array(c->zonetable, &size);
+  return !calm || mp_interrupt_splits(context, array, size);
+}
+
 static uint32_t interrupted_row(mp_capture *c, mp_where *w, int state,
 				bool calm)
 {
-  if (!calm && c->zonetable != NULL && !mp_vm_noarray(c->zonetable)) return 0;
   if (!mp_where_key(c->vm, c->walk, w) && !calm) return 0;
   return capture(c, w, state, 0, NULL);
 }
@@ -434,7 +442,8 @@ uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm)
   int state;
   *calm = false;
   if (!c->vm->proved || c->inside > 0 ||
-      !mp_interrupt_where(c->vm, context, &w, &state, calm))
+      !mp_interrupt_where(c->vm, context, &w, &state, calm) ||
+      zones_change(c, context, *calm))
     return 0;
   if (!*calm) mp_mem_deny();
   row = interrupted_row(c, &w, state, *calm);

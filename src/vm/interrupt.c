@@ -8,6 +8,7 @@
 
 #ifdef MP_LAYOUT
 
+#include <string.h>
 #include <ucontext.h>
 
 #include "vm/call.h"
@@ -83,6 +84,62 @@ static place interrupted_at(const void *context)
   return (place){ (uint64_t)r[REG_RIP], (uint64_t)r[REG_RSP] };
 }
 
+/* -- Values in two halves -------------------------------------------------- */
+
+/* The registers of the thread, by the numbers that instructions have. */
+static uint64_t reg(const void *context, int number)
+{
+  static const int at[16] = {
+    REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+    REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15
+  };
+  return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[at[number]];
+}
+
+static uint64_t displacement(const uint8_t *p, int size)
+{
+  int32_t n = (int8_t)*p;
+  if (size == 4) memcpy(&n, p, sizeof(n));
+  return (uint64_t)(int64_t)n;
+}
+
+/* The address in an operand in memory, from its ModRM byte on. 0: it is relative
+** to the instruction, where no value lies. */
+static uint64_t operand(const void *context, uint8_t rex, const uint8_t *p)
+{
+  int mod = *p >> 6, base = *p & 7;
+  uint64_t addr = 0;
+  bool bare;
+  p++;
+  if (mod == 0 && base == 5) return 0;
+  if (base == 4) {  /* A SIB byte follows. */
+    int index = (*p >> 3 & 7) + (rex & 2 ? 8 : 0);
+    if (index != 4) addr = reg(context, index) << (*p >> 6);
+    base = *p++ & 7;
+  }
+  bare = mod == 0 && base == 5;  /* No base, but a displacement. */
+  if (!bare) addr += reg(context, base + (rex & 1 ? 8 : 0));
+  if (mod == 0 && !bare) return addr;
+  return addr + displacement(p, mod == 1 ? 1 : 4);
+}
+
+bool mp_interrupt_splits(const void *context, const void *begin, size_t size)
+{
+  const uint8_t *p = (const uint8_t *)(uintptr_t)interrupted_at(context).pc;
+  uint8_t rex = (*p & 0xf0) == 0x40 ? *p++ : 0;
+  /* mov dword [...], constant; with this bit in REX, qword. */
+  if ((rex & 8) || p[0] != 0xc7 || p[1] >= 0xc0) return false;
+  return operand(context, rex, p + 1) - (uintptr_t)begin < size;
+}
+
+/* -- The place ----------------------------------------------------------- */
+
+static bool splits_frame(lua_State *L, const void *context)
+{
+  return mp_interrupt_splits(context, AT(void *, L, L_STACK),
+			     AT(uint32_t, L, L_STACKSIZE) * sizeof(slot));
+}
+
 bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
 			int *state, bool *calm)
 {
@@ -95,6 +152,7 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
   if (w->trace == NULL || w->base <= AT(slot *, L, L_STACK) + FRAME_SLOTS)
     return false;
   *calm = addr == at.pc;
+  if (*calm && splits_frame(L, context)) return false;
   *state = mp_vm_letter(vm);
   w->snap = *calm ? mp_trace_snap(w->trace, addr) :
 	    mp_call_snap(w->trace, addr);
@@ -109,6 +167,12 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
 			int *state, bool *calm)
 {
   (void)vm; (void)context; (void)w; (void)state; (void)calm;
+  return false;
+}
+
+bool mp_interrupt_splits(const void *context, const void *begin, size_t size)
+{
+  (void)context; (void)begin; (void)size;
   return false;
 }
 

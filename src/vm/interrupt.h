@@ -9,6 +9,7 @@
 #define MP_INTERRUPT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "vm/vm.h"
 #include "vm/where.h"
@@ -20,5 +21,10 @@
 ** the allocator. False: it is no compiled code, or nothing is known of it. */
 bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
 			int *state, bool *calm);
+
+/* Whether the interrupted instruction writes half of a value that lies within
+** those bytes. Compiled code stores a constant by two such instructions, and
+** between them there is no value that could be read. */
+bool mp_interrupt_splits(const void *context, const void *begin, size_t size);
 
 #endif

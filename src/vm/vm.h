@@ -128,6 +128,13 @@ static inline bool mp_vm_noarray(const void *table)
   return AT(const uint32_t, table, TAB_ASIZE) == 0;
 }
 
+/* The array part of a table, and its size in bytes. */
+static inline const void *mp_vm_array(const void *table, size_t *size)
+{
+  *size = AT(const uint32_t, table, TAB_ASIZE) * sizeof(slot);
+  return AT(const void *const, table, TAB_ARRAY);
+}
+
 /* Threads, prototypes and traces have at least this size. */
 #define MP_VM_LARGE	L_SIZE
 
