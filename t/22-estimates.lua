@@ -209,6 +209,13 @@ tap.like(out, "  %+1.1[%d.]* MB   load\n", "a change that samples show")
 out = compare(sampled(), sampled(function(t) t.rows[2].cpu = 49 end), "c")
 tap.like(out, "~%+[%d.]+ ms   work\n", "a change that may be noise is marked")
 tap.like(out, "~ samples alone may make such a difference", "and explained")
+-- A row without a sample may have had as much as the other profile shows.
+local function vanished(cpu)
+  return compare(sampled(function(t) t.rows[2].cpu = cpu end),
+    sampled(function(t) t.rows[2].cpu = 0 end), "cm0")
+end
+tap.like(vanished(3), "   ~%-[%d.]+ ms   work\n", "few samples, and none")
+tap.like(vanished(30), "   %-[%d.]+ ms   work\n", "many samples, and none")
 out, most, where = compare(sampled(), sampled(function(t)
   t.rows[2].cpu = 140
 end), "c", true)

@@ -108,6 +108,20 @@ tap.like(read("d.html"), "^<!DOCTYPE html>", "diff: the page")
 run("merge -o both.mp old.mp new.mp")
 tap.like(run("report both.mp").out, "^luajit%-mp  ", "merge")
 tap.is(run("merge old.mp new.mp").out, read("both.mp"), "merge to stdout")
+for _, letter in ipairs({ "e", "L", "W" }) do
+  run("run -o one.mp -O "..letter.." waste.lua")
+  run("merge -o sum.mp one.mp one.mp")
+  tap.like(run("report sum.mp "..letter).out,
+    "no [%l ]+ in a sum of profiles: each of them has its own\n",
+    letter..": what a merged profile lacks")
+end
+tap.write(dir.."/keep.lua", [[
+local function keep(n) for i = 1, n do kept = { kept } end end
+keep(1e4)
+os.exit(0)]])
+run("run -o one.mp -O Lb1 keep.lua")
+tap.like(run("report one.mp Lf").out, "\nBy function:\n", "leaks by function")
+tap.like(run("report one.mp L").out, "\nBy line:\n", "leaks by line")
 for _, suffix in ipairs({ ".html", ".speedscope.json", ".cpuprofile",
     ".heapprofile", ".folded", ".mp", ".txt", ".heap.pb.gz" }) do
   tap.is(run("convert -O fh old.mp out"..suffix).status, 0,
@@ -147,6 +161,7 @@ for _, n in ipairs({ "x", "nan", "inf", "-1" }) do
   wrong("diff --threshold "..n.." old.mp new.mp", 2, "percentage")
 end
 wrong("merge", 2, "which profiles")
+wrong("convert old.mp x.heapsnapshot", 1, "do not keep each object")
 wrong("convert old.mp", 2, "give a profile and a file")
 wrong("convert old.mp no/where.html", 1, "no/where.html")
 wrong("report -o", 2, "%-o needs a value")

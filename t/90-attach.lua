@@ -112,6 +112,8 @@ end
 -- -- Outputs, and what is in them ------------------------------------------
 
 local p = start(program("alloc"))
+r = attach("-t 0.3 -O f "..p.pid)
+tap.like(r.out, "functions, no lines\n", "lines are for reports that show them")
 r = attach("-t 0.5 -O flb1 -o - -o %p.html -o x.mp "..p.pid)
 tap.is(r.status, 0, "outputs: status")
 tap.like(r.out, "^luajit%-mp  .*alloc%.lua", "the report is on standard output")

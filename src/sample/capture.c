@@ -418,7 +418,7 @@ uint32_t mp_capture_freeing(mp_capture *c)
   return c->gcrow;
 }
 
-/* Zones are in a table that a C function may be changing, or the code itself. */
+/* Whether their table is changing, by a C function or by the code itself. */
 static bool zones_change(const mp_capture *c, const void *context, bool calm)
 {
   size_t size;

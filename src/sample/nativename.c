@@ -52,9 +52,11 @@ bool mp_nativename_get(const mp_frame *f, char buf[MP_NATIVE_NAME],
   }
   if (found && info.dli_sname != NULL)
     snprintf(buf, MP_NATIVE_NAME, "%s", info.dli_sname);
-  else if (!found || is_luajit(info.dli_fbase))
-    snprintf(buf, MP_NATIVE_NAME, "%s", what);
-  else
+  else if (found && !is_luajit(info.dli_fbase))
     snprintf(buf, MP_NATIVE_NAME, "(%.200s)", *library);
+  else {  /* ffi.C.malloc, interpreted or compiled. */
+    snprintf(buf, MP_NATIVE_NAME, "%s", what);
+    *library = NULL;
+  }
   return true;
 }

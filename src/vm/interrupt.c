@@ -103,8 +103,8 @@ static uint64_t displacement(const uint8_t *p, int size)
   return (uint64_t)(int64_t)n;
 }
 
-/* The address in an operand in memory, from its ModRM byte on. 0: it is relative
-** to the instruction, where no value lies. */
+/* The address in an operand in memory, from its ModRM byte on. 0: it is
+** relative to the instruction, where no value lies. */
 static uint64_t operand(const void *context, uint8_t rex, const uint8_t *p)
 {
   int mod = *p >> 6, base = *p & 7;

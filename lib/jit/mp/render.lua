@@ -42,8 +42,8 @@ local function absent(p, o)
   if o.calls and not p:has_calls() then return "calls", "n" end
   if o.leaks and not p.survivors then return "ages of objects", "L" end
   -- Where the program ran with the option, the report says why.
-  if p.from_file and not has_asked(p, "W") and o.walk and not o.leaks and
-      not p.walk then
+  local asked = has_asked(p, "W") and (p.info.runs or 1) == 1
+  if p.from_file and not asked and o.walk and not o.leaks and not p.walk then
     return "heap walk", "W"
   elseif p.from_file and not has_asked(p, "M") and o.memory and
       not p.memory.rss then
@@ -56,6 +56,9 @@ end
 local function without(p, what, letter)
   if p.info.window and letter == "L" then
     return ("no %s in a window: they are of the whole run\n"):format(what)
+  elseif (p.info.runs or 1) > 1 then
+    return ("no %s in a sum of profiles: each of them has its own\n"):format(
+      what)
   elseif has_asked(p, letter) then
     return ("no %s: they could not be recorded\n"):format(what)
   end

@@ -35,6 +35,17 @@ local function check(o, outs, command)
   end
 end
 
+-- The options for the process, which sends a file: without lines, unless a
+-- report here shows them.
+local function for_process(text, o, outs)
+  local lines = o.lines or o.functions
+  for _, out in ipairs(outs) do
+    local format = formats.of(out)
+    lines = lines or format ~= nil and format.lines ~= false
+  end
+  return lines and text or "j"..text
+end
+
 -- Names of outputs with the process and the time in place of %p and %t.
 local function expand(name, pid)
   return (name:gsub("%%[pt]", { ["%p"] = tostring(pid),
@@ -46,7 +57,8 @@ return function(given, operands, command)
   local o = files.parse_options(text, given, command)
   check(o, outs, command)
   local time = target.seconds(given.time, command)
-  local session, pid = target.attach(operands[1], text, given, command)
+  local session, pid = target.attach(operands[1],
+    for_process(text, o, outs), given, command)
   if not time then
     io.stderr:write(("luajit-mp: profiling process %d; Ctrl-C ends it\n")
       :format(pid))

@@ -9,20 +9,27 @@ local hasty = 'connect-timeout = 10\nmax-time = 30\n'
 local patient = 'connect-timeout = 10\nmax-time = 30\nretry = 6\n'..
   'retry-connrefused\nretry-max-time = 120\n'
 
--- Options of the user's, such as headers and a proxy.
+-- Options of the user's, such as headers and a proxy; or nil and a message.
 local function own_options()
   local name = os.getenv("LUAJIT_MP_CURL")
-  local fp = name and io.open(name, "rb")
-  if not fp then return "" end
-  local text = fp:read("*a") or ""
+  if not name then return "" end
+  local fp, msg = io.open(name, "rb")
+  if not fp then
+    return nil, "cannot read the file that LUAJIT_MP_CURL names: "..msg
+  end
+  local text = fp:read("*a")
   fp:close()
+  if not text then return nil, name..": LUAJIT_MP_CURL must name a file" end
   return text.."\n"
 end
 
 local function quote(s) return '"'..s:gsub('[\\"]', "\\%0")..'"' end
 
--- The configuration of curl. file(i): where it finds the i-th body.
+-- The configuration of curl. file(i): where it finds the i-th body. Or nil and
+-- a message.
 local function config(requests, file, is_patient)
+  local own, msg = own_options()
+  if not own then return nil, msg end
   local out = {}
   for i, request in ipairs(requests) do
     if i > 1 then out[#out+1] = "next\n" end
@@ -32,7 +39,7 @@ local function config(requests, file, is_patient)
 	quote(request.url), quote("Content-Type: "..request.type),
 	quote("@"..file(i)))
     out[#out+1] = is_patient and patient or hasty
-    out[#out+1] = own_options()
+    out[#out+1] = own
   end
   return table.concat(out)
 end

@@ -22,7 +22,8 @@ local function run(names, list)
   for i, request in ipairs(list) do
     bodies[i] = temporary(names, request.body)
   end
-  local config = curl.config(list, function(i) return bodies[i] end, false)
+  local config, msg = curl.config(list, function(i) return bodies[i] end, false)
+  if not config then error(msg, 0) end
   local command = io.popen("curl -q -K '"..temporary(names, config).."'")
   local answer = command:read("*a")
   command:close()

@@ -10,7 +10,9 @@ return function(p, o, env)
   local list = requests(p, o, env.name)
   if not list[1] then return "" end
   local function file(i) return "/dev/fd/"..i + 2 end
-  local parts, lengths = { curl.config(list, file, env.patient) }, {}
+  local config, msg = curl.config(list, file, env.patient)
+  if not config then return nil, msg end
+  local parts, lengths = { config }, {}
   for _, request in ipairs(list) do parts[#parts+1] = request.body end
   for i, part in ipairs(parts) do lengths[i] = #part end
   return table.concat(lengths, " ").."\n"..table.concat(parts)

@@ -196,7 +196,8 @@ local function put_tables(p, o, env, out)
     unclear = unclear or doubt
   end
   if depth ~= 1 then
-    out[#out+1] = "\nBy line:\n"
+    local by_function = o.scope_given and o.scope ~= "l"
+    out[#out+1] = by_function and "\nBy function:\n" or "\nBy line:\n"
     put(leaks.groups(p, by_line), by_line)
     out[#out+1] = "\nBy stack:\n"
   end
