@@ -90,6 +90,8 @@ tap.is(run("report old.mp fl").out, read("old.txt"),
   "report: the same text from the file")
 run("run -o old.mp -O b1 waste.lua")
 run("run -o new.mp -O b1 repaired.lua")
+tap.like(run("diff --help").out, "order of rows: change, before, after or name",
+  "diff: the help has its own orders")
 r = run("diff -O h old.mp new.mp")
 tap.is(r.status, 0, "diff")
 tap.like(r.out, "allocated\n[^\n]*%(all%)\n[^\n]*%-[%d.]+ MB   join\n",

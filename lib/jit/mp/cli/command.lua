@@ -33,7 +33,8 @@ local function help(c)
     c.about, ".\n" }
   local function line(o)
     out[#out+1] = ("  %s%-24s %s\n"):format(o.short and o.short..", " or "    ",
-      o.long..(o.value and "="..o.value or ""), o.about)
+      o.long..(o.value and "="..o.value or ""),
+      c.own and c.own[o.name] or o.about)
   end
   for _, name in ipairs(c.options) do line(spec.options[name]) end
   line(spec.options.help)

@@ -14,7 +14,7 @@ local function threshold(text, command)
   if not text then return nil end
   local n = tonumber(text)
   if n and n >= 0 and n < math.huge then return n end
-  stop.usage("diff: --threshold needs a percentage from 0 on, as in 10",
+  stop.usage("diff: --threshold needs a percentage of 0 or more, as in 10",
     command)
 end
 

@@ -34,7 +34,7 @@ for _, o in ipairs(options) do options[o.name] = o end
 
 -- operands: their least and largest number. first: words after the first
 -- operand are the program's. outs: there may be several outputs. measures: a
--- program runs meanwhile.
+-- program runs meanwhile. own: what options do here, where that differs.
 local commands = {
   { name = "run", measures = true, usage = "SCRIPT [ARG]...",
     operands = { 1, math.huge }, outs = true,
@@ -55,6 +55,7 @@ local commands = {
   { name = "diff", usage = "OLD NEW", operands = { 2, 2 },
     options = { "out", "opts", "sort", "nosource", "source_root", "share",
       "threshold" },
+    own = { sort = "order of rows: change, before, after or name" },
     about = "compares two profiles", missing = "give two profiles" },
   { name = "merge", usage = "FILE...", operands = { 1, math.huge },
     options = { "out" }, about = "adds profiles up",
