@@ -110,6 +110,10 @@ tap.like(read("d.html"), "^<!DOCTYPE html>", "diff: the page")
 run("merge -o both.mp old.mp new.mp")
 tap.like(run("report both.mp").out, "^luajit%-mp  ", "merge")
 tap.is(run("merge old.mp new.mp").out, read("both.mp"), "merge to stdout")
+run("run -o sampled.mp -O b32k waste.lua")
+run("merge -o sum.mp old.mp sampled.mp")
+tap.like(run("report sum.mp f").out, "samples, every 32 KiB or less\n",
+  "merge: the largest distance of samples")
 for _, letter in ipairs({ "e", "L", "W" }) do
   run("run -o one.mp -O "..letter.." waste.lua")
   run("merge -o sum.mp one.mp one.mp")

@@ -49,11 +49,13 @@ function facts.gc(p)
     share and numbers.share(share, 1).." of CPU"
 end
 
--- "every 1.04 MiB, adaptive"; nil where every allocation is counted.
+-- "every 1.04 MiB, adaptive"; nil where every allocation is counted. A merged
+-- profile has the largest distance of its parts.
 function facts.period(p)
   local h = p.heap
   if h.period <= 1 then return nil end
-  return "every "..numbers.period(h.period)..(h.adaptive and ", adaptive" or "")
+  return "every "..numbers.period(h.period)..(
+    (p.info.runs or 1) > 1 and " or less" or h.adaptive and ", adaptive" or "")
 end
 
 -- Bytes of the process in memory at the end, as far as it is known.
