@@ -183,6 +183,17 @@ do
   tap.is(r.out, "1000\n", "jit.v listens: result")
 end
 
+-- The registry loses what the profiler has there.
+for _, which in ipairs({ "type(R[k]) == 'thread'", "type(k) == 'userdata'" }) do
+  local r = tap.luajit("-jm=f,/dev/null "..tap.program(([[
+    local R = debug.getregistry()
+    for k in next, R do if %s then R[k] = nil end end
+    collectgarbage() collectgarbage()
+    for i = 1, 400000 do local t = { i, tostring(i) } end
+    print("done")]]):format(which)))
+  tap.is(r.status..r.out, "0done\n", "without the registry's "..which)
+end
+
 -- Ticks come while compiled code writes names of zones, which takes two
 -- instructions for each.
 for i = 1, tap.slow and 1 or 5 do

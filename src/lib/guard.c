@@ -21,17 +21,20 @@
 #include "sample/native.h"
 #include "vm/cfunction.h"
 
-/* Registry keys. */
-static char guard_key, anchor_key;
+static char guard_key;		/* Of the registry. */
 
 #define LOADED_BY "_LOADLIB"	/* LuaJIT's: metatable of what it has loaded. */
 
-static mp_guard *get_guard(lua_State *L)
+static mp_guard *push_guard(lua_State *L)
 {
-  mp_guard *g;
   lua_pushlightuserdata(L, &guard_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
-  g = lua_touserdata(L, -1);
+  return lua_touserdata(L, -1);
+}
+
+static mp_guard *get_guard(lua_State *L)
+{
+  mp_guard *g = push_guard(L);
   lua_pop(L, 1);
   return g;
 }
@@ -74,6 +77,20 @@ void mp_guard_drop(mp_guard *g, mp_ctx *c)
   g->spare = c;
 }
 
+/* Puts the anchor on top of the stack, or nil, into the guard's environment:
+** even if the program empties the registry, the anchor lives as long as the
+** guard. */
+static void keep_anchor(lua_State *L)
+{
+  if (push_guard(L) != NULL) {
+    lua_getfenv(L, -1);
+    lua_pushvalue(L, -3);
+    lua_rawseti(L, -2, 1);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
+}
+
 /* Takes the run out of the list, and its anchor out of the VM. */
 static void let_go(mp_ctx *c, lua_State *L)
 {
@@ -82,9 +99,8 @@ static void let_go(mp_ctx *c, lua_State *L)
   if (mp_ctx_list() == NULL) mp_signal_leave();
   mp_unlock();
   mp_callback_drop(c, L);
-  lua_pushlightuserdata(L, &anchor_key);
   lua_pushnil(L);
-  lua_rawset(L, LUA_REGISTRYINDEX);
+  keep_anchor(L);
 }
 
 static void stop_samplers(mp_ctx *c, lua_State *L)
@@ -177,6 +193,8 @@ mp_guard *mp_guard_make(lua_State *L)
   lua_pushcfunction(L, guard_gc);
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
+  lua_createtable(L, 1, 0);
+  lua_setfenv(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
   return g;
 }
@@ -207,9 +225,8 @@ void mp_guard_unwrap(lua_State *L)
 void mp_guard_anchor(lua_State *L, mp_ctx *c)
 {
   lua_State *anchor;
-  lua_pushlightuserdata(L, &anchor_key);
   anchor = lua_newthread(L);
-  lua_rawset(L, LUA_REGISTRYINDEX);
+  keep_anchor(L);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "jit.zone");
   if (lua_pcall(L, 1, 1, 0) != 0) {
