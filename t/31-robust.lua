@@ -194,6 +194,41 @@ for _, which in ipairs({ "type(R[k]) == 'thread'", "type(k) == 'userdata'" }) do
   tap.is(r.status..r.out, "0done\n", "without the registry's "..which)
 end
 
+do
+  local r = tap.luajit(tap.program([[
+    local mp = require("jit.mp")
+    local calls = 0
+    mp.start({ options = "f", interval = 1,
+      callback = function() calls = calls + 1 end }, "/dev/null")
+    local R = debug.getregistry()
+    for k in next, R do if type(R[k]) == "thread" then R[k] = nil end end
+    collectgarbage() collectgarbage()
+    local clock = os.clock
+    local stop = clock() + 0.1
+    repeat local t = { {} } until clock() > stop
+    print(mp.stop(), calls > 0)]]))
+  tap.is(r.status..r.out, "0true\ttrue\n",
+    "without the registry's coroutines, with a callback")
+end
+
+do
+  local r = tap.luajit(tap.program([[
+    local core, ffi = require("jit.mp.core"), require("ffi")
+    ffi.cdef "int raise(int);"
+    local calls = 0
+    core.on_signal("12", function() calls = calls + 1 end)
+    local R = debug.getregistry()
+    for k in next, R do if type(R[k]) == "thread" then R[k] = nil end end
+    collectgarbage() collectgarbage()
+    local t = {}
+    for i = 1, 1e5 do t[i % 50] = { i, tostring(i) } end
+    ffi.C.raise(12)
+    for i = 1, 1e5 do t[i % 50] = { i, tostring(i) } end
+    print(calls)]]))
+  tap.is(r.status..r.out, "01\n",
+    "without the registry's coroutines, with a function for a signal")
+end
+
 -- Ticks come while compiled code writes names of zones, which takes two
 -- instructions for each.
 for i = 1, tap.slow and 1 or 5 do

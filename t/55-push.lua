@@ -135,6 +135,10 @@ r = tap.sh(("LUAJIT_MP_CURL=/no/such %s push http://127.0.0.1:1 %s"):format(
   tap.mp, saved))
 tap.like(r.err, "cannot read the file that LUAJIT_MP_CURL names: /no/such: No",
   "a file of options that is not there")
+r = tap.sh(("LUAJIT_MP_CURL= %s push http://127.0.0.1:1 %s"):format(tap.mp,
+  saved))
+tap.like(r.err, "cannot send to 'http://127.0.0.1:1': .*[Cc]onnect",
+  "an empty name is none")
 r = tap.sh(tap.mp.." push app.html "..saved)
 tap.is(r.status, 2, "what is no address")
 tap.like(r.err, "begins with http:// or https://", "is told")

@@ -93,6 +93,8 @@ if r.out:find("capture exact", 1, true) then
   r = run("-O frm0b1YU2", exact)
   tap.like(r.out, " 4%d%d%d%d%d%d +2%d+ +malloc < all\n",
     "the C function is a frame")
+  tap.like(r.out, "\nC memory +[%d.]+ MB +in use, [%d.]+ MB allocated"..
+    " +every allocation\n", "the header has the sums")
   for _, jit in ipairs({ "jit.on()", "jit.off()" }) do
     r = run("-O Ufrom0b1", tap.program(jit..head..[[
       local kept = {}
@@ -100,9 +102,6 @@ if r.out:find("capture exact", 1, true) then
       os.exit(0)]]))
     tap.like(r.out, "\n +1000 +1000   malloc\n", jit..": malloc has one name")
   end
-  r = run("-O frm0b1YU2", exact)
-  tap.like(r.out, "\nC memory +[%d.]+ MB +in use, [%d.]+ MB allocated"..
-    " +every allocation\n", "the header has the sums")
 else
   tap.like(r.out, "%(not known%)", "where the VM cannot be read, this is said")
 end

@@ -77,30 +77,39 @@ void mp_guard_drop(mp_guard *g, mp_ctx *c)
   g->spare = c;
 }
 
-/* Puts the anchor on top of the stack, or nil, into the guard's environment:
-** even if the program empties the registry, the anchor lives as long as the
-** guard. */
-static void keep_anchor(lua_State *L)
+/* What the guard keeps from the collector: indices of its environment. A
+** program may empty the registry. */
+enum { ANCHOR = 1, CALLBACK };
+
+/* Keeps the value on top of the stack, which is popped. */
+static void keep(lua_State *L, int index)
 {
   if (push_guard(L) != NULL) {
     lua_getfenv(L, -1);
     lua_pushvalue(L, -3);
-    lua_rawseti(L, -2, 1);
+    lua_rawseti(L, -2, index);
     lua_pop(L, 1);
   }
   lua_pop(L, 2);
 }
 
-/* Takes the run out of the list, and its anchor out of the VM. */
+void mp_guard_release(mp_ctx *c, lua_State *L)
+{
+  c->callback.thread = NULL;
+  lua_pushnil(L);
+  keep(L, ANCHOR);
+  lua_pushnil(L);
+  keep(L, CALLBACK);
+}
+
+/* Takes the run out of the list, and its coroutines out of the VM. */
 static void let_go(mp_ctx *c, lua_State *L)
 {
   mp_lock();
   mp_ctx_delist(c);
   if (mp_ctx_list() == NULL) mp_signal_leave();
   mp_unlock();
-  mp_callback_drop(c, L);
-  lua_pushnil(L);
-  keep_anchor(L);
+  mp_guard_release(c, L);
 }
 
 static void stop_samplers(mp_ctx *c, lua_State *L)
@@ -193,7 +202,7 @@ mp_guard *mp_guard_make(lua_State *L)
   lua_pushcfunction(L, guard_gc);
   lua_setfield(L, -2, "__gc");
   lua_setmetatable(L, -2);
-  lua_createtable(L, 1, 0);
+  lua_createtable(L, CALLBACK, 0);
   lua_setfenv(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
   return g;
@@ -222,11 +231,10 @@ void mp_guard_unwrap(lua_State *L)
 }
 
 /* The anchor is a coroutine: using it touches no stack of the program. */
-void mp_guard_anchor(lua_State *L, mp_ctx *c)
+static void make_anchor(mp_ctx *c, lua_State *L)
 {
-  lua_State *anchor;
-  anchor = lua_newthread(L);
-  keep_anchor(L);
+  lua_State *anchor = lua_newthread(L);
+  keep(L, ANCHOR);
   lua_getglobal(L, "require");
   lua_pushliteral(L, "jit.zone");
   if (lua_pcall(L, 1, 1, 0) != 0) {
@@ -238,4 +246,10 @@ void mp_guard_anchor(lua_State *L, mp_ctx *c)
   lua_checkstack(anchor, 4);
   lua_xmove(L, anchor, 1);
   mp_capture_anchor(&c->profile.capture, anchor);
+}
+
+void mp_guard_coroutines(mp_ctx *c, lua_State *L)
+{
+  make_anchor(c, L);
+  if (mp_callback_take(c, L)) keep(L, CALLBACK);
 }

@@ -42,8 +42,13 @@ mp_ctx *mp_guard_new(mp_guard *g, lua_State *L);
 /* Returns a context that no run has used. */
 void mp_guard_drop(mp_guard *g, mp_ctx *c);
 
-/* Makes the anchor of the run, with jit.zone's table. Raises Lua errors. */
-void mp_guard_anchor(lua_State *L, mp_ctx *c);
+/* Makes the coroutines of the run, which the guard keeps from the collector:
+** the anchor, with jit.zone's table, and that of the callback, as
+** mp_callback_take. Raises Lua errors. */
+void mp_guard_coroutines(mp_ctx *c, lua_State *L);
+
+/* Leaves them to the collector. */
+void mp_guard_release(mp_ctx *c, lua_State *L);
 
 /* Takes the run out of the guard and ends it. Returns as mp_final_report,
 ** with a message in buf. */

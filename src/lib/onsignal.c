@@ -171,10 +171,15 @@ static int leave(lua_State *L)
   return 0;
 }
 
-/* A guard that leaves when the state is closed, and an anchor for the
-** handler. */
-static void make_guard(lua_State *L, waiter **guard)
+/* A guard that leaves when the state is closed, and in its environment an
+** anchor for the handler: the program may empty the registry. */
+static lua_State *make_guard(lua_State *L, waiter **guard)
 {
+  lua_State *anchor;
+  lua_createtable(L, 1, 0);
+  anchor = lua_newthread(L);
+  lua_rawseti(L, -2, 1);
+  lua_setfenv(L, -2);
   lua_newtable(L);
   lua_pushcfunction(L, leave);
   lua_setfield(L, -2, "__gc");
@@ -182,6 +187,7 @@ static void make_guard(lua_State *L, waiter **guard)
   lua_pushlightuserdata(L, guard);
   lua_insert(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
+  return anchor;
 }
 
 static waiter *free_waiter(void)
@@ -230,10 +236,7 @@ int mp_on_signal(lua_State *L)
     return mp_fail(L, "the state waits for a signal already", EALREADY);
   guard = lua_newuserdata(L, sizeof(*guard));
   *guard = NULL;
-  make_guard(L, guard);
-  lua_pushlightuserdata(L, (char *)guard + 1);
-  anchor = lua_newthread(L);
-  lua_rawset(L, LUA_REGISTRYINDEX);
+  anchor = make_guard(L, guard);
   mp_lock();
   err = wait_for_signal(L, sig, anchor, guard, msg, sizeof(msg));
   mp_unlock();

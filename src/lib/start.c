@@ -152,8 +152,7 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   if (!mp_profile_open(&c->profile))
     return fails(p, ENOMEM, "not enough memory");
   if (!none_within(L, p)) return false;
-  mp_guard_anchor(L, c);
-  mp_callback_take(c, L);
+  mp_guard_coroutines(c, L);
   if (c->callback.thread != NULL)  /* It comes at each line. */
     c->profile.cpu.lines = true;
   c->profile.heap.vm.coarse = !c->profile.cpu.lines;
@@ -204,7 +203,7 @@ static bool start(lua_State *L, mp_guard *g, problem *p)
     begin(c, L);
     return true;
   } else {
-    mp_callback_drop(c, L);
+    mp_guard_release(c, L);
     ok = false;
   }
   mp_guard_drop(g, c);

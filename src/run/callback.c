@@ -12,24 +12,22 @@
 #include "lauxlib.h"
 #include "luajit.h"
 
-static char key;		/* Of the registry. */
-
-void mp_callback_take(mp_ctx *c, lua_State *L)
+bool mp_callback_take(mp_ctx *c, lua_State *L)
 {
-  if (!lua_istable(L, 1)) return;
+  if (!lua_istable(L, 1)) return false;
   lua_pushliteral(L, "callback");
   lua_rawget(L, 1);
   if (lua_isfunction(L, -1)) {
-    lua_pushlightuserdata(L, &key);
     c->callback.thread = lua_newthread(L);
-    lua_rawset(L, LUA_REGISTRYINDEX);
+    lua_insert(L, -2);
     lua_xmove(L, c->callback.thread, 1);
-    return;
+    return true;
   }
   if (!lua_isnil(L, -1))
     luaL_error(L, "jit.mp: the field 'callback' must be a function, not a %s",
 	       luaL_typename(L, -1));
   lua_pop(L, 1);
+  return false;
 }
 
 /* Ends a recording, because the compiler must not record the callback: no mode
@@ -73,13 +71,4 @@ void mp_callback_call(mp_ctx *c, lua_State *L, int samples, int state)
   mp_alloc_thaw(&p->heap);
   p->busy = false;
   mp_cpu_count_own(&p->cpu, "(profile callback)");
-}
-
-void mp_callback_drop(mp_ctx *c, lua_State *L)
-{
-  if (c->callback.thread == NULL) return;
-  c->callback.thread = NULL;
-  lua_pushlightuserdata(L, &key);
-  lua_pushnil(L);
-  lua_rawset(L, LUA_REGISTRYINDEX);
 }

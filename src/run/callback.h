@@ -16,14 +16,13 @@
 #include "run/ctx.h"
 
 /* Takes the field "callback" of the table at index 1 of L, if that is a table
-** with such a field. To be called before anything else is started: raises Lua
-** errors, one of which is for a field that is no function. */
-void mp_callback_take(mp_ctx *c, lua_State *L);
+** with such a field: then returns true, and pushes the coroutine, which the
+** caller keeps from the collector. To be called before anything else is
+** started: raises Lua errors, one of which is for a field that is no function.
+*/
+bool mp_callback_take(mp_ctx *c, lua_State *L);
 
 /* Calls it. L is at a safepoint. */
 void mp_callback_call(mp_ctx *c, lua_State *L, int samples, int state);
-
-/* The profile ends. */
-void mp_callback_drop(mp_ctx *c, lua_State *L);
 
 #endif

@@ -418,26 +418,20 @@ uint32_t mp_capture_freeing(mp_capture *c)
   return c->gcrow;
 }
 
-/* Whether their table is changing, by a C function or by the code itself. */
+/* Whether the table of the zones may be changing: a C function that the code
+** has called may do that, and so may the code itself. */
 static bool zones_change(const mp_capture *c, const void *context, bool calm)
 {
-  size_t size;
   const void *array;
-  if (c->zonetable == NULL || mp_vm_noarray(c->zonetable)) return false;
+  size_t size;
+  if (c->zonetable == NULL) return false;
   array = mp_vm_array(c->zonetable, &size);
-  return !calm || mp_interrupt_splits(context, array, size);
-}
-
-static uint32_t interrupted_row(mp_capture *c, mp_where *w, int state,
-				bool calm)
-{
-  if (!mp_where_key(c->vm, c->walk, w) && !calm) return 0;
-  return capture(c, w, state, 0, NULL);
+  return size > 0 && (!calm || mp_interrupt_splits(context, array, size));
 }
 
 uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm)
 {
-  uint32_t row;
+  uint32_t row = 0;
   mp_where w;
   int state;
   *calm = false;
@@ -446,7 +440,8 @@ uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm)
       zones_change(c, context, *calm))
     return 0;
   if (!*calm) mp_mem_deny();
-  row = interrupted_row(c, &w, state, *calm);
+  if (mp_where_key(c->vm, c->walk, &w) || *calm)
+    row = capture(c, &w, state, 0, NULL);
   if (!*calm) mp_mem_allow();
   return row;
 }

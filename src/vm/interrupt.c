@@ -84,7 +84,7 @@ static place interrupted_at(const void *context)
   return (place){ (uint64_t)r[REG_RIP], (uint64_t)r[REG_RSP] };
 }
 
-/* -- Values in two halves -------------------------------------------------- */
+/* -- Values in two halves ------------------------------------------------ */
 
 /* The registers of the thread, by the numbers that instructions have. */
 static uint64_t reg(const void *context, int number)
@@ -134,7 +134,7 @@ bool mp_interrupt_splits(const void *context, const void *begin, size_t size)
 
 /* -- The place ----------------------------------------------------------- */
 
-static bool splits_frame(lua_State *L, const void *context)
+static bool splits_slot(lua_State *L, const void *context)
 {
   return mp_interrupt_splits(context, AT(void *, L, L_STACK),
 			     AT(uint32_t, L, L_STACKSIZE) * sizeof(slot));
@@ -152,7 +152,7 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
   if (w->trace == NULL || w->base <= AT(slot *, L, L_STACK) + FRAME_SLOTS)
     return false;
   *calm = addr == at.pc;
-  if (*calm && splits_frame(L, context)) return false;
+  if (*calm && splits_slot(L, context)) return false;
   *state = mp_vm_letter(vm);
   w->snap = *calm ? mp_trace_snap(w->trace, addr) :
 	    mp_call_snap(w->trace, addr);

@@ -47,7 +47,7 @@ end
 local function imply(o, format)
   if not format then return end
   if format.walk then o.walk, o.walk_file = o.walk or o.min / 100, true end
-  if format.lines ~= false and not o.functions then o.lines = true end
+  if formats.shows_lines(format) and not o.functions then o.lines = true end
   if format.types then o.types = true end
 end
 

@@ -3,12 +3,15 @@
 -- A report: a profile and an option string make a text, or a file's contents.
 ----------------------------------------------------------------------------
 
+local facts = require("jit.mp.model.facts")
 local formats = require("jit.mp.format.formats")
 local header = require("jit.mp.text.header")
 
--- Whether the program ran with that option.
+-- Whether the program ran with that option. A sum of profiles has the options
+-- of its parts, but not all that these recorded.
 local function has_asked(p, letter)
-  return (p.info.options or ""):find(letter, 1, true) ~= nil
+  return not facts.is_sum(p) and
+    (p.info.options or ""):find(letter, 1, true) ~= nil
 end
 
 -- The options that have these recorded, which every report needs that shows
@@ -42,8 +45,8 @@ local function absent(p, o)
   if o.calls and not p:has_calls() then return "calls", "n" end
   if o.leaks and not p.survivors then return "ages of objects", "L" end
   -- Where the program ran with the option, the report says why.
-  local asked = has_asked(p, "W") and (p.info.runs or 1) == 1
-  if p.from_file and not asked and o.walk and not o.leaks and not p.walk then
+  if p.from_file and not has_asked(p, "W") and o.walk and not o.leaks and
+      not p.walk then
     return "heap walk", "W"
   elseif p.from_file and not has_asked(p, "M") and o.memory and
       not p.memory.rss then
@@ -56,7 +59,7 @@ end
 local function without(p, what, letter)
   if p.info.window and letter == "L" then
     return ("no %s in a window: they are of the whole run\n"):format(what)
-  elseif (p.info.runs or 1) > 1 then
+  elseif facts.is_sum(p) then
     return ("no %s in a sum of profiles: each of them has its own\n"):format(
       what)
   elseif has_asked(p, letter) then

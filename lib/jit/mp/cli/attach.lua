@@ -40,8 +40,7 @@ end
 local function for_process(text, o, outs)
   local lines = o.lines or o.functions
   for _, out in ipairs(outs) do
-    local format = formats.of(out)
-    lines = lines or format ~= nil and format.lines ~= false
+    lines = lines or formats.shows_lines(formats.of(out))
   end
   return lines and text or "j"..text
 end

@@ -42,6 +42,11 @@ local function of(name)
   end
 end
 
+-- Whether that format shows lines; nil, a text: the options decide.
+local function shows_lines(format)
+  return format ~= nil and format.lines ~= false
+end
+
 -- The contents of a pprof file: "cpu", "heap", or "all" of it.
 local function pprof_kind(o)
   local cpu, heap = false, false
@@ -120,6 +125,6 @@ local function view(name, o)
 end
 
 return {
-  of = of, files = files, view = view, known = known,
+  of = of, shows_lines = shows_lines, files = files, view = view, known = known,
   wrong_suffix = wrong_suffix
 }

@@ -49,13 +49,16 @@ function facts.gc(p)
     share and numbers.share(share, 1).." of CPU"
 end
 
+-- Whether it was merged from several profiles.
+function facts.is_sum(p) return (p.info.runs or 1) > 1 end
+
 -- "every 1.04 MiB, adaptive"; nil where every allocation is counted. A merged
 -- profile has the largest distance of its parts.
 function facts.period(p)
   local h = p.heap
   if h.period <= 1 then return nil end
   return "every "..numbers.period(h.period)..(
-    (p.info.runs or 1) > 1 and " or less" or h.adaptive and ", adaptive" or "")
+    facts.is_sum(p) and " or less" or h.adaptive and ", adaptive" or "")
 end
 
 -- Bytes of the process in memory at the end, as far as it is known.

@@ -32,11 +32,11 @@ local function sequence(s, pos)
   return more(c) and more(d) and 4 or nil
 end
 
--- The number of a character of two or three bytes.
+-- The number of a character of two to four bytes.
 local function code(c)
-  local a, b, d = c:byte(1, 3)
-  if not d then return (a - 0xc0) * 64 + b - 0x80 end
-  return (a - 0xe0) * 4096 + (b - 0x80) * 64 + d - 0x80
+  local n = c:byte() % 2 ^ (7 - #c)
+  for i = 2, #c do n = n * 64 + c:byte(i) % 64 end
+  return n
 end
 
 -- Controls from 128 on, line ends, and characters that turn a text around.
@@ -53,7 +53,7 @@ local function not_ascii(run)
     local c = run:sub(pos, pos + (n or 1) - 1)
     if not n then
       c = control(c)
-    elseif n < 4 and is_hidden(code(c)) then
+    elseif is_hidden(code(c)) then
       c = ("\\u{%X}"):format(code(c))
     end
     out[#out+1] = c
@@ -77,4 +77,6 @@ local function source_line(s)
   return (s:gsub("\r$", ""):gsub("[^\t]+", printable))
 end
 
-return { printable = printable, source_line = source_line, utf8 = utf8 }
+return {
+  printable = printable, source_line = source_line, utf8 = utf8, code = code
+}

@@ -3,21 +3,16 @@
 -- UTF-8 text as ASCII, with an escape for each other character.
 ----------------------------------------------------------------------------
 --
--- A browser keeps a page with a single other character in two bytes for each,
--- and takes more than twice as long to read it.
+-- If a page has a single other character, a browser keeps all of its characters
+-- in two bytes each, and takes longer to read it.
 --
 ----------------------------------------------------------------------------
 
--- The number of a character of two to four bytes.
-local function code(c)
-  local n = c:byte() % 2 ^ (7 - #c)
-  for i = 2, #c do n = n * 64 + c:byte(i) % 64 end
-  return n
-end
+local names = require("jit.mp.model.names")
 
 -- Valid UTF-8, with format(code) in place of other characters.
 local function escaper(format)
-  local function replace(c) return format(code(c)) end
+  local function replace(c) return format(names.code(c)) end
   return function(s) return (s:gsub("[\192-\255][\128-\191]+", replace)) end
 end
 

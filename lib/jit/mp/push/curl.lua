@@ -12,7 +12,7 @@ local patient = 'connect-timeout = 10\nmax-time = 30\nretry = 6\n'..
 -- Options of the user's, such as headers and a proxy; or nil and a message.
 local function own_options()
   local name = os.getenv("LUAJIT_MP_CURL")
-  if not name then return "" end
+  if not name or name == "" then return "" end
   local fp, msg = io.open(name, "rb")
   if not fp then
     return nil, "cannot read the file that LUAJIT_MP_CURL names: "..msg

@@ -22,8 +22,8 @@ local function run(names, list)
   for i, request in ipairs(list) do
     bodies[i] = temporary(names, request.body)
   end
-  local config, msg = curl.config(list, function(i) return bodies[i] end, false)
-  if not config then error(msg, 0) end
+  local config = assert(curl.config(list, function(i) return bodies[i] end,
+    false))
   local command = io.popen("curl -q -K '"..temporary(names, config).."'")
   local answer = command:read("*a")
   command:close()

@@ -15,27 +15,31 @@ local width_of = require("jit.mp.text.width").width
 local CHANGE = 3 -- The column of the change.
 local NAME = 24 -- Columns that names should have.
 
--- Sums of one view by the first level's key, by name: { number, bytes, var };
--- and the total.
+-- Sums of one view by the first level's key, by name: { number, other, var },
+-- where the other number is the bytes if the first is objects, and the other
+-- way round; and the total.
 local function sums(p, o, view)
-  local list, totals = p:sums({ view }, o.objects, (keys(p, o)))
-  local by = {}
+  local key, by = (keys(p, o)), {}
+  local list, totals = p:sums({ view }, o.objects, key)
   for _, e in ipairs(list) do by[e.name] = { e[1], 0, var = e.var[1] } end
   if view ~= "cpu" then
-    for _, e in ipairs((p:sums({ view }, not o.objects, (keys(p, o))))) do
+    for _, e in ipairs((p:sums({ view }, not o.objects, key))) do
       by[e.name][2] = e[1]
     end
   end
   return by, totals[1]
 end
 
--- The variance that the number of another profile's row would have in this
--- one, which has no sample of it. k: the factor between their numbers.
-local function unseen(p, o, view, row, k)
-  local number, other = row[1] * k, row[2] * k
-  return estimates.variance(p, view, o.objects)({ cpu = number,
-    [view.."_objects"] = o.objects and number or other,
-    [view.."_bytes"] = o.objects and other or number })
+-- A function from a row of another profile, of which this one has no sample, to
+-- the variance that its number would have here. k: the factor between numbers.
+local function unseen(p, o, view, k)
+  local variance = estimates.variance(p, view, o.objects)
+  return function(row)
+    local number, other = row[1] * k, row[2] * k
+    return variance({ cpu = number,
+      [view.."_objects"] = o.objects and number or other,
+      [view.."_bytes"] = o.objects and other or number })
+  end
 end
 
 -- The factor by which numbers are compared: as shares of the total, or as they
@@ -62,6 +66,8 @@ local function compare(old, new, o, view, by_share)
   local b, btotal = sums(new, o, view)
   local ka = scale(old, o, view, atotal, by_share)
   local kb = scale(new, o, view, btotal, by_share)
+  local in_old = ka > 0 and unseen(old, o, view, kb / ka)
+  local in_new = kb > 0 and unseen(new, o, view, ka / kb)
   local list, seen, none = {}, {}, { 0, 0, var = 0 }
   local function add(name)
     if seen[name] then return end
@@ -69,8 +75,8 @@ local function compare(old, new, o, view, by_share)
     local x, y = a[name] or none, b[name] or none
     local before, after = x[1] * ka, y[1] * kb
     local xvar, yvar = x.var, y.var
-    if x[1] == 0 and ka > 0 then xvar = unseen(old, o, view, y, kb / ka) end
-    if y[1] == 0 and kb > 0 then yvar = unseen(new, o, view, x, ka / kb) end
+    if x[1] == 0 and in_old then xvar = in_old(y) end
+    if y[1] == 0 and in_new then yvar = in_new(x) end
     local error = (xvar * ka * ka + yvar * kb * kb) ^ 0.5
     list[#list+1] = { name = name, before = before, after = after,
       change = after - before, size = math.abs(after - before),
