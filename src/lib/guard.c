@@ -77,8 +77,8 @@ void mp_guard_drop(mp_guard *g, mp_ctx *c)
   g->spare = c;
 }
 
-/* What the guard keeps from the collector: indices of its environment. A
-** program may empty the registry. */
+/* Indices of the guard's environment, where values are kept from the collector
+** even if the program empties the registry. */
 enum { ANCHOR = 1, CALLBACK };
 
 /* Keeps the value on top of the stack, which is popped. */
