@@ -32,7 +32,7 @@ _luajit_mp() {
     attach) options='-t --time -o --output -O --options --no-source
       --source-root --state' ;;
     top) options='-t --time -O --options --state' ;;
-    report) options='-o --output -O --options --sort --source-root
+    report) options='-o --output -O --options --sort --no-source --source-root
       --leak-only' ;;
     diff) options='-o --output -O --options --sort --no-source --source-root
       --share --threshold' ;;

@@ -22,7 +22,8 @@ complete -c luajit-mp -n '__luajit_mp_command run attach report diff merge' \
 complete -c luajit-mp \
     -n '__luajit_mp_command run attach top report diff convert push open' \
     -s O -l options -x -d 'the report'
-complete -c luajit-mp -n '__luajit_mp_command run attach diff convert open' \
+complete -c luajit-mp \
+    -n '__luajit_mp_command run attach report diff convert open' \
     -l no-source -d 'leaves sources out of a page'
 complete -c luajit-mp -n '__luajit_mp_command run report' \
     -l sort -x -a 'c h u x Y U name' -d 'order of rows'

@@ -66,6 +66,19 @@ tap.like(report(sampled(), "vum0"), "11%% +60.0 kB   %(before the profile%)\n",
 tap.like(report(sampled(function(t) t.heap.alloc_bytes = 0 end), "h"),
   "load", "a total that is not known")
 
+-- Records of what collections left are of the same memory.
+s = sampled(function(t)
+  t.held = { { collection = 1, row = 1, objects = 400, bytes = 400e3,
+    variance = 1e9 }, { collection = 1, row = 2, objects = 10, bytes = 10e3,
+    variance = 1e8 } }
+end)
+for _ = 1, 2 do
+  profile.new(s)
+  tap.is(("%.0f %.0f %.0f"):format(s.held[1].bytes, s.held[1].objects,
+    s.held[2].bytes), "476190 476 11905", "records are scaled, too")
+  s.calibrated = nil
+end
+
 -- Large blocks are all sampled: what is missing belongs to small ones.
 local large = snapshots.of({ { "a", alloc_objects = 3, alloc_bytes = 3e6 },
   { "b", alloc_objects = 1000, alloc_bytes = 1e5 } })

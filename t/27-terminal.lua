@@ -126,8 +126,12 @@ for _, options in ipairs({ "f", "g", "a" }) do
 end
 
 -- A profile is not for a terminal.
-text = on_terminal(80, tap.mp.." merge "..leaks)
-tap.like(text, "^luajit%-mp: merge: a profile is not text [^\n]*%-o",
-  "merge: refused on a terminal")
+for _, columns in ipairs({ 80, 0 }) do
+  for _, out in ipairs({ "", "-o - " }) do
+    text = on_terminal(columns, tap.mp.." merge "..out..leaks)
+    tap.like(text, "^luajit%-mp: merge: a profile is not text [^\n]*%-o",
+      ("merge %s: refused on a terminal of %d columns"):format(out, columns))
+  end
+end
 
 tap.done()

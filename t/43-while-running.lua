@@ -86,7 +86,17 @@ raises({ interval = "fast" }, "the field 'interval' must be a whole number")
 raises({ min = 2.5 }, "the field 'min' must be a whole number")
 raises({ outputs = { {} } },
   "the field 'outputs' must be a file name or a list")
-raises({ every = 0 }, "option 'w'")
+raises({ every = 0 }, "the field 'every' must be a whole number of seconds, "..
+  "from 1 to 1000000")
+for field, values in pairs({ depth = { 0, 101, -101, 1.5, "2f", {} },
+    min = { -1, 101, "5k" }, interval = { 0, 1e7, "4k", 0/0, 1/0 },
+    period = { 0, "0", "b", "64 k", 2^41, false }, leak_limit = { 0, "1g" },
+    memory = { 5, "1k" } }) do
+  for _, value in ipairs(values) do
+    raises({ [field] = value },
+      ("the field '%s' must be a whole number of "):format(field))
+  end
+end
 raises({ options = "?" }, "unknown option '?'")
 
 os.execute("rm -r "..dir)

@@ -54,6 +54,15 @@ tap.is(mp.stop(), nil, "and no profile goes on")
 tap.like(fails({ held = "1k" }, function() mp.stop() end),
   "the profile was stopped by the function", "a function that stops it")
 
+for what, f in pairs({ ["measure takes a function, not a number"] = mp.measure,
+    ["a limit takes a function, not a nil"] = mp.limit({ held = 1 }) }) do
+  local ok, why = pcall(f, what:find("number") and 5 or nil)
+  tap.ok(not ok and why:find("jit.mp: "..what, 1, true), "error: "..what, why)
+end
+tap.is(select(2, mp.measure(setmetatable({}, { __call = function(_, x)
+  return x
+end }), 7)), 7, "what can be called is measured")
+
 for what, limits in pairs({ ["unknown limit 'alocated'"] = { alocated = 1 },
     ["limit 'held' must be a number"] = { held = "1g" },
     ["no limit is given"] = {}, ["limits must be a table"] = "1m" }) do

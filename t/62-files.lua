@@ -105,6 +105,15 @@ tap.is(run("diff --threshold 5 -O h old.mp new.mp").status, 0,
   "diff: less is not more")
 tap.is(run("diff --threshold 5 -O h new.mp old.mp").status, 1,
   "diff: the other way round it is")
+tap.is(run("diff --share --threshold 5 --sort name -O lh old.mp new.mp").status,
+  1, "diff: above the threshold in any order")
+tap.like(run("diff -O flh old.mp new.mp").out, "   join\n[^\n]*\n?"..
+  "[^\n]*%-[%d.]+ MB   %-%- waste.lua:4\n", "diff: the lines of a function")
+tap.like(run("diff -O lrh old.mp new.mp").out, "\n +(%d+) +(%d+) +[+-]%d+   "..
+  "waste.lua:4\n", "diff: raw numbers")
+tap.like(run("diff -O Y old.mp new.mp").out,
+  "\nno C memory: luajit%-mp run %-%-native measures it\n",
+  "diff: a view that was not measured")
 tap.is(run("diff -o d.html old.mp new.mp").status, 0, "diff: a page")
 tap.like(read("d.html"), "^<!DOCTYPE html>", "diff: the page")
 run("merge -o both.mp old.mp new.mp")
@@ -151,6 +160,14 @@ local function wrong(args, status, want)
 end
 write("bad.mp", read("old.mp"):sub(1, 500))
 wrong("foo", 2, "unknown command foo")
+wrong("--foo", 2, "unknown option %-%-foo")
+wrong("diff old.mp new.mp bad.mp", 2, 'one argument too many: "bad.mp"')
+wrong("attach 1 2", 2, 'one argument too many: "2"')
+for _, command in ipairs({ "report old.mp", "convert old.mp x.html",
+    "diff old.mp new.mp", "attach 1", "open old.mp" }) do
+  wrong(command:gsub(" ", " --source-root nowhere ", 1), 2,
+    "%-%-source%-root nowhere: No such file or directory;")
+end
 wrong("run", 2, "which script")
 wrong("run -x a.lua", 2, "unknown option %-x")
 wrong("run -O y a.lua", 2, "unknown option 'y'")
@@ -160,9 +177,13 @@ wrong("report old.mp y", 2, "unknown option 'y'")
 wrong("report fl old.mp", 2, "after the profile: report old.mp fl;")
 wrong("report old.mp old.mp", 2, "diff compares two")
 wrong("report nowhere.mp", 1, "nowhere.mp: No such file")
-wrong("report bad.mp", 1, "bad.mp is damaged: [^\n]*")
+wrong("report bad.mp", 1, "bad.mp is damaged or cut short: [^\n]*")
 wrong("report waste.lua", 1, "waste.lua is not a profile")
 wrong("diff old.mp", 2, "two profiles")
+for letter in ("aAgenLWMqG"):gmatch(".") do
+  wrong(("diff -O %s old.mp new.mp"):format(letter), 2,
+    ("option %s is a report of one profile"):format(letter))
+end
 for _, n in ipairs({ "x", "nan", "inf", "-1" }) do
   wrong("diff --threshold "..n.." old.mp new.mp", 2, "percentage")
 end
@@ -233,6 +254,8 @@ tap.like(run("report old.mp H").out, "\n  m<n> +hide rows below n percent",
 
 -- -- Scripts that cannot be loaded -------------------------------------------
 
+wrong("run -O Y waste.lua", 2, "views Y and U need %-%-native")
+wrong("run -O fhU waste.lua", 2, "views Y and U need %-%-native")
 write("broken.lua", "x =\n")
 wrong("run broken.lua", 1, "run: broken.lua:%d: unexpected symbol")
 wrong("run nowhere.lua", 1, "run: cannot open nowhere.lua: No such file")

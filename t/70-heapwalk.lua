@@ -35,6 +35,9 @@ tap.like(text, "sessions%[%*%]  [^\n]*\n +allocated at [^\n]*:2",
   "who allocated what a line holds")
 tap.like(text, "born %S+ m?s to %S+ m?s ago", "and when")
 
+tap.like(walk("local t = {} for i = 1, 1000 do t[i] = { i } end", "Wm99"),
+  "\nno path reaches 99%%; option m sets the limit\n", "no path is so large")
+
 -- Raw numbers of the table by type, which must add up to the byte.
 local function sum(out)
   local total, all = 0, nil
@@ -239,8 +242,11 @@ print("grew:\n"..tostring(after:since(before)))
 for _, line in ipairs(after.list) do
   assert(line.path and line.bytes and line.count and line.type)
 end
-local ok, msg = pcall(mp.heap, 2)
-print(msg)
+for _, wrong in ipairs({ { mp.heap, 2 }, { mp.heap, "x" }, { mp.heap, 0.1, 5 },
+    { after.since }, { after.since, after }, { after.since, after, 5 } }) do
+  local ok, msg = pcall(unpack(wrong))
+  print("error:", msg)
+end
 print(mp.heap(0.1, "/no/such/x.heapsnapshot"))
 ]])
 tap.is(r.status, 0, "walks from Lua", r.err)
@@ -248,8 +254,13 @@ tap.like(r.out, 'cache%["key%*"%]  %(2000 x table%)', "say what holds what")
 tap.like(r.out, 'grew:\n.*%+%S+ kB  cache%["key%*"%]  %(0 > 2000 x table%)',
   "and what grew between two")
 tap.like(r.out, "nil\tcannot write '/no/such/x.heapsnapshot'", "or a file")
-tap.like(r.out, "a share of the heap is more than 0 and at most 1",
-  "a wrong share is refused")
+tap.is(select(2, r.out:gsub("error:\tjit.mp: heap takes a share of the heap, "..
+  "more than 0 and at most 1, not %w+\n", "")), 2, "a wrong share is refused")
+tap.like(r.out, "error:\tjit.mp: heap takes a file name, not a number\n",
+  "and a wrong name")
+tap.is(select(2, r.out:gsub("error:\tjit.mp: since compares two results of "..
+  "mp.heap%(%), as in later:since%(earlier%)\n", "")), 3,
+  "and what is no walk")
 
 r = lua([[
 local mp = require("jit.mp")

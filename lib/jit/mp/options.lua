@@ -220,6 +220,7 @@ local function set_flags(o, seen)
   o.functions = seen.j ~= nil
   o.lines = false
   for _, c in ipairs(lined) do o.lines = o.lines or seen[c] ~= nil end
+  for _, c in ipairs(reports) do o.report = seen[c] and c or o.report end
   for c in pairs(run_only) do
     local at = o.run_only and seen[o.run_only] or math.huge
     if seen[c] and seen[c] < at then o.run_only = c end
@@ -236,6 +237,7 @@ end
 --   annotate ("a", "A" or nil), folded, quickfix, callgraph, events, leaks,
 --   walk (share of the heap that has a line of its own, or nil),
 --   leak_limit (bytes or nil), limit (bytes), memory, live, combined, nosource,
+--   report (the letter of a report other than the table, or nil),
 --   lines (whether the report shows them), functions (whether no output is
 --   to), run_only (the first letter that has no meaning where no program is
 --   run, or nil)

@@ -3,12 +3,22 @@
 -- Options as a table: made into an option string and names of outputs.
 ----------------------------------------------------------------------------
 
--- The fields that stand for a letter with a number behind it; letters whose
--- number may have a unit come last.
-local fields = { "min", "interval", "every", "period", "leak_limit",
-  "memory" }
-local letters = { min = "m", interval = "i", every = "w", period = "b",
-  leak_limit = "L", memory = "C" }
+-- The numbers: the letter that a field stands for, the least and the largest
+-- value, what it counts, and whether it may have a unit. Those that may come
+-- last: an m behind one would be taken for its unit.
+local numbers = {
+  { "depth", "", -100, 100, "frames, from 1 to 100 or from -1 to -100" },
+  { "min", "m", 0, 100, "percent, from 0 to 100" },
+  { "interval", "i", 1, 1e6, "milliseconds, from 1 to 1000000" },
+  { "every", "w", 1, 1e6, "seconds, from 1 to 1000000" },
+  { "period", "b", 1, 2^40, "bytes, from 1 to 1048576m", unit = true },
+  { "leak_limit", "L", 1, 2^40, "bytes, from 1 to 1048576m", unit = true },
+  { "memory", "C", 2^20, 2^40, "bytes, from 1m to 1048576m", unit = true },
+}
+local by_field = {}
+for _, n in ipairs(numbers) do by_field[n[1]] = n end
+
+local others = { options = true, outputs = true, sort = true, callback = true }
 local known = "options, outputs, depth, min, interval, period, every, "..
   "leak_limit, memory, sort and callback"
 
@@ -30,12 +40,19 @@ local function names(outputs)
   return outputs
 end
 
--- A number, with k or m behind it perhaps, as an option string has it; or nil.
-local function number(value)
-  if type(value) == "number" and value >= 0 and value % 1 == 0 then
-    return ("%.0f"):format(value)
+local factor = { [""] = 1, k = 2^10, m = 2^20 }
+
+-- The value of a field as an option string has it; or nil.
+local function number(n, value)
+  local text = type(value) == "number" and ("%.14g"):format(value) or value
+  if type(text) ~= "string" then return nil end
+  local digits, unit = text:match("^(%-?%d+)([km]?)$")
+  if not digits or unit ~= "" and not n.unit then return nil end
+  local amount = digits * factor[unit]
+  if amount < n[3] or amount > n[4] or n[2] == "" and amount == 0 then
+    return nil
   end
-  return type(value) == "string" and value:match("^%d+[km]?$")
+  return text
 end
 
 -- Takes the table. Returns the string and a list of names, or nil and a
@@ -47,11 +64,10 @@ local function read(t)
   local outputs, msg = names(t.outputs)
   if not outputs then return nil, msg end
   for field, value in pairs(t) do
-    if letters[field] and not number(value) or
-	field == "depth" and type(value) ~= "number" then
-      return wrong(field, "a whole number")
-    elseif not letters[field] and field ~= "depth" and field ~= "options" and
-	field ~= "outputs" and field ~= "callback" and field ~= "sort" then
+    local n = by_field[field]
+    if n and not number(n, value) then
+      return wrong(field, "a whole number of "..n[5])
+    elseif not n and not others[field] then
       return nil, ("unknown field '%s'; the fields are %s"):format(
 	tostring(field), known)
     end
@@ -59,9 +75,10 @@ local function read(t)
   if t.sort then
     outputs = { "--sort="..tostring(t.sort), unpack(outputs) }
   end
-  text = (t.depth or "")..text
-  for _, field in ipairs(fields) do
-    if t[field] then text = text..letters[field]..number(t[field]) end
+  for _, n in ipairs(numbers) do
+    local value = t[n[1]] and number(n, t[n[1]])
+    if value and n[2] == "" then text = value..text
+    elseif value then text = text..n[2]..value end
   end
   return text, outputs
 end

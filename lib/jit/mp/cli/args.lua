@@ -72,8 +72,11 @@ local function parse(command, words)
   end
   if given.help then return given end
   local least, most = command.operands[1], command.operands[2]
-  if #operands < least or #operands > most then
+  if #operands < least then
     stop.usage(("%s: %s"):format(command.name, command.missing), command)
+  elseif #operands > most then
+    stop.usage(("%s: one argument too many: %q"):format(command.name,
+      operands[most+1]), command)
   elseif given.out and #given.out > 1 and not command.outs then
     stop.usage(("%s: one -o is enough"):format(command.name), command)
   end

@@ -17,7 +17,7 @@ local function usage()
   end
   return table.concat(out, "\n")..([[
 
-       luajit-mp COMMAND --help | --help | --version
+       luajit-mp help COMMAND | COMMAND --help | --help | --version
 
 FILE, OLD, NEW: profiles, as luajit -jm=f,NAME.mp writes them; - is standard
 input. OUT: a file; its suffix says the format:
@@ -69,7 +69,10 @@ local function perform(words, env)
     return print_out(help_about(words[2]))
   end
   local command = spec.commands[first]
-  if not command then stop.usage("unknown command "..first) end
+  if not command then
+    stop.usage(("unknown %s %s"):format(first:find("^%-") and "option" or
+      "command", first))
+  end
   local given, operands = args.parse(command, words)
   if given.help then return print_out(help(command)) end
   return require("jit.mp.cli."..command.name)(given, operands, command, env)

@@ -41,6 +41,11 @@ end
 
 return function(given, operands, command)
   local o = files.parse_options(given.opts or "f", given, command)
+  if o.report then
+    stop.usage(("diff: option %s is a report of one profile: here options "..
+      "such as fl, s, t and z choose the rows, and c, h, u, x the views")
+      :format(o.report), command)
+  end
   o.diff_sort = order(given.sort, command)
   local limit = threshold(given.threshold, command)
   local out = files.check_output(given.out and given.out[1], command)

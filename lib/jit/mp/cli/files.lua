@@ -14,8 +14,18 @@ local sorting = require("jit.mp.model.sorting")
 local stop = require("jit.mp.cli.stop")
 local style = require("jit.mp.text.style")
 
+local function check_root(root, command)
+  local fp, msg = io.open(root.."/.", "rb")
+  if not fp then
+    stop.usage(("%s: --source-root %s: %s"):format(command.name, root,
+      msg:match("[^:]*$"):gsub("^ ", "")), command)
+  end
+  fp:close()
+end
+
 -- Parsed options of a report, with those that options of the command add.
 local function parse_options(text, given, command)
+  if given.source_root then check_root(given.source_root, command) end
   if given.nosource then text = text.."N" end
   local parsed, msg = options.parse(text)
   if parsed and parsed.run_only and not command.measures then

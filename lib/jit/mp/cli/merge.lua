@@ -8,17 +8,19 @@ local files = require("jit.mp.cli.files")
 local formats = require("jit.mp.format.formats")
 local merge = require("jit.mp.model.merge")
 local stop = require("jit.mp.cli.stop")
+local terminal = require("jit.mp.cli.terminal")
 
 return function(given, operands, command)
-  if not given.out and files.looks("-") then
+  local name = given.out and given.out[1] or "-"
+  if name == "-" and terminal.has_output() then
     stop.usage("merge: a profile is not text for a terminal: give a file "..
       "with -o, or a pipe", command)
   end
-  local out = files.check_output(given.out and given.out[1], command)
+  local out = files.check_output(name, command)
   local list = {}
   for i, name in ipairs(operands) do list[i] = files.read(name) end
   local p = merge(list)
-  if out and formats.of(out) then
+  if formats.of(out) then
     files.write(p, files.parse_options("f", given, command), out, {})
     return
   end

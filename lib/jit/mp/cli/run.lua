@@ -76,6 +76,18 @@ local function check_commas(text, outs, command)
   end
 end
 
+-- C memory is measured only where that library comes before malloc.
+local function check_views(o, given, command)
+  local preloaded = given.native or (os.getenv("LD_PRELOAD") or ""):find(
+    "libluajit-mp-native", 1, true)
+  for _, view in ipairs(o.views) do
+    if view:find("^native") and not preloaded then
+      stop.usage("run: views Y and U need --native, which measures C memory",
+	command)
+    end
+  end
+end
+
 -- Whether test(1) says so of a file, which it does not open: a pipe can be read
 -- only once.
 local function test(condition, name)
@@ -97,7 +109,7 @@ end
 return function(given, operands, command, env)
   local text, outs = given.opts or "f", given.out or {}
   check_commas(text, outs, command)
-  files.parse_options(text, given, command)
+  check_views(files.parse_options(text, given, command), given, command)
   if operands[1] ~= "-" then check_script(operands[1]) end
   local words = { text..(given.nosource and "N" or ""), unpack(outs) }
   if given.sort then words[#words+1] = "--sort="..given.sort end

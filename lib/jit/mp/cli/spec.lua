@@ -49,7 +49,7 @@ local commands = {
     about = "shows the profile of a running process live",
     missing = "which process?" },
   { name = "report", usage = "FILE [OPTIONS]", operands = { 1, 2 },
-    options = { "out", "opts", "sort", "source_root", "leak_only" },
+    options = { "out", "opts", "sort", "nosource", "source_root", "leak_only" },
     about = "shows a profile",
     missing = "give a profile, and options if you like" },
   { name = "diff", usage = "OLD NEW", operands = { 2, 2 },

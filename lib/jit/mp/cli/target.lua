@@ -69,7 +69,8 @@ end
 local function attach(word, text, given, command)
   local pid = word:match("^%d+$") and tonumber(word)
   if not pid or pid < 1 or pid > 2^31 - 1 then
-    stop.usage(("%s: %q is no process"):format(command.name, word), command)
+    stop.usage(("%s: %q is no process: give its number"):format(
+      command.name, word), command)
   end
   local session, msg = require("jit.mp.attach").open(pid,
     find("jit.mp.core", package.cpath))
@@ -96,8 +97,8 @@ local function seconds(word, command)
   if not word then return nil end
   local n = tonumber(word)
   if not n or n <= 0 or n > 1e9 then
-    stop.usage(("%s: -t takes seconds, not %q"):format(command.name,
-      word), command)
+    stop.usage(("%s: -t takes seconds, more than 0 and at most 1e9, not %q")
+      :format(command.name, word), command)
   end
   return n
 end

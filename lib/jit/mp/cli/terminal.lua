@@ -113,4 +113,7 @@ function Screen:keys()
   return n > 0 and ffi.string(buf, n) or ""
 end
 
-return { open = open, clock = clock }
+-- Whether standard output is a terminal, of whatever size.
+local function has_output() return ffi.C.isatty(1) ~= 0 end
+
+return { open = open, clock = clock, has_output = has_output }

@@ -71,7 +71,8 @@ end
 local function unpack(s, limit)
   local size = read_u32(s, #s - 3)
   if size > limit or size > #s * RATIO then
-    return nil, ("is damaged: it says that it holds %.0f bytes"):format(size)
+    return nil, ("is damaged or cut short: its last bytes say that it holds "..
+      "%.0f bytes"):format(size)
   elseif s:byte(4) ~= 0 then
     return nil, "is not a profile of luajit-mp"
   end

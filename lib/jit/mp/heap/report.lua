@@ -7,6 +7,7 @@ local cells = require("jit.mp.text.cells")
 local larger = require("jit.mp.model.larger")
 local numbers = require("jit.mp.model.numbers")
 local paths = require("jit.mp.heap.paths")
+local views = require("jit.mp.model.views")
 
 local STACKS = 2 -- Allocating stacks shown of a holder.
 local DEPTH = 3 -- Frames of each.
@@ -169,7 +170,9 @@ return function(p, o, env)
     sites = allocated(p, list) }
   local rows = { { "of all", "holds", "path" } }
   add_lines(rows, roots, c)
+  local tree = rows[2] and cells.rows(rows, width) or
+    cells.wrap(views.nothing("no path", o), width)
   return cells.wrap(heading(w, o), width)..notes(w, width).."\n"..
     cells.rows(type_rows(w, o), width)..cells.wrap(arena(p, o), width).."\n"..
-    cells.rows(rows, width)
+    tree
 end

@@ -62,6 +62,10 @@ end
 -- The paths that grew since another walk, by a hundredth of the bytes held or
 -- more: a list, the largest growth first.
 function Walk.since(w, before)
+  if getmetatable(w) ~= Walk or getmetatable(before) ~= Walk then
+    error("jit.mp: since compares two results of mp.heap(), as in "..
+      "later:since(earlier)", 2)
+  end
   local all, list, least = {}, {}, w.held / 100
   by_path(before.list, all, "before")
   by_path(w.list, all, "after")
@@ -77,6 +81,13 @@ function Walk.since(w, before)
 end
 
 local function heap(share, file)
+  if share ~= nil and not (tonumber(share) and tonumber(share) > 0 and
+      tonumber(share) <= 1) then
+    error(("jit.mp: heap takes a share of the heap, more than 0 and at most "..
+      "1, not %s"):format(tostring(share)), 2)
+  elseif file ~= nil and type(file) ~= "string" then
+    error("jit.mp: heap takes a file name, not a "..type(file), 2)
+  end
   local w, msg, errno = core.heap(share, file)
   if not w then return nil, msg, errno end
   w.list, w.roots = paths.lines(w)

@@ -7,14 +7,14 @@ local numbers = require("jit.mp.model.numbers")
 
 return function(p, view)
   if view == "cpu" then
-    if not p.cpu.enabled then
+    if not p:measures("cpu") then
       return "no CPU samples: another profiler, or another Lua state of this "..
 	"process, had the profiling timer"
     end
     return ("no CPU samples: %s of CPU is too short for a timer of %d ms%s")
       :format(numbers.seconds(p.info.cpu), p.cpu.interval,
       p.cpu.interval > 1 and "; i1 samples more often" or "")
-  elseif view == "peak" and p.rows[1] and not p.rows[1].peak_bytes then
+  elseif view == "peak" and not p:measures("peak") then
     return "no peak: the profile does not have the memory in use when the "..
       "heap was largest"
   elseif p.heap.dropped > 0 then
@@ -29,7 +29,7 @@ return function(p, view)
     return "nothing in use at the peak"
   end
   if view:find("^native") then
-    return p.native.enabled and "no C memory was sampled" or
+    return p:measures(view) and "no C memory was sampled" or
       "no C memory: luajit-mp run --native measures it"
   end
   return "nothing in use: everything that was sampled has been freed"

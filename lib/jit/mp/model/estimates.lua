@@ -124,16 +124,25 @@ local function scale_allocated(s)
 end
 
 -- Scales the amounts in use in a view, of which so much was counted. Returns
--- the amount from before the profile.
+-- the amount from before the profile, and the factors.
 local function scale_held(s, view, counted)
   local all = sum(s.rows, view.."_bytes")
-  if all <= 0 then return counted end
+  if all <= 0 then return counted, {} end
   local least = math.max(counted - (s.heap.inuse_start or 0), 0)
   local held = math.max(math.min(all, counted), least)
-  if s.heap.period > 1 then
-    scale(s, view, view.."_bytes", held, view.."_objects")
+  return counted - held, s.heap.period > 1 and
+    scale(s, view, view.."_bytes", held, view.."_objects") or {}
+end
+
+-- Scales the records of what collections left, as what is in use was: the last
+-- one is a part of that.
+local function scale_records(s, factors)
+  for _, record in ipairs(s.held or {}) do
+    local factor = factors[record.row] or 1
+    record.objects, record.bytes = record.objects * factor,
+      record.bytes * factor
+    record.variance = record.variance * factor^2
   end
-  return counted - held
 end
 
 -- The row of the memory from before the profile, made if need be.
@@ -158,9 +167,10 @@ local function calibrate(s)
   local heap = s.heap
   if s.calibrated or not heap or not heap.inuse_start then return end
   if heap.period > 1 then scale_allocated(s) end
-  local inuse = scale_held(s, "inuse", heap.inuse)
+  local inuse, factors = scale_held(s, "inuse", heap.inuse)
+  scale_records(s, factors)
   local peak = s.rows[1] and s.rows[1].peak_bytes and
-    scale_held(s, "peak", heap.peak) or 0
+    (scale_held(s, "peak", heap.peak)) or 0
   if inuse >= 1 or peak >= 1 then
     local row = before_row(s)
     row.inuse_bytes = row.inuse_bytes + inuse

@@ -255,6 +255,14 @@ function Profile:line_share(view)
   return all > 0 and lined / all or nil
 end
 
+-- Whether a view was measured at all.
+function Profile:measures(view)
+  if view == "cpu" then return self.cpu.enabled end
+  if view:find("^native") then return self.native.enabled or false end
+  return view ~= "peak" or not self.rows[1] or
+    self.rows[1].peak_bytes ~= nil
+end
+
 -- Whether calls were counted.
 function Profile:has_calls()
   for _, row in ipairs(self.rows) do

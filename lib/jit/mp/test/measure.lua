@@ -71,10 +71,18 @@ local function run(f, ...)
     "the profile was stopped by the function", r
 end
 
+-- Raises an error of the caller's caller if that cannot be called.
+local function check_function(f, what)
+  local meta = debug.getmetatable(f)
+  if type(f) == "function" or meta and rawget(meta, "__call") then return end
+  error(("jit.mp: %s takes a function, not a %s"):format(what, type(f)), 3)
+end
+
 -- measure(f, ...): the memory that f(...) allocates, and the part that is still
 -- held after a full collection. Returns a table, and the results of f; or nil,
 -- a message and an error number. An error in the function is raised again.
 local function measure(f, ...)
+  check_function(f, "measure")
   local shots, msg, r = run(f, ...)
   if not shots and type(r) ~= "table" then return nil, msg, r end
   if not r[1] then error(r[2], 0) end
@@ -183,6 +191,7 @@ end
 local function limit(limits)
   check_limits(limits)
   return function(f, ...)
+    check_function(f, "a limit")
     return pass(limits, measure(f, ...))
   end
 end

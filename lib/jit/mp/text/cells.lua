@@ -91,6 +91,13 @@ local function parts(list, width, indent)
   return table.concat(lines)
 end
 
+-- The arrow before a name of the second level, as in jit.p: callers, functions
+-- that are called, or parts. Raw reports are for programs.
+local function arrow(o)
+  if o.raw then return "  " end
+  return o.split ~= "stack" and "-- " or o.depth < 0 and "-> " or "<- "
+end
+
 -- Whether names have so little room beside their numbers that they are to
 -- stand on lines of their own, above these. longest: columns of the longest
 -- name; least: those that are enough, if not as usual.
@@ -134,5 +141,5 @@ end
 
 return {
   above = above, pad = pad, cut = cut, clip = clip, cut_levels = cut_levels,
-  wrap = wrap, parts = parts, rows = rows
+  wrap = wrap, parts = parts, arrow = arrow, rows = rows
 }

@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
+local empty = require("jit.mp.model.empty")
 local estimates = require("jit.mp.model.estimates")
 local facts = require("jit.mp.model.facts")
 local keys = require("jit.mp.model.keys")
@@ -15,17 +16,24 @@ local width_of = require("jit.mp.text.width").width
 local CHANGE = 3 -- The column of the change.
 local NAME = 24 -- Columns that names should have.
 
--- Sums of one view by the first level's key, by name: { number, other, var },
--- where the other number is the bytes if the first is objects, and the other
--- way round; and the total.
+-- Sums of one view by name: { number, other, var =, sub = }, where the other
+-- number is the bytes if the first is objects, and the other way round, and sub
+-- has the same for the second level; and the total.
 local function sums(p, o, view)
-  local key, by = (keys(p, o)), {}
-  local list, totals = p:sums({ view }, o.objects, key)
-  for _, e in ipairs(list) do by[e.name] = { e[1], 0, var = e.var[1] } end
-  if view ~= "cpu" then
-    for _, e in ipairs((p:sums({ view }, not o.objects, key))) do
-      by[e.name][2] = e[1]
+  local key, key2 = keys(p, o)
+  local function by_name(list, field, by)
+    for _, e in ipairs(list) do
+      local t = by[e.name] or { 0, 0, var = 0, sub = {} }
+      by[e.name], t[field] = t, e[1]
+      if field == 1 then t.var = e.var[1] end
+      by_name(e.sub or {}, field, t.sub)
     end
+    return by
+  end
+  local list, totals = p:sums({ view }, o.objects, key, key2)
+  local by = by_name(list, 1, {})
+  if view ~= "cpu" then
+    by_name((p:sums({ view }, not o.objects, key, key2)), 2, by)
   end
   return by, totals[1]
 end
@@ -43,14 +51,15 @@ local function unseen(p, o, view, k)
 end
 
 -- The factor by which numbers are compared: as shares of the total, or as they
--- are, CPU samples in seconds.
+-- are, CPU samples in seconds unless raw numbers are wanted.
 local function scale(p, o, view, total, by_share)
   if by_share then return total > 0 and 100 / total or 0 end
-  return view == "cpu" and total > 0 and p.info.cpu / total or 1
+  return view == "cpu" and not o.raw and total > 0 and p.info.cpu / total or 1
 end
 
 local function format(o, view, by_share, v)
-  if by_share then return ("%.1f%%"):format(v) end
+  if by_share then return (o.raw and "%.1f" or "%.1f%%"):format(v) end
+  if o.raw then return ("%.0f"):format(v) end
   if view == "cpu" then return numbers.seconds(v) end
   return o.objects and numbers.count(v) or numbers.bytes(v, o.kib)
 end
@@ -59,8 +68,9 @@ local function signed(text, v)
   return (v > 0 and "+" or v < 0 and "-" or "")..text
 end
 
--- Rows of one view: { name, before, after, change, size (of the change), noisy
--- (whether samples alone may make such a change) }, the largest change first.
+-- Rows of one view: { name, before, after, size (of the change), noisy (whether
+-- samples alone may make such a change), sub (the rows of the second level) },
+-- the largest change first.
 local function compare(old, new, o, view, by_share)
   local a, atotal = sums(old, o, view)
   local b, btotal = sums(new, o, view)
@@ -68,25 +78,29 @@ local function compare(old, new, o, view, by_share)
   local kb = scale(new, o, view, btotal, by_share)
   local in_old = ka > 0 and unseen(old, o, view, kb / ka)
   local in_new = kb > 0 and unseen(new, o, view, ka / kb)
-  local list, seen, none = {}, {}, { 0, 0, var = 0 }
-  local function add(name)
-    if seen[name] then return end
-    seen[name] = true
-    local x, y = a[name] or none, b[name] or none
-    local before, after = x[1] * ka, y[1] * kb
+  local none = { 0, 0, var = 0, sub = {} }
+  local rows
+  local function row(name, x, y)
     local xvar, yvar = x.var, y.var
     if x[1] == 0 and in_old then xvar = in_old(y) end
     if y[1] == 0 and in_new then yvar = in_new(x) end
-    local error = (xvar * ka * ka + yvar * kb * kb) ^ 0.5
-    list[#list+1] = { name = name, before = before, after = after,
-      change = after - before, size = math.abs(after - before),
-      noisy = math.abs(after - before) < 2 * error }
+    local before, after = x[1] * ka, y[1] * kb
+    local size = math.abs(after - before)
+    return { name = name, before = before, after = after, size = size,
+      noisy = size < 2 * (xvar * ka * ka + yvar * kb * kb) ^ 0.5,
+      sub = rows(x.sub, y.sub) }
   end
-  for name in pairs(a) do add(name) end
-  for name in pairs(b) do add(name) end
-  -- By name: no field.
-  return views.sort(list, o.diff_sort ~= "name" and (o.diff_sort or "size") or
-    nil), atotal * ka, btotal * kb
+  function rows(x, y)
+    local list = {}
+    for name, e in pairs(x) do list[#list+1] = row(name, e, y[name] or none) end
+    for name, e in pairs(y) do
+      if not x[name] then list[#list+1] = row(name, none, e) end
+    end
+    -- By name: no field.
+    return views.sort(list, o.diff_sort ~= "name" and (o.diff_sort or "size") or
+      nil)
+  end
+  return rows(a, b), atotal * ka, btotal * kb
 end
 
 -- Growth from a number to another one, in percent.
@@ -95,14 +109,21 @@ local function growth(before, after)
   return after > 0 and math.huge or 0
 end
 
--- The name of the row that grew most, or nil.
-local function most_grown(list)
+-- The largest number, at least 0, and the name of the row that has it, if any.
+local function largest(list, number)
   local most, name = 0, nil
   for _, e in ipairs(list) do
-    local change = e.after - e.before
-    if change > most then most, name = change, e.name end
+    local n = number(e)
+    if n > most then most, name = n, e.name end
   end
-  return name
+  return most, name
+end
+
+-- The change of a view, and the row that changes most.
+local function change_of(list, before, after, by_share)
+  if by_share then return largest(list, function(e) return e.size end) end
+  return growth(before, after),
+    select(2, largest(list, function(e) return e.after - e.before end))
 end
 
 -- The rows without the first column, if that leaves more of the room that names
@@ -125,33 +146,56 @@ local function fitting(rows, width)
   return rows
 end
 
--- Writes the rows of a view that change enough; returns the change of the view,
--- and the row that changes most.
-local function put_view(out, old, new, o, view, by_share, env)
-  local list, before, after = compare(old, new, o, view, by_share)
-  if before == 0 and after == 0 then return 0 end
+-- The reason why a view cannot be compared, or has nothing; nil: it can.
+local function reason(old, new, view, before, after)
+  if before == 0 and after == 0 then return empty(new, view) end
+  if not new:measures(view) then return "after: "..empty(new, view) end
+  return not old:measures(view) and "before: "..empty(old, view) or nil
+end
+
+-- The rows of a view that change enough, as cells; whether there is none of
+-- them, and whether one is noisy.
+local function table_of(list, o, view, by_share, before, after)
   local rows = { { "before", "after", "change", views.by[view].title } }
-  local function row(name, a, b, mark)
-    local change = signed(format(o, view, by_share, math.abs(b - a)), b - a)
-    rows[#rows+1] = { format(o, view, by_share, a),
-      format(o, view, by_share, b), mark..change, name }
+  local function row(name, x, y, mark)
+    local change = signed(format(o, view, by_share, math.abs(y - x)), y - x)
+    rows[#rows+1] = { format(o, view, by_share, x),
+      format(o, view, by_share, y), mark..change, name }
     return rows[#rows]
   end
   if not by_share then row("(all)", before, after, "") end
-  local largest = by_share and 100 or math.max(before, after)
-  local n, noisy, top = 0, false, {}
-  for _, e in ipairs(list) do
-    if views.shows(e.size / largest, o) then
-      local r = row(e.name, e.before, e.after, e.noisy and "~" or "")
-      if not e.noisy and e.size > (top.size or 0) then
-	top = { size = e.size, row = r }
+  local whole = by_share and 100 or math.max(before, after)
+  local none, noisy, top = #rows, false, {}
+  local function add(entries, lead)
+    for _, e in ipairs(entries) do
+      if views.shows(e.size / whole, o) then
+	local r = row(lead..e.name, e.before, e.after,
+	  e.noisy and not o.raw and "~" or "")
+	noisy = noisy or e.noisy
+	if lead == "" and not e.noisy and e.size > (top.size or 0) then
+	  top = { size = e.size, row = r }
+	end
+	local again = #e.sub == 1 and e.sub[1].name == e.name
+	if not again then add(e.sub, cells.arrow(o)) end
       end
-      n, noisy = n + 1, noisy or e.noisy
     end
   end
+  add(list, "")
   if top.row then top.row.bold = CHANGE end
+  return rows, #rows == none, noisy and not o.raw
+end
+
+-- Writes a view; returns its change, and the row that changes most.
+local function put_view(out, old, new, o, view, by_share, env)
+  local list, before, after = compare(old, new, o, view, by_share)
+  local why = reason(old, new, view, before, after)
+  if why then
+    out[#out+1] = cells.wrap(why.."\n\n", env.width)
+    return 0
+  end
+  local rows, none, noisy = table_of(list, o, view, by_share, before, after)
   out[#out+1] = cells.rows(fitting(rows, env.width), env.width, env.bold)
-  if n == 0 then
+  if none then
     out[#out+1] = ("  (no row changes by %d%%)\n"):format(o.min)
   end
   if noisy then
@@ -159,8 +203,7 @@ local function put_view(out, old, new, o, view, by_share, env)
       env.width)
   end
   out[#out+1] = "\n"
-  if by_share and list[1] then return list[1].size, list[1].name end
-  return by_share and 0 or growth(before, after), most_grown(list)
+  return change_of(list, before, after, by_share)
 end
 
 local function head(p, title, width)
@@ -189,6 +232,5 @@ return function(old, new, o, by_share, env)
     end
   end
   old.paired, new.paired = nil, nil
-  if #out == 3 then out[4] = "both profiles are empty\n" end
   return table.concat(out), most, where, row
 end

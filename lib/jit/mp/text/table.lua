@@ -172,15 +172,8 @@ end
 
 -- -- Names -------------------------------------------------------------------
 
--- The arrow before a name of the second level, as in jit.p: callers, functions
--- that are called, or parts. Raw reports are for programs.
-local function arrow(o)
-  if o.raw then return "  " end
-  return o.split ~= "stack" and "-- " or o.depth < 0 and "-> " or "<- "
-end
-
 function Report:name(row, width)
-  local lead = row.level > 0 and arrow(self.options) or ""
+  local lead = row.level > 0 and cells.arrow(self.options) or ""
   local name = row.e.name
   if width then name = cells.cut_levels(name, width - #lead) end
   return lead..name
