@@ -12,6 +12,7 @@ import { keys } from "./keys.mjs";
 import { many } from "./many.mjs";
 import { calls, frames, links, plain, saving, search } from "./more.mjs";
 import { diff, hostile, less } from "./others.mjs";
+import { page } from "./page.mjs";
 import { pure } from "./pure.mjs";
 import { report } from "./report.mjs";
 import { columns, deep, phone, tablet } from "./sizes.mjs";
@@ -43,5 +44,10 @@ const parts = [
   deep,
   access
 ];
+// The last one measures, and runs if it is named.
 const wanted = process.argv.slice(2);
-await run(parts.filter((part) => !wanted.length || wanted.includes(part.name)));
+await run(
+  wanted.length
+    ? [...parts, page].filter((part) => wanted.includes(part.name))
+    : parts
+);

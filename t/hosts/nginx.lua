@@ -59,7 +59,9 @@ end
 -- Reloads: every answer is right meanwhile.
 local wrong = 0
 for i = 1, 120 do
-  if i % 12 == 0 then server:signal("HUP") end
+  if i % 12 == 0 and not server:reload() then
+    tap.ok(false, "new workers after a reload")
+  end
   if get("/") ~= "300" then wrong = wrong + 1 end
 end
 tap.is(wrong, 0, "ten reloads, and no request is lost")

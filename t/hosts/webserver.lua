@@ -120,6 +120,28 @@ function webserver:signal(name)
   tap.sh(("kill -%s $(cat %s/nginx.pid)"):format(name, self.dir))
 end
 
+-- The workers that are children of the master, as a set.
+function webserver:workers()
+  local pid = tap.read(self.dir.."/nginx.pid"):match("%d+")
+  local set = {}
+  for child in tap.read(("/proc/%s/task/%s/children"):format(pid, pid))
+      :gmatch("%d+") do
+    set[child] = true
+  end
+  return set
+end
+
+-- Starts a generation of workers: two signals at once are one to nginx.
+function webserver:reload()
+  local old = self:workers()
+  self:signal("HUP")
+  return tap.wait(function()
+    local new = 0
+    for pid in pairs(self:workers()) do new = new + (old[pid] and 0 or 1) end
+    return new == 2
+  end)
+end
+
 -- No worker has crashed so far.
 function webserver:check(when)
   local log = tap.read(self.dir.."/logs/error.log")
