@@ -64,11 +64,11 @@ async function reading() {
 
 let read; // The times of reading.
 
-const show = (name, all) =>
-  console.log(
-    `${name.padEnd(20)} longest step ${(longest(all) / longest(read)).toFixed(2)}` +
-      `   all ${(total(all) / total(read)).toFixed(2)}`
-  );
+function show(name, all) {
+  const step = (longest(all) / longest(read)).toFixed(2),
+    sum = (total(all) / total(read)).toFixed(2);
+  console.log(`${name.padEnd(20)} longest step ${step}   all ${sum}`);
+}
 
 // The best of several times: act(i) does the same each time.
 async function best(name, act) {

@@ -97,11 +97,8 @@ export async function many() {
   await divided(page, "folded stacks", 15, async () => {
     const saved = page.waitForEvent("download");
     await page.locator("#folded").click();
-    is(
-      readFileSync(await (await saved).path(), "utf8").split("\n").length > 9999,
-      true,
-      "many: folded stacks"
-    );
+    const folded = readFileSync(await (await saved).path(), "utf8");
+    ok(folded.split("\n").length > 9999, "many: folded stacks");
   });
   await page.locator("#search").press("Escape");
   await page.evaluate(() => scrollTo(0, 420));
