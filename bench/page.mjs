@@ -6,7 +6,15 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { open, pages, place, segment, tasks, view, settle } from "./harness.mjs";
+import {
+  open,
+  pages,
+  place,
+  segment,
+  tasks,
+  view,
+  settle
+} from "./harness.mjs";
 
 const TRIES = 5;
 

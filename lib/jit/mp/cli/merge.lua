@@ -11,12 +11,12 @@ local stop = require("jit.mp.cli.stop")
 local terminal = require("jit.mp.cli.terminal")
 
 return function(given, operands, command)
-  local name = given.out and given.out[1] or "-"
-  if name == "-" and terminal.has_output() then
+  local to = given.out and given.out[1] or "-"
+  if to == "-" and terminal.has_output() then
     stop.usage("merge: a profile is not text for a terminal: give a file "..
       "with -o, or a pipe", command)
   end
-  local out = files.check_output(name, command)
+  local out = files.check_output(to, command)
   local list = {}
   for i, name in ipairs(operands) do list[i] = files.read(name) end
   local p = merge(list)
