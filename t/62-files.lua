@@ -135,8 +135,11 @@ local function keep(n) for i = 1, n do kept = { kept } end end
 keep(1e4)
 os.exit(0)]])
 run("run -o one.mp -O Lb1 keep.lua")
-tap.like(run("report one.mp Lf").out, "\nBy function:\n", "leaks by function")
-tap.like(run("report one.mp L").out, "\nBy line:\n", "leaks by line")
+r = run("report one.mp Lf")
+if not r.out:find("GC cycles not known", 1, true) then
+  tap.like(r.out, "\nBy function:\n", "leaks by function")
+  tap.like(run("report one.mp L").out, "\nBy line:\n", "leaks by line")
+end
 for _, suffix in ipairs({ ".html", ".speedscope.json", ".cpuprofile",
     ".heapprofile", ".folded", ".mp", ".txt", ".heap.pb.gz" }) do
   tap.is(run("convert -O fh old.mp out"..suffix).status, 0,

@@ -8,8 +8,8 @@ import { is, ok, pages } from "./harness.mjs";
 
 const PARTS = "numbers items profile state counts sums matches tree layout";
 
-// The parts of a page's script as far as they go without a document.
-function load(name) {
+// Parts of a page's script, with a document for those that need one.
+function load(name, parts, document) {
   const page = readFileSync(join(pages, name + ".html"), "utf8");
   const data = JSON.parse(/id="profile">(.*?)<\/script>/s.exec(page)[1]);
   const script = /<script>\n(.*)<\/script>/s.exec(page)[1];
@@ -17,12 +17,12 @@ function load(name) {
   for (const text of script.split(/^(?=\{\n\/\/ SPDX)/m).slice(1)) {
     blocks.set(/^mp\.(\w+) =/m.exec(text)?.[1], text);
   }
-  const wanted = PARTS.split(" ")
-    .map((part) => blocks.get(part))
-    .join("\n");
-  return new Function("mp", '"use strict";\n' + wanted + "\nreturn mp;")({
-    data
-  });
+  const wanted = parts.split(" ").map((part) => blocks.get(part)).join("\n");
+  return new Function(
+    "mp",
+    "document",
+    '"use strict";\n' + wanted + "\nreturn mp;"
+  )({ data }, document);
 }
 
 // By name: self and cumulative sums of each view.
@@ -117,8 +117,33 @@ function overTime(mp) {
   mp.state.set({ range: null, held: "end" });
 }
 
+// New work takes the place of the work that begins it.
+async function inTheirPlace() {
+  const busy = [],
+    done = [];
+  const { steps } = load("normal", "steps", {
+    querySelector: () => ({ setAttribute: (_, value) => busy.push(value) })
+  });
+  function* next() {
+    yield;
+    done.push("next");
+  }
+  function* first(goesOn) {
+    steps.run("page", next());
+    if (goesOn) yield;
+    if (goesOn) done.push("first");
+  }
+  for (const goesOn of [true, false]) {
+    steps.run("page", first(goesOn));
+    await new Promise((ready) => setTimeout(ready, 100));
+  }
+  is(done.join(), "next,next", "work that begins other work is over");
+  is(busy.at(-1), "false", "and the page is at rest when that is done");
+}
+
 export async function pure() {
-  const mp = load("normal");
+  await inTheirPlace();
+  const mp = load("normal", PARTS);
   compare(mp, "normal.sums.f");
   wholes(mp);
   for (const group of ["zone", "type", "state"]) {

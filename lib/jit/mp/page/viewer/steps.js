@@ -14,10 +14,13 @@ function showBusy() {
     lines.size > 0 ? "true" : "false");
 }
 
+/* A step may begin other work in the line, which takes its place. */
 function go(line) {
   const { work } = lines.get(line), until = performance.now() + BUDGET;
   while (performance.now() < until) {
-    if (work.next().done) {
+    const { done } = work.next();
+    if (lines.get(line).work !== work) return;
+    if (done) {
       lines.delete(line);
       showBusy();
       return;
