@@ -190,7 +190,7 @@ local function put_view(out, old, new, o, view, by_share, env)
   local list, before, after = compare(old, new, o, view, by_share)
   local why = reason(old, new, view, before, after)
   if why then
-    out[#out+1] = cells.wrap(why.."\n\n", env.width)
+    out[#out+1] = cells.wrap(why.."\n", env.width).."\n"
     return 0
   end
   local rows, none, noisy = table_of(list, o, view, by_share, before, after)
