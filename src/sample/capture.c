@@ -156,7 +156,7 @@ static uint64_t frame_hash(const mp_walk *k, const mp_vmframe *f)
 /* Sets the identities of code and chunk: a chunk from a text has the text's. */
 static void identify(mp_capture *c, const char *proto, mp_frame *f)
 {
-  mp_code code = mp_codes_get(&c->codes, proto);
+  mp_code code = mp_codes_get(&c->codes, c->vm, proto);
   f->code = code.code;
   if (f->chunk == 0) f->chunk = code.chunk;
 }

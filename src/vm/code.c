@@ -9,6 +9,7 @@
 #include "data/mem.h"
 #include "vm/code.h"
 #include "vm/layout.h"
+#include "vm/trace.h"
 
 #define BITS	53		/* A double has them all. */
 #define NESTED	40		/* Functions within functions, at most. */
@@ -111,12 +112,22 @@ static const char *const *objects(const char *pt, uint32_t *n)
   return *n == 0 ? NULL : (const char *const *)(const void *)k - *n;
 }
 
-/* Instructions as they were before anything was compiled. */
-static uint64_t hash_instructions(uint64_t h, const char *pt)
+/* An instruction as it was before anything was compiled. A trace that begins
+** at a return keeps it, and puts its own operand A in its place. */
+static uint32_t original(mp_vm *vm, uint32_t bc)
+{
+  const char *T;
+  if ((bc & 0xff) != BC_JLOOP) return bc;
+  T = mp_trace_known(vm) ? mp_trace_get(vm, bc >> 16) : NULL;
+  return T != NULL ? AT(uint32_t, T, TR_STARTINS) : bc;
+}
+
+static uint64_t hash_instructions(mp_vm *vm, uint64_t h, const char *pt)
 {
   uint32_t i, n = AT(uint32_t, pt, PT_SIZEBC);
   for (i = 0; i < n; i++) {
-    uint32_t bc = AT(const uint32_t, pt, PT_BC + (size_t)i * BC_SIZE);
+    size_t at = PT_BC + (size_t)i * BC_SIZE;
+    uint32_t bc = original(vm, AT(const uint32_t, pt, at));
     uint8_t op = bc & 0xff;
     h = mp_mix(h, op == BC_TNEW || op >= BC_CALLM ? bc & 0xff00 : bc);
   }
@@ -135,10 +146,10 @@ static uint64_t hash_data(uint64_t h, const char *pt)
   return h;
 }
 
-static uint64_t code_of(mp_codes *c, const char *pt, int depth);
+static uint64_t code_of(mp_codes *c, mp_vm *vm, const char *pt, int depth);
 
-static uint64_t hash_objects(mp_codes *c, uint64_t h, const char *pt,
-			     int depth)
+static uint64_t hash_objects(mp_codes *c, mp_vm *vm, uint64_t h,
+			     const char *pt, int depth)
 {
   uint32_t i, n;
   const char *const *o = objects(pt, &n);
@@ -148,21 +159,21 @@ static uint64_t hash_objects(mp_codes *c, uint64_t h, const char *pt,
     if (gct == GCT_STR) h = hash_string(h, o[i]);
     else if (gct == GCT_TAB) h = mp_mix(h, hash_table(o[i]));
     else if (gct == GCT_PROTO && depth < NESTED)
-      h = mp_mix(h, code_of(c, o[i], depth + 1));
+      h = mp_mix(h, code_of(c, vm, o[i], depth + 1));
   }
   return h;
 }
 
 /* The identity of a prototype's code, which is kept if there is memory. */
-static uint64_t code_of(mp_codes *c, const char *pt, int depth)
+static uint64_t code_of(mp_codes *c, mp_vm *vm, const char *pt, int depth)
 {
   uint64_t key = address_key(pt), h;
   uint32_t i = mp_map_get(&c->map, key);
   if (i != 0 && c->list[i].code != 0) return c->list[i].code;
   h = mp_mix(AT(uint8_t, pt, PT_PARAMS), AT(uint32_t, pt, PT_FIRSTLINE));
   h = mp_mix(h, AT(uint32_t, pt, PT_NUMLINE));
-  h = hash_data(hash_instructions(h, pt), pt);
-  h = identity(hash_objects(c, h, pt, depth));
+  h = hash_data(hash_instructions(vm, h, pt), pt);
+  h = identity(hash_objects(c, vm, h, pt, depth));
   if (i == 0) {
     i = c->count + 1;
     if (!mp_mem_room((void **)&c->list, i, &c->cap, sizeof(*c->list)) ||
@@ -188,11 +199,11 @@ static void adopt(mp_codes *c, const char *pt, uint64_t chunk, int depth)
   }
 }
 
-mp_code mp_codes_get(mp_codes *c, const char *pt)
+mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *pt)
 {
   mp_code *e;
   uint32_t i;
-  code_of(c, pt, 0);
+  code_of(c, vm, pt, 0);
   i = mp_map_get(&c->map, address_key(pt));
   if (i == 0) return (mp_code){ 0, 0, false };
   e = &c->list[i];
@@ -203,9 +214,9 @@ mp_code mp_codes_get(mp_codes *c, const char *pt)
 
 #else
 
-mp_code mp_codes_get(mp_codes *c, const char *pt)
+mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *pt)
 {
-  (void)c; (void)pt;
+  (void)c; (void)vm; (void)pt;
   return (mp_code){ 0, 0, false };
 }
 

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "data/map.h"
+#include "vm/vm.h"
 
 /* 0 < identity < 2^53. */
 typedef struct mp_code {
@@ -37,7 +38,7 @@ typedef struct mp_codes {
 
 /* The code of a prototype in a frame. code is 0 where there is no memory. A
 ** table that was filled with zeros is an empty one. */
-mp_code mp_codes_get(mp_codes *c, const char *proto);
+mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *proto);
 
 /* A block that may be a prototype is being freed. */
 void mp_codes_freed(mp_codes *c, const void *block);
