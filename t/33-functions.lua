@@ -192,6 +192,39 @@ if exact then
     "functions within one trace: each has its own time", r.out)
 end
 
+-- Zones, in each of which compiled code calls C functions: the time is not that
+-- of the function where the next safepoint is. With each allocation captured,
+-- the captures are the time of the function that allocates.
+local zones = tap.program([[
+  local zone = require("jit.zone")
+  local keep = {}
+  local function tables(n)
+    for i = 1, n do
+      keep[#keep+1] = { a = i, b = { i } }
+      if #keep > 20000 then keep = {} end
+    end
+  end
+  local function texts(n)
+    local t = {}
+    for i = 1, n do t[#t+1] = "s" .. i .. "x" end
+    return table.concat(t, ",")
+  end
+  local clock, sum = os.clock, 0
+  local function apply(f, n) local a = clock() f(n) return clock() - a end
+  local stop = clock() + 0.5
+  repeat
+    zone("texts") sum = sum + apply(texts, 3000) zone()
+    zone("tables") sum = sum + apply(tables, 3000) zone()
+  until clock() > stop]])
+for _, options in ipairs { "cri1m0", "cri1m0b1" } do
+  r = tap.luajit("-jm="..options.." "..zones)
+  n = samples(r.out)
+  if exact then
+    tap.ok((n.apply or 0) * 5 < (n.tables or 0) + (n.texts or 0),
+      options..": zones: functions have their own time", r.out)
+  end
+end
+
 -- Nothing but the handler can report: the program never comes to a safepoint.
 local loop = tap.program([[
   io.open(arg[1], "w"):close()

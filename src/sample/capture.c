@@ -418,15 +418,18 @@ uint32_t mp_capture_freeing(mp_capture *c)
   return c->gcrow;
 }
 
-/* Whether the table of the zones may be changing: a C function that the code
-** has called may do that, and so may the code itself. */
-static bool zones_change(const mp_capture *c, const void *context, bool calm)
+/* The stack of zones where a tick has interrupted compiled code; MP_NONE: they
+** cannot be told. A C function that the code has called may be changing their
+** table, and so may the code itself. */
+static uint32_t zone_interrupted(mp_capture *c, const void *context, bool calm)
 {
   const void *array;
   size_t size;
-  if (c->zonetable == NULL) return false;
+  if (c->zonetable == NULL) return 0;
+  if (!calm) return mp_zone_peek(&c->zones, c->zonetable);
   array = mp_vm_array(c->zonetable, &size);
-  return size > 0 && (!calm || mp_interrupt_splits(context, array, size));
+  return mp_interrupt_splits(context, array, size) ? MP_NONE :
+	 mp_capture_zone(c);
 }
 
 uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm)
@@ -435,13 +438,15 @@ uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm)
   mp_where w;
   int state;
   *calm = false;
+  if (c->inside > 0) c->missed = true;
   if (!c->vm->proved || c->inside > 0 ||
-      !mp_interrupt_where(c->vm, context, &w, &state, calm) ||
-      zones_change(c, context, *calm))
+      !mp_interrupt_where(c->vm, context, &w, &state, calm))
     return 0;
   if (!*calm) mp_mem_deny();
-  if (mp_where_key(c->vm, c->walk, &w) || *calm)
-    row = capture(c, &w, state, 0, NULL);
+  if (mp_where_key(c->vm, c->walk, &w) || *calm) {
+    uint32_t zone = zone_interrupted(c, context, *calm);
+    if (zone != MP_NONE) row = capture_in(c, &w, zone, state, 0, NULL);
+  }
   if (!*calm) mp_mem_allow();
   return row;
 }

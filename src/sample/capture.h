@@ -57,6 +57,7 @@ typedef struct mp_capture {
   bool lines;			/* Frames have lines. */
   uint32_t types;		/* The types that rows have: a set of bits. */
   atomic_int inside;		/* Calls under way that work on the tables. */
+  atomic_bool missed;		/* A tick has come meanwhile. */
   uint32_t gcrow;		/* Row of frees by the collector, or 0. */
   mp_walk *walk;		/* The stack that was met last. */
   mp_view *view;		/* The stack that is looked at. */
@@ -89,6 +90,14 @@ static inline void mp_capture_leave(mp_capture *c)
 {
   atomic_signal_fence(memory_order_seq_cst);
   mp_capture_more(c, -1);
+}
+
+/* Whether a tick has come that could not be captured, since a capture was under
+** way: it is known now where. */
+static inline bool mp_capture_missed(const mp_capture *c)
+{
+  return __builtin_expect(atomic_load_explicit(&c->missed,
+					       memory_order_relaxed), 0);
 }
 
 /* Sets how much memory its tables and the counts may take, and how many rows

@@ -286,6 +286,19 @@ static mp_ticks_after *on_interrupt(const void *context, void **data)
   return calm ? c->in_code : NULL;
 }
 
+void mp_cpu_count_missed(mp_cpu *c, uint32_t row)
+{
+  int n;
+  c->capture->missed = false;
+  if (row == 0 || owner != c) return;
+  mp_capture_enter(c->capture);
+  if ((n = mp_ticks_take(0)) > 0) {
+    count(c, row, n);
+    c->early += n;
+  }
+  mp_capture_leave(c->capture);
+}
+
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
 {
   if (samples > 0) count(c, mp_capture_row(c->capture, L, state), samples);

@@ -68,6 +68,10 @@ void mp_cpu_stop(mp_cpu *c, lua_State *L);
 /* Counts samples for the row of L, which is at a safepoint. */
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state);
 
+/* Counts for a row the ticks that came while its stack was captured. On the
+** VM's thread, inside the allocator. */
+void mp_cpu_count_missed(mp_cpu *c, uint32_t row);
+
 /* Counts the ticks since the last samples for a row of that name, a static
 ** string: in LuaJIT's callback, for the profiler's own work there. */
 void mp_cpu_count_own(mp_cpu *c, const char *name);

@@ -214,6 +214,7 @@ static uint32_t timed_capture(mp_alloc *h, const mp_site *site)
   begun = mp_period_begin(&h->period);
   row = mp_capture_running(h->capture, type_of(h, site));
   mp_period_end(&h->period, begun);
+  if (mp_capture_missed(h->capture)) mp_cpu_count_missed(h->cpu, row);
   return row;
 }
 
@@ -253,6 +254,7 @@ static inline uint32_t exact_row(mp_alloc *h, const mp_site *site)
   if (site != NULL && mp_type_ispart(site, h->whole.function))
     return mp_capture_part(h->capture, h->whole.row, type);
   row = mp_capture_quick(h->capture, type);
+  if (mp_capture_missed(h->capture)) mp_cpu_count_missed(h->cpu, row);
   h->whole.function = row != 0 ? mp_type_maker(site) : NULL;
   h->whole.row = row;
   return row;

@@ -18,4 +18,9 @@
 ** coroutine that never runs. 0: in none. MP_NONE: no memory. */
 uint32_t mp_zone_read(mp_stacks *zones, lua_State *anchor);
 
+/* The same, where the VM's thread may have been interrupted while it changes
+** that table, of which the layout is known. MP_NONE: they cannot be told.
+** Async-signal-safe. */
+uint32_t mp_zone_peek(mp_stacks *zones, const void *table);
+
 #endif
