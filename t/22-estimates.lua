@@ -245,9 +245,9 @@ local function functions(n, ...)
   made.info.cpu = made.cpu.samples / 100
   return made
 end
-local function same(a, b, want, name)
+local function same(a, b, want, name, option)
   local rows = {}
-  local text_ = compare(a, b, "cm0"):match("   CPU\n(.*)")
+  local text_ = compare(a, b, option or "cm0"):match("   CPU\n(.*)")
   for row in text_:gmatch(" s   ([^\n]*)\n") do
     if not row:find("(all)", 1, true) then
       rows[#rows+1] = row:match("^.* m?s   (.*)$") or row
@@ -266,6 +266,25 @@ same(functions(100, lua("get", "a.lua", 2, 1), lua("get", "a.lua", 5, 4)),
   functions(200, lua("get", "a.lua", 3, 2), lua("get", "a.lua", 6, 5),
     lua("get", "a.lua", 9, 8)),
   "get (a.lua:2), get (a.lua:5), get (a.lua:8)", "all of them moved")
+
+local old, new = "/old/app/", "/new/app/"
+same(functions(100, lua("get", old.."a.lua", 2, 1),
+    lua("get", old.."b.lua", 5, 4), lua("run", old.."a.lua", 9, 8)),
+  functions(100, lua("get", new.."b.lua", 6, 5), lua("get", new.."a.lua", 3, 2),
+    lua("get", new.."c.lua", 2, 1)),
+  "get (a.lua:2), get (b.lua:5), get (c.lua:1), run", "another directory")
+same(functions(100, lua("get", "a.lua", 2, 1)),
+  functions(100, lua("put", "a.lua", 2, 1), lua("get", "a.lua", 4, 3)),
+  "get, put", "a name is the same whatever stands where it was")
+same(functions(100, lua(nil, "a.lua", 2, 1), lua(nil, "a.lua", 5, 4)),
+  functions(200, lua(nil, "a.lua", 4, 3), lua(nil, "a.lua", 7, 6)),
+  "a.lua:3, a.lua:6", "functions without a name, by their order")
+same(functions(100, lua(nil, "a.lua", 2, 1), lua(nil, "a.lua", 5, 4)),
+  functions(100, lua(nil, "a.lua", 4, 3)),
+  "a.lua:1, a.lua:3, a.lua:4", "but not if one is new")
+same(functions(100, lua("get", old.."a.lua", 2, 1)),
+  functions(200, lua("get", new.."b.lua", 12, 11)), "b.lua:12",
+  "lines move with their functions", "clm0")
 
 -- -- The timeline ------------------------------------------------------------
 

@@ -96,21 +96,21 @@ r = run("diff -O h old.mp new.mp")
 tap.is(r.status, 0, "diff")
 tap.like(r.out, "allocated\n[^\n]*%(all%)\n[^\n]*%-[%d.]+ MB   join\n",
   "diff: the function that was repaired stands first")
-r = run("diff --share --threshold 5 -O lh old.mp new.mp")
+r = run("diff --share --threshold 1 -O lh old.mp new.mp")
 tap.is(r.status, 1, "diff: above the threshold")
 tap.like(r.err, "^luajit%-mp: diff: allocated: the share of "..
-  "waste.lua:4 changed by [%d.]+ points, more than 5\n$",
+  "repaired.lua:4 changed by [%d.]+ points, more than 1\n$",
   "diff: says so")
 tap.is(run("diff --threshold 5 -O h old.mp new.mp").status, 0,
   "diff: less is not more")
 tap.is(run("diff --threshold 5 -O h new.mp old.mp").status, 1,
   "diff: the other way round it is")
-tap.is(run("diff --share --threshold 5 --sort name -O lh old.mp new.mp").status,
+tap.is(run("diff --share --threshold 1 --sort name -O lh old.mp new.mp").status,
   1, "diff: above the threshold in any order")
 tap.like(run("diff -O flh old.mp new.mp").out, "   join\n[^\n]*\n?"..
-  "[^\n]*%-[%d.]+ MB   %-%- waste.lua:4\n", "diff: the lines of a function")
+  "[^\n]*%-[%d.]+ MB   %-%- repaired.lua:4\n", "diff: the lines of a function")
 tap.like(run("diff -O lrh old.mp new.mp").out, "\n +(%d+) +(%d+) +[+-]%d+   "..
-  "waste.lua:4\n", "diff: raw numbers")
+  "repaired.lua:4\n", "diff: raw numbers")
 tap.like(run("diff -O Y old.mp new.mp").out,
   "\nno C memory: luajit%-mp run %-%-native measures it\n",
   "diff: a view that was not measured")

@@ -24,8 +24,8 @@ static uint64_t code_of_top(mp_vm *vm, lua_State *L)
   return code.code;
 }
 
-/* A chunk defines functions f, of which the identity is taken before and after
-** it is called with that number. A few are made: not each has the same traces. */
+/* A chunk returns a function, whose identity is taken before and after calls
+** with that number. A few are made: not all of them have the same traces. */
 static void check(const char *text, int n)
 {
   mp_vm vm;

@@ -77,12 +77,12 @@ function Profile:labeler(scope, path)
   local list, of = self:functions()
   local labels, module_of = functions.labels(list, scope, path)
   if self.paired and scope ~= "l" then labels = self.paired end
+  local moved = self.moved or {}
   return function(id)
-    local f = self.frames[id]
-    if scope == "l" and f.kind == "Lua" then
-      return module_of(f.source)..":"..(f.line or terms.no_line)
-    end
-    return labels[of[id]]
+    local f, to = self.frames[id], moved[of[id]]
+    if scope ~= "l" or f.kind ~= "Lua" then return labels[of[id]] end
+    return (to and to.module or module_of(f.source))..":"..
+      (f.line and f.line + (to and to.by or 0) or terms.no_line)
   end
 end
 

@@ -223,14 +223,14 @@ return function(old, new, o, by_share, env)
     "\n" }
   local most, where, row = 0, nil, nil
   if o.collapse then old, new = old:collapsed(), new:collapsed() end
-  old.paired, new.paired = pairing.labels(old:functions(), new:functions(),
-    o.scope == "F" and "F" or "f", o.path)
+  old.paired, new.paired, old.moved = pairing.labels((old:functions()),
+    (new:functions()), o.scope == "F" and "F" or "f", o.path)
   for _, view in ipairs(o.views) do
     local change, name = put_view(out, old, new, o, view, by_share, env)
     if change > most then
       most, where, row = change, views.by[view].title, name
     end
   end
-  old.paired, new.paired = nil, nil
+  old.paired, new.paired, old.moved = nil, nil, nil
   return table.concat(out), most, where, row
 end
