@@ -55,6 +55,9 @@ tap.is(inuse(function(s) s.heap.inuse = 450e3 end), "400000 20000 30000",
   "estimates between the bounds stay")
 tap.is(inuse(function(s) s.heap.inuse = 210e3 end), "200000 10000 0",
   "estimates are not above what was counted")
+tap.is(inuse(function(s)
+  for _, row in ipairs(s.rows) do row.inuse_bytes, row.inuse_objects = 0, 0 end
+end), "0 0 500000 60000", "without samples there is a row for that")
 local s = sampled()
 profile.new(s)
 tap.is(inuse(function(t) for k, v in pairs(s) do t[k] = v end end),

@@ -46,6 +46,18 @@ for k = 0, 19 do
 end
 tap.ok(all, "a table that doubles grows, wherever the run ends")
 
+-- A cache that is emptied when it is full, wherever the run ends.
+local function emptied(period)
+  return function(t) return 1e6 * (t / period % 1) + 1e5 end
+end
+local found = 0
+for period = 0.15, 0.9, 0.01 do
+  found = found + (verdict(emptied(period), 20) and 1 or 0)
+end
+tap.is(found, 0, "a cache that is emptied does not grow")
+tap.is(verdict(function(t) return t < 0.3 and 2e6 or 1e6 * (1 + t) end, 20),
+  nil, "what was larger before is unclear")
+
 tap.is(verdict(line, 3), nil, "three collections are too few")
 tap.is(verdict(line, 0), nil, "and so are none")
 tap.is(verdict(line, 20, 0.4), nil, "all of them long ago are too few")

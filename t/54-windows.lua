@@ -220,4 +220,27 @@ end
 ffi.C.waitpid(-1, nil, 0)
 ]]))
 tap.like(r.out, "^the profiler is not running\n", "a child has no profile")
+-- Merged, they have the memory of the process once.
+local file = require("jit.mp.format.file")
+local merge = require("jit.mp.model.merge")
+local held, largest, list = {}, 0, {}
+assert(mp.start("fb1", "/dev/null"))
+for i = 1, 4 do
+  for k = 1, 1000 * (i == 4 and 0 or 1) do held[#held+1] = { k } end
+  if i == 4 then held = nil; collectgarbage() end
+  local name = tap.tmpname(".mp")
+  assert(mp.window(name))
+  list[i] = assert(file.read(tap.read(name)))
+  largest = math.max(largest, list[i].heap.peak)
+end
+mp.stop()
+local merged = merge({ list[2], list[4], list[1], list[3] })
+tap.is(merged.heap.inuse, list[4].heap.inuse, "merged: in use at the end")
+tap.is(sum(merged, "inuse_bytes"), sum(list[4], "inuse_bytes"),
+  "merged: and so are the rows")
+tap.is(merged.heap.peak, largest, "merged: the largest peak")
+tap.is(merged.heap.alloc_bytes, list[1].heap.alloc_bytes +
+  list[2].heap.alloc_bytes + list[3].heap.alloc_bytes +
+  list[4].heap.alloc_bytes, "merged: all that was allocated")
+
 tap.done()

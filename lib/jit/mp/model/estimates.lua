@@ -14,7 +14,8 @@
 -- of its own, terms.before, so that the rows add up to all that is in use. How
 -- much of it is still there is not known: at most as much as there was, and
 -- the remainder belongs to the rows. Between these bounds the estimates stay as
--- they are.
+-- they are. If there are no samples of the remainder, it has a row, too:
+-- terms.unsampled.
 --
 -- A sample of a block of s bytes, with samples every N bytes on average, stands
 -- for 1/p blocks where p = 1-exp(-s/N). A sum over n such samples has the
@@ -123,15 +124,43 @@ local function scale_allocated(s)
   end
 end
 
--- Scales the amounts in use in a view, of which so much was counted. Returns
--- the amount from before the profile, and the factors.
+-- The row of a pseudo frame of that name, made if need be.
+local function pseudo_row(s, name)
+  for _, row in ipairs(s.rows) do
+    local f = s.frames[s.stacks.frame[row.stack]]
+    if f and f.kind == "pseudo" and f.name == name then return row end
+  end
+  local stacks, n = s.stacks, #s.stacks.parent + 1
+  s.frames[#s.frames+1] = { kind = "pseudo", name = name }
+  stacks.parent[n], stacks.frame[n] = 0, #s.frames
+  local row = { stack = n, zone = 0, state = "I", cpu = 0, alloc_bytes = 0,
+    alloc_objects = 0, inuse_objects = 0, inuse_bytes = 0, peak_objects = 0,
+    peak_bytes = 0 }
+  s.rows[#s.rows+1] = row
+  return row
+end
+
+-- Adds bytes to the row of a pseudo frame.
+local function add_to(s, name, field, bytes)
+  if bytes < 1 then return end
+  local row = pseudo_row(s, name)
+  row[field] = (row[field] or 0) + bytes
+end
+
+-- Scales the amounts in use in a view, of which so much was counted; adds the
+-- rows of what has no stack. Returns the factors.
 local function scale_held(s, view, counted)
-  local all = sum(s.rows, view.."_bytes")
-  if all <= 0 then return counted, {} end
-  local least = math.max(counted - (s.heap.inuse_start or 0), 0)
-  local held = math.max(math.min(all, counted), least)
-  return counted - held, s.heap.period > 1 and
-    scale(s, view, view.."_bytes", held, view.."_objects") or {}
+  local field = view.."_bytes"
+  local all, start = sum(s.rows, field), s.heap.inuse_start or 0
+  local least = math.max(counted - start, 0)
+  local held, factors = math.max(math.min(all, counted), least), {}
+  if all <= 0 then
+    add_to(s, terms.unsampled, field, held)
+  elseif s.heap.period > 1 then
+    factors = scale(s, view, field, held, view.."_objects")
+  end
+  add_to(s, terms.before, field, counted - held)
+  return factors
 end
 
 -- Scales the records of what collections left, as what is in use was: the last
@@ -145,36 +174,15 @@ local function scale_records(s, factors)
   end
 end
 
--- The row of the memory from before the profile, made if need be.
-local function before_row(s)
-  for _, row in ipairs(s.rows) do
-    local f = s.frames[s.stacks.frame[row.stack]]
-    if f and f.kind == "pseudo" and f.name == terms.before then return row end
-  end
-  local stacks, n = s.stacks, #s.stacks.parent + 1
-  s.frames[#s.frames+1] = { kind = "pseudo", name = terms.before }
-  stacks.parent[n], stacks.frame[n] = 0, #s.frames
-  local row = { stack = n, zone = 0, state = "I", cpu = 0, alloc_bytes = 0,
-    alloc_objects = 0, inuse_objects = 0, inuse_bytes = 0, peak_objects = 0,
-    peak_bytes = 0 }
-  s.rows[#s.rows+1] = row
-  return row
-end
-
 -- Brings the rows of a snapshot into line with its totals. Doing so again
 -- changes nothing.
 local function calibrate(s)
   local heap = s.heap
   if s.calibrated or not heap or not heap.inuse_start then return end
   if heap.period > 1 then scale_allocated(s) end
-  local inuse, factors = scale_held(s, "inuse", heap.inuse)
-  scale_records(s, factors)
-  local peak = s.rows[1] and s.rows[1].peak_bytes and
-    (scale_held(s, "peak", heap.peak)) or 0
-  if inuse >= 1 or peak >= 1 then
-    local row = before_row(s)
-    row.inuse_bytes = row.inuse_bytes + inuse
-    row.peak_bytes = row.peak_bytes + peak
+  scale_records(s, scale_held(s, "inuse", heap.inuse))
+  if s.rows[1] and s.rows[1].peak_bytes then
+    scale_held(s, "peak", heap.peak)
   end
   s.calibrated = true
 end

@@ -12,8 +12,9 @@
 -- A group grows if it holds more at the end of the series than in the middle of
 -- the run, by more than DOUBT standard errors of the difference and by more
 -- than RISE of what it holds, and if more of the later records rise than fall.
--- Growth at the start is no evidence: programs warm up and caches fill. A
--- program that makes no garbage is collected only each time its heap has
+-- Growth at the start is no evidence: programs warm up and caches fill. Nor is
+-- growth of what was emptied before, or was larger before: a cache that is
+-- emptied when it is full grows, too, until it is. A program that makes no garbage is collected only each time its heap has
 -- doubled; then every one of the last records has to be higher than the one
 -- before. One step is no growth: the program may have made permanent data at
 -- that moment. A group is flat if such growth can be excluded, for instance
@@ -118,6 +119,26 @@ local function climbs(series)
   return n > 1
 end
 
+-- Whether the program has emptied it once: it held half of what it had held, or
+-- less.
+local function was_emptied(series)
+  local most, most_variance = 0, 0
+  for i, bytes in ipairs(series.bytes) do
+    local doubt = DOUBT * math.sqrt(most_variance + series.variance[i])
+    if bytes < most / 2 and most - bytes > doubt then return true end
+    if bytes > most then most, most_variance = bytes, series.variance[i] end
+  end
+  return false
+end
+
+-- Whether it held more than that at that time, or before.
+local function held_more(times, series, time, bytes)
+  for i, t in ipairs(times) do
+    if t <= time and series.bytes[i] > bytes * (1 + 1e-6) then return true end
+  end
+  return false
+end
+
 local function grows_dense(times, series)
   local last = times[#times]
   local low, low_variance = level(times, series, EARLY * last, MIDDLE * last)
@@ -125,7 +146,10 @@ local function grows_dense(times, series)
   if not low then return nil end
   local up = rises(low, low_variance, high, high_variance)
   if up then up = trend(times, series, EARLY * last) > TREND end
-  if up and not climbs(series) then return nil end
+  if up and (not climbs(series) or was_emptied(series) or
+      held_more(times, series, MIDDLE * last, high)) then
+    return nil
+  end
   return up
 end
 
@@ -137,7 +161,7 @@ local function grows_sparse(times, series)
     if up == false then return false end
     answer = answer and up
   end
-  return answer
+  return answer and not was_emptied(series) or nil
 end
 
 local function count_from(times, from)

@@ -5,7 +5,9 @@
 --
 -- The course of a run belongs to that run and is left out, and so are events
 -- and survivors. Bytes in use, and their peaks, are sums too: several processes
--- have so much between them. model/fields says how each value is merged.
+-- have so much between them. Windows of one process have its memory, one after
+-- the other: the last one says what is in use, and the one with the largest
+-- peak, what was. model/fields says how each value is merged.
 --
 ----------------------------------------------------------------------------
 
@@ -160,8 +162,78 @@ local function add_rows(p, stacks, zones, rows, list)
   end
 end
 
+-- -- Windows -----------------------------------------------------------------
+
+local SAME = 1 -- Seconds that the beginnings of one process may differ.
+
+-- The windows among profiles, by process: a list of lists.
+local function windows_of(list)
+  local processes = {}
+  for _, p in ipairs(list) do
+    local i = p.info
+    if i.window and i.pid and i.started then
+      local begun, found = i.started - i.window, nil
+      for _, process in ipairs(processes) do
+	if process.pid == i.pid and math.abs(process.begun - begun) < SAME then
+	  found = process
+	end
+      end
+      if not found then
+	found = { pid = i.pid, begun = begun }
+	processes[#processes+1] = found
+      end
+      found[#found+1] = p
+    end
+  end
+  return processes
+end
+
+-- A table with some fields that are 0, if they are there, and the rest of
+-- another.
+local function without(t, names)
+  local copy = {}
+  for _, name in ipairs(names) do copy[name] = t[name] and 0 end
+  return setmetatable(copy, { __index = t })
+end
+
+-- The same for a profile: without what is in use, or the peak.
+local inuse = { heap = { "inuse", "inuse_start", "inuse_samples" },
+  native = { "inuse_samples" }, row = { "inuse_objects", "inuse_bytes",
+    "native_inuse_objects", "native_inuse_bytes" } }
+local peak = { heap = { "peak" }, native = {},
+  row = { "peak_objects", "peak_bytes" } }
+
+local function reduced(p, what)
+  local copy = { heap = without(p.heap, what.heap),
+    native = without(p.native, what.native), rows = {} }
+  for i, row in ipairs(p.rows) do copy.rows[i] = without(row, what.row) end
+  return setmetatable(copy, { __index = p })
+end
+
+-- The list, in which the memory of each process is there once.
+local function once(list)
+  local place, result = {}, {}
+  for i, p in ipairs(list) do place[p], result[i] = i, p end
+  for _, process in ipairs(windows_of(list)) do
+    local last, largest = process[1], process[1]
+    for _, p in ipairs(process) do
+      if p.info.window > last.info.window then last = p end
+      if p.heap.peak > largest.heap.peak then largest = p end
+    end
+    for _, p in ipairs(process) do
+      local i = place[p]
+      if p ~= last then result[i] = reduced(result[i], inuse) end
+      if p ~= largest then result[i] = reduced(result[i], peak) end
+    end
+  end
+  return result
+end
+
+-- ----------------------------------------------------------------------------
+
 -- Returns the profile that is the sum of a list of profiles.
 return function(list)
+  list = once(list)
   local s = {
     info = { notes = {} }, cpu = {}, heap = {}, native = {}, frames = {},
     stacks = { parent = {}, frame = {} }, zones = { parent = {}, name = {} },

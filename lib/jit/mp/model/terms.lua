@@ -16,6 +16,7 @@ return {
   no_stack = "(no stack)",
   no_zone = "(no zone)",
   before = "(before the profile)", -- Memory in use when it began.
+  unsampled = "(not sampled)", -- Memory in use of which there is no sample.
   no_type = "other",
   rough = "~",
   rough_note = "~ fewer than nine samples: may be off by a third or more",

@@ -109,11 +109,12 @@ local function growth(before, after)
   return after > 0 and math.huge or 0
 end
 
--- The largest number, at least 0, and the name of the row that has it, if any.
+-- The largest number, at least 0, of the rows that have not changed by chance,
+-- and the name of the row that has it, if any.
 local function largest(list, number)
   local most, name = 0, nil
   for _, e in ipairs(list) do
-    local n = number(e)
+    local n = e.noisy and 0 or number(e)
     if n > most then most, name = n, e.name end
   end
   return most, name
@@ -217,7 +218,8 @@ end
 -- by_share: compares shares of each total, for runs of different length. env:
 -- width and bold, as in jit.mp.render.
 -- Returns the text, and the largest growth: of a view's total in percent, or
--- of a row's share in points; with the view's title, and the row's name.
+-- of a row's share in points, unless samples alone may explain it; with the
+-- view's title, and the row's name.
 return function(old, new, o, by_share, env)
   local out = { head(old, "before", env.width), head(new, "after ", env.width),
     "\n" }
