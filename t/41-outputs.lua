@@ -107,6 +107,28 @@ for _, outputs in ipairs { "c.txt", "c.html,c.txt", "c.txt,d/c.txt" } do
   is_report("c.txt", "descriptors closed, "..outputs..": the report")
 end
 is_report("d/c.txt", "descriptors closed: the report in another directory")
+-- A stream that the program does not have is no file of the profiler's.
+tap.write(dir.."/streams.lua", [[
+  local ffi = require("ffi")
+  ffi.cdef "int readlink(const char *, char *, size_t);"
+  dofile("work.lua")
+  local to, buf = assert(io.open("streams.txt", "w")), ffi.new("char[99]")
+  for fd = 0, 2 do
+    local n = ffi.C.readlink("/proc/self/fd/"..fd, buf, 99)
+    to:write(n < 0 and "closed" or ffi.string(buf, n):match("[^/]*$"), "\n")
+  end
+  to:write(tostring(io.read(1)), "\n", tostring(io.write("")), "\n")
+  to:close()]])
+for _, closed in ipairs { "<&-", ">&-", "2>&-", "<&- >&- 2>&-" } do
+  local run = " -jm=fw1,c.txt,c.html streams.lua </dev/null "..closed
+  sh(luajit.." streams.lua </dev/null "..closed)
+  local want = tap.read(dir.."/streams.txt")
+  sh("rm -f c.txt; "..luajit..run)
+  local got = tap.read(dir.."/streams.txt"):gsub("lua_%w+", "file")
+  tap.is(got, (want:gsub("lua_%w+", "file")), closed..
+    ": the program finds what it would")
+  is_report("c.txt", closed..": the report")
+end
 r = sh("ln -s far.txt near.txt; "..luajit.." -jm=f,near.txt work.lua")
 is_report("far.txt", "a dangling link: its target is made")
 r = sh(luajit.." -jm=f,/dev/stdout -e 'dofile(\"work.lua\") print(\"first\")' "

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "data/fd.h"
 #include "data/seed.h"
 #include "data/timer.h"
 
@@ -42,8 +43,8 @@ static int open_task_clock(pid_t tid, uint64_t interval)
   a.sample_period = interval;
   a.wakeup_events = 1;
   a.disabled = 1;
-  return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1,
-		      PERF_FLAG_FD_CLOEXEC);
+  return mp_fd_high((int)syscall(SYS_perf_event_open, &a, tid, -1, -1,
+				 PERF_FLAG_FD_CLOEXEC));
 }
 
 static bool start_task_clock(mp_timer *t)

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/fd.h"
 #include "data/lock.h"
 #include "data/process.h"
 #include "out/output.h"
@@ -129,7 +130,7 @@ static int open_special(mp_output *o)
   if (!S_ISLNK(st.st_mode)) flags |= O_NOFOLLOW;
   mp_write_begins_waiting();  /* The other end may have no reader yet. */
   do
-    fd = openat(o->dir.fd, o->name, flags);
+    fd = mp_fd_high(openat(o->dir.fd, o->name, flags));
   while (fd < 0 && errno == EINTR);
   mp_write_ends_waiting();
   if (fd < 0) return errno;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "data/fd.h"
 #include "out/replace.h"
 #include "out/target.h"
 #include "out/write.h"
@@ -27,7 +28,8 @@ static int create_temporary(int dir, const char *name, char *temp, size_t n)
     uint64_t r;
     if (getrandom(&r, sizeof(r), 0) != sizeof(r)) return -1;
     snprintf(temp, n, ".%.200s.%016llx.tmp", name, (unsigned long long)r);
-    fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = mp_fd_high(openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			   0666));
     if (fd < 0 && errno != EEXIST) return -1;
   }
   return fd;

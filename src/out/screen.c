@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "data/fd.h"
 #include "out/screen.h"
 
 #define PERIOD	1.0		/* Seconds from one drawing to the next, */
@@ -73,7 +74,7 @@ void mp_screen_init(mp_screen *s)
 int mp_screen_open(mp_screen *s)
 {
   const char *no_color = getenv("NO_COLOR");
-  s->fd = open("/dev/tty", O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  s->fd = mp_fd_high(open("/dev/tty", O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (s->fd < 0) return errno;
   get_size(s);
   s->dim = no_color == NULL || *no_color == '\0';

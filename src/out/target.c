@@ -12,6 +12,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "data/fd.h"
 #include "out/target.h"
 
 #define MAX_LINKS 40		/* As in Linux. */
@@ -19,7 +20,8 @@
 
 static int open_dir(int dir, const char *name, int flags)
 {
-  return openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+  return mp_fd_high(openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC |
+			   flags));
 }
 
 /* Whether the entry may be a trap that another user has set. */

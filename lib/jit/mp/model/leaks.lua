@@ -14,12 +14,13 @@
 -- than RISE of what it holds, and if more of the later records rise than fall.
 -- Growth at the start is no evidence: programs warm up and caches fill. Nor is
 -- growth of what was emptied before, or was larger before: a cache that is
--- emptied when it is full grows, too, until it is. A program that makes no garbage is collected only each time its heap has
--- doubled; then every one of the last records has to be higher than the one
--- before. One step is no growth: the program may have made permanent data at
--- that moment. A group is flat if such growth can be excluded, for instance
--- because its samples have been the same ones since early in the run.
--- Otherwise, and without enough collections, it is unclear.
+-- emptied when it is full grows, too, until it is. A program that makes no
+-- garbage is collected only each time its heap has doubled; then every one of
+-- the last records has to be higher than the one before. One step is no growth:
+-- the program may have made permanent data at that moment. A group is flat if
+-- such growth can be excluded, for instance because its samples have been the
+-- same ones since early in the run. Otherwise, and without enough collections,
+-- it is unclear.
 --
 -- C memory has records of its own: of all that is in use, at moments spread
 -- over what is allocated. The collector does not count that memory, but
