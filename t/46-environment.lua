@@ -116,6 +116,7 @@ take("out.txt")
 
 for name, why in pairs({ USR9 = "unknown signal 'USR9'",
     KILL = "unknown signal", ["9"] = "signal 9 cannot be handled",
+    ["11"] = "signal 11 cannot be handled",
     ["RTMIN+99"] = "unknown signal", ["RTMIN+1"] = false }) do
   r = run(work, { LUAJIT_MP = "f,out.txt", LUAJIT_MP_SIGNAL = name })
   tap.is(r.status..r.out, "0result\n", "the program runs with signal "..name)

@@ -150,6 +150,19 @@ p = start(program("alloc"))
 r = while_attached(p.pid, "sleep 0.5; rm "..p.file)
 tap.like(r.out, "^luajit%-mp  .*fill", "the program ends: its profile is there")
 tap.like(p:stop(), "^right", "and its results")
+-- It ends as soon as the profile does, whose report is still to be written.
+tap.write(dir.."/ends.lua", [[
+local ffi = require("ffi")
+ffi.cdef("int usleep(unsigned);")
+ffi.C.usleep(1500000)
+local t = {}
+for i = 1, 1000 do t[i] = { i } end
+ffi.C.usleep(1000000)
+]])
+r = tap.sh(("%s ends.lua & p=$!; sleep 0.5; %s attach -t 1.5 $p; "..
+  "s=$?; wait $p; exit $s"):format(tap.command, tap.mp), { dir = dir })
+tap.is(r.status, 0, "it ends with the profile: status", r.err)
+tap.like(r.out, "^luajit%-mp  ends.lua", "it ends with the profile: the report")
 p = start(program("alloc"))
 r = while_attached(p.pid, "kill -KILL "..p.pid)
 tap.is(r.status, 1, "it is killed: status")

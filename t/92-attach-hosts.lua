@@ -85,6 +85,24 @@ for i = 1, 3 do
 end
 tap.ok(met.first and met.second and met.third, "each state is in the list",
   r.err)
+r = tap.sh(([[
+  %s attach -t 4 --state 1 %s >1.txt 2>&1 & first=$!
+  sleep 1
+  for i in 1 2 3 4; do
+    %s attach -t 0.2 --state $i %s >2.txt 2>>3.txt
+    echo "status $?"
+  done
+  wait $first; echo "first $?"]]):format(tap.mp, pid, tap.mp, pid),
+  { dir = dir })
+tap.is(r.out, ("status 1\n"):rep(3).."status 2\nfirst 0\n",
+  "another session, of whatever state, is refused")
+local said = tap.read(dir.."/3.txt")
+tap.like(said, "process %d+ is being profiled already\n", "the same: said")
+tap.is(select(2, said:gsub("another session is profiling the process\n", "")),
+  2, "others: said")
+tap.like(said, "takes a number from 1 to 3;", "the profiler's state is none")
+tap.like(tap.read(dir.."/1.txt"), "\n +%d+%% [^\n]*"..'%[string "%a+"%]:2',
+  "and takes nothing from the first")
 r = attach("-t 1 --state 4 "..pid)
 tap.is(r.status, 2, "no such state: status")
 tap.like(r.err, "takes a number from 1 to 3", "no such state: said")

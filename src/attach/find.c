@@ -104,22 +104,22 @@ static bool verify(const mp_maps *m, uint64_t mainl, uint64_t g, mp_found *f)
 }
 
 /* Looks for states in words that were read from that address. */
-static int search(const mp_maps *m, const uint64_t *words, size_t count,
-		  uint64_t from, mp_found *list, int n)
+static int search(const mp_maps *m, uint64_t own, const uint64_t *words,
+		  size_t count, uint64_t from, mp_found *list, int n)
 {
   size_t i;
   for (i = 0; i < count; i++) {
     uint64_t mainl = from + i * 8 - L_GLREF;
     mp_found f;
     if (words[i] - (mainl + L_SIZE) > L_EXTRA) continue;
-    if (!verify(m, mainl, words[i], &f)) continue;
+    if (!verify(m, mainl, words[i], &f) || f.allocf == own) continue;
     if (n < MP_STATES_MAX) list[n] = f;
     n++;
   }
   return n;
 }
 
-int mp_find_states(const mp_maps *m, mp_found *list)
+int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list)
 {
   uint64_t *words = malloc(CHUNK), at;
   int i, n = 0;
@@ -130,7 +130,7 @@ int mp_find_states(const mp_maps *m, mp_found *list)
     for (at = a->from; at < a->to; at += CHUNK) {
       size_t size = a->to - at < CHUNK ? a->to - at : CHUNK;
       if (mp_remote_read(m->pid, words, at, size))
-	n = search(m, words, size / 8, at, list, n);
+	n = search(m, own, words, size / 8, at, list, n);
     }
   }
   free(words);

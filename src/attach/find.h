@@ -22,9 +22,10 @@ typedef struct mp_found {
   char chunk[128];		/* That of the lowest function, or "". */
 } mp_found;
 
-/* Finds the states. Returns their number, of which those from MP_STATES_MAX on
-** are not in the list. */
-int mp_find_states(const mp_maps *m, mp_found *list);
+/* Finds the states but those with that allocator, which are the profiler's.
+** Returns their number, of which those from MP_STATES_MAX on are not in the
+** list. */
+int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list);
 
 /* The Lua thread of a state that can be used while the thread of the process
 ** whose stack is at sp stands still; 0: there is none.

@@ -136,7 +136,9 @@ static bool read_process(mp_session *s)
 		 "starting, try again" :
 		 "the program has no C library that could load the "
 		 "profiler: it is linked statically");
-  s->nstates = mp_find_states(&s->maps, s->states);
+  s->nstates = mp_find_states(&s->maps, mp_symbol_find(&s->maps, NULL,
+							"mp_state_alloc"),
+			      s->states);
   if (s->code.vm == NULL && s->nstates == 0)
     return fails(s, "the program has no LuaJIT in it");
   if (s->code.vm == NULL)

@@ -9,9 +9,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/attach.h"
@@ -32,7 +34,8 @@
 static mp_attach_block block = { .version = MP_ATTACH_VERSION };
 static mp_attach_call wanted;	/* A copy of the call. */
 static volatile bool performing;  /* A wish is being done. */
-static volatile bool writing;	/* A profile that has ended is written. */
+static volatile bool writing;	/* A profile that has ended is written, */
+static pid_t writer;		/* in this process. */
 static uint64_t run_session;	/* Who wanted the profile: */
 static mp_ctx *volatile run;	/* the profile that we started, or NULL. */
 static struct { int fd; dev_t dev; ino_t ino; } file = { -1, 0, 0 };
@@ -47,6 +50,21 @@ static void fail(const char *msg)
   snprintf(block.msg, sizeof(block.msg), "%s", msg);
   block.phase = MP_ATTACH_FAILED;
 }
+
+/* -- The end of the process --------------------------------------------- */
+
+#define PATIENCE 10000		/* Milliseconds that an exit waits. */
+
+/* The exit would end the thread that writes. */
+static void await_writer(void)
+{
+  const struct timespec step = { 0, 1000000 };
+  int i;
+  for (i = 0; writing && writer == getpid() && i < PATIENCE; i++)
+    nanosleep(&step, NULL);
+}
+
+static void install(void) { atexit(await_writer); }
 
 /* -- The wishes, in a protected call ------------------------------------- */
 
@@ -96,18 +114,23 @@ static void push_writer(lua_State *L)
   lua_setmetatable(L, -2);
 }
 
-/* Whether we have started a profile already. If the same caller wanted it, its
-** wish is fulfilled: the caller had stopped waiting just before. */
+/* Whether we have started a profile already, of any state; a forked child has
+** not. If the same caller wanted it, its wish is fulfilled: the caller had
+** stopped waiting just before. */
 static bool is_started(lua_State *L)
 {
-  if (run == NULL || mp_guard_get(L) != run || run->final.done) return false;
-  if (run_session == wanted.session) block.phase = MP_ATTACH_RUNNING;
-  else fail("the process is being profiled already");
+  if (run == NULL || run->final.done || run->profile.span.pid != getpid())
+    return false;
+  if (mp_guard_get(L) == run && run_session == wanted.session)
+    block.phase = MP_ATTACH_RUNNING;
+  else
+    fail("another session is profiling the process");
   return true;
 }
 
 static void start(lua_State *L)
 {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   mp_ctx *c;
   if (is_started(L)) return;
   if (writing || !open_file()) {
@@ -128,6 +151,7 @@ static void start(lua_State *L)
     close_file(NULL, 0);
     return;
   }
+  pthread_once(&once, install);
   run = c;
   run_session = wanted.session;
   set_lease(c);
@@ -197,6 +221,10 @@ static void stop(lua_State *L)
 {
   mp_ctx *c = mp_guard_get(L);
   bool ours = c != NULL && c == run && !c->final.done;
+  if (c != run && run != NULL) {  /* The profile is one of another state. */
+    block.phase = MP_ATTACH_DONE;
+    return;
+  }
   if (ours) mp_leaks_collect(&c->profile, L);  /* Finalizers may end it. */
   ours = ours && mp_guard_get(L) == run;
   run = NULL;
@@ -206,8 +234,10 @@ static void stop(lua_State *L)
     block.phase = MP_ATTACH_DONE;
   } else if (c->profile.heap.wants_leaks || mp_guard_detach(L) == NULL) {
     stop_here(L);
-  } else if (writing = true, !write_aside(c, write_profile)) {
-    write_profile(c);
+  } else {
+    writer = getpid();
+    writing = true;
+    if (!write_aside(c, write_profile)) write_profile(c);
   }
 }
 

@@ -138,6 +138,14 @@ static int signal_number(const char *name)
   return n > 0 && n <= SIGRTMAX ? (int)n : 0;
 }
 
+/* Whether the system sends that signal for an error of the program, which would
+** only come again if it was handled. */
+static bool is_fault(int sig)
+{
+  return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE ||
+	 sig == SIGTRAP || sig == SIGABRT || sig == SIGSYS;
+}
+
 /* Takes the signal, or says why not. */
 static int take(int sig, char *msg, size_t n)
 {
@@ -150,6 +158,7 @@ static int take(int sig, char *msg, size_t n)
   sa.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&sa.sa_mask);
   snprintf(msg, n, "signal %d cannot be handled: take USR2", sig);
+  if (is_fault(sig)) return EINVAL;
   if (sigaction(sig, NULL, &old) != 0) return errno;
   if ((old.sa_flags & SA_SIGINFO) ||
       (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN)) {

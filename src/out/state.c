@@ -77,9 +77,13 @@ static int open_state(lua_State *R)
   return 0;
 }
 
-/* -- The limit ----------------------------------------------------------- */
+/* -- The allocator ------------------------------------------------------- */
 
-static void *limited_alloc(void *ud, void *p, size_t old, size_t new)
+/* By its name, luajit-mp attach tells these states from the program's. */
+void *mp_state_alloc(void *ud, void *p, size_t old, size_t new);
+
+__attribute__((visibility("default")))
+void *mp_state_alloc(void *ud, void *p, size_t old, size_t new)
 {
   mp_state *s = ud;
   void *q;
@@ -92,13 +96,13 @@ static void *limited_alloc(void *ud, void *p, size_t old, size_t new)
   return q;
 }
 
-/* lua_close has to find the allocator that the state was made with. */
+#define UNLIMITED	(SIZE_MAX / 2)
+
 void mp_state_limit(mp_state *s, size_t bytes)
 {
-  s->limit = s->left = bytes;
+  s->limit = bytes;
+  s->left = bytes != 0 ? bytes : UNLIMITED;
   s->refused = false;
-  if (bytes != 0) lua_setallocf(s->R, limited_alloc, s);
-  else lua_setallocf(s->R, s->allocf, s->allocd);
 }
 
 /* The message of an error that left the state. */
@@ -125,16 +129,19 @@ int mp_state_open(mp_state *s, const char *path,
     snprintf(buf, n, "not enough memory");
     return ENOMEM;
   }
-  s->refused = false;
   s->allocf = lua_getallocf(s->R, &s->allocd);
+  mp_state_limit(s, 0);
+  lua_setallocf(s->R, mp_state_alloc, s);
   if (lua_cpcall(s->R, open_state, &o) == 0) return 0;
   get_error(s, msg, sizeof(msg));
   snprintf(buf, n, "cannot load the reports: %s", msg);
   return EIO;
 }
 
+/* lua_close has to find the allocator that the state was made with. */
 void mp_state_close(mp_state *s)
 {
+  if (s->R != NULL) lua_setallocf(s->R, s->allocf, s->allocd);
   if (s->R != NULL && !s->ffi_half_open) lua_close(s->R);
   s->R = NULL;
 }
