@@ -105,6 +105,9 @@ START_TEST(wrong_calls)
   ck_assert_int_eq(luajit_mp_start(L, "f", &w), EALREADY);
   ck_assert_int_eq(luajit_mp_stop(L), 0);
   ck_assert_int_eq(t.stops, 1);
+  ck_assert_int_eq(luajit_mp_start(L, NULL, &w), 0);
+  ck_assert_int_eq(luajit_mp_write(L, NULL, &w), 0);
+  ck_assert_int_eq(luajit_mp_stop(L), 0);
   ck_assert_int_eq(lua_gettop(L), 0);
   lua_close(L);
 }

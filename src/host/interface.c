@@ -90,16 +90,18 @@ static int call(lua_State *L, request r)
   return -1;
 }
 
+#define FUNCTIONS	"f"	/* The options, if none are given. */
+
 EXPORTED int luajit_mp_start(lua_State *L, const char *what,
 			     const luajit_mp_writer *w)
 {
-  return call(L, (request){ "start", what, w, 0 });
+  return call(L, (request){ "start", what != NULL ? what : FUNCTIONS, w, 0 });
 }
 
 EXPORTED int luajit_mp_write(lua_State *L, const char *what,
 			     const luajit_mp_writer *w)
 {
-  return call(L, (request){ "report", what, w, 0 });
+  return call(L, (request){ "report", what != NULL ? what : FUNCTIONS, w, 0 });
 }
 
 EXPORTED int luajit_mp_window(lua_State *L, const char *outputs,

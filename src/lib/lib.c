@@ -32,8 +32,8 @@ static int core_stop(lua_State *L)
   int err;
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   if (c->profile.busy)
-    return mp_fail(L, "the profiler cannot be stopped by a finalizer that runs "
-		   "inside of it", EBUSY);
+    return mp_fail(L, "the profiler cannot be stopped by a callback or "
+		   "finalizer that runs inside of it", EBUSY);
   mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
   mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);

@@ -53,6 +53,9 @@ return function(given, operands, command)
   if format and format[1] ~= ".html" then
     stop.usage("diff: writes text or .html", command)
   end
+  if operands[1] == "-" and operands[2] == "-" then
+    stop.usage("diff: standard input can be read only once", command)
+  end
   local old, new = files.read(operands[1]), files.read(operands[2])
   for i, p in ipairs { old, new } do
     local msg = render.lacking(p, o)

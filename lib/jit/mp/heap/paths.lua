@@ -59,10 +59,12 @@ local function kind(line)
   return line.goes_on and text..", and so on" or text
 end
 
--- The reason why a profile has no walk; nil: it has one.
+-- The reason why a profile has no walk, and how to get one if that may be the
+-- matter; nil: it has one.
 local function absent(w)
   if w then return w.why end
-  return "the program was not stopped where its heap is at rest"
+  return "the program was not stopped where its heap is at rest, or the "..
+    "profile has none; option W asks for one"
 end
 
 return { lines = lines, kind = kind, common = common, absent = absent }

@@ -162,8 +162,7 @@ return function(p, o, env)
   local w, width = p.walk, env and env.width
   local why = paths.absent(w)
   if why then
-    return cells.wrap("no heap walk: "..why..(w and "" or
-      ", or the profile has none; option W asks for one").."\n", width)
+    return cells.wrap("no heap walk: "..why.."\n", width)
   end
   local list, roots = paths.lines(w)
   local c = { w = w, o = o, least = w.total * o.min / 100,

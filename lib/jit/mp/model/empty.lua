@@ -29,8 +29,10 @@ return function(p, view)
     return "nothing in use at the peak"
   end
   if view:find("^native") then
-    return p:measures(view) and "no C memory was sampled" or
-      "no C memory: luajit-mp run --native measures it"
+    return not p:measures(view) and
+      "no C memory: luajit-mp run --native measures it" or
+      view == "native" and "no C memory was sampled" or
+      "no C memory in use: all that was sampled has been freed"
   end
   return "nothing in use: everything that was sampled has been freed"
 end

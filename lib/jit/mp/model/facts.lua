@@ -83,9 +83,9 @@ function facts.native_samples(p)
   local n = p.native
   local lost = (n.dropped or 0) > 0 and
     (", %s lost"):format(numbers.samples(n.dropped)) or ""
-  if n.period <= 1 then return "every allocation"..lost end
-  return numbers.samples(n.samples)..", every "..numbers.period(n.period)..
-    (n.adaptive and ", adaptive" or "")..lost
+  if (n.period or 1) <= 1 then return "every allocation"..lost end
+  return numbers.samples(n.samples or 0)..", every "..
+    numbers.period(n.period)..(n.adaptive and ", adaptive" or "")..lost
 end
 
 local memory_names = {

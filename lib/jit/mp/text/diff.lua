@@ -197,7 +197,8 @@ local function put_view(out, old, new, o, view, by_share, env)
   local rows, none, noisy = table_of(list, o, view, by_share, before, after)
   out[#out+1] = cells.rows(fitting(rows, env.width), env.width, env.bold)
   if none then
-    out[#out+1] = ("  (no row changes by %d%%)\n"):format(o.min)
+    out[#out+1] = o.min == 0 and "  (no row changes)\n" or
+      ("  (no row changes by %d%%)\n"):format(o.min)
   end
   if noisy then
     out[#out+1] = cells.wrap("  ~ samples alone may make such a difference\n",
@@ -208,7 +209,8 @@ local function put_view(out, old, new, o, view, by_share, env)
 end
 
 local function head(p, title, width)
-  return cells.parts({ title.."  "..(facts.script(p) or "?").."  "..
+  return cells.parts({ title.."  "..(facts.script(p) or
+    facts.is_sum(p) and "several programs" or "?").."  "..
     numbers.seconds(p.info.cpu).." CPU",
     numbers.bytes(p.heap.alloc_bytes).." allocated",
     ("in use %s, peak %s"):format(numbers.bytes(p.heap.inuse),

@@ -13,6 +13,7 @@ local DEPTH = 3 -- Frames of each.
 local WIDTH = 90 -- Of prose, unless the terminal has a width.
 
 local function amount(v, o)
+  v = v or 0  -- A file may lack it.
   if o.raw then return ("%.0f"):format(v) end
   return (v < 0 and "-" or "")..numbers.bytes(math.abs(v), o.kib)
 end

@@ -5,6 +5,7 @@
 ----------------------------------------------------------------------------
 
 local empty = require("jit.mp.model.empty")
+local estimates = require("jit.mp.model.estimates")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local views = require("jit.mp.model.views")
@@ -15,8 +16,10 @@ local function shares(p, o, entry, totals)
   for i, name in ipairs(o.views) do
     local v, total = entry[i], totals[i]
     if v > 0 and total > 0 then
-      t[#t+1] = ("%s %s %s"):format(numbers.share(v, total),
-	views.by[name].title, views.amount(p, o, name, v, total))
+      t[#t+1] = ("%s %s %s%s"):format(numbers.share(v, total),
+	views.by[name].title, o.raw and "" or
+	estimates.mark(v, entry.var[i], total),
+	views.amount(p, o, name, v, total))
     end
   end
   return table.concat(t, ", ")
