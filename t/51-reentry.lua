@@ -43,7 +43,8 @@ end
 print(refused)
 assert(core.stop())
 ]])
-tap.like(r.out, "cannot be stopped by a callback or finalizer", "and it is said")
+tap.like(r.out, "cannot be stopped by a callback or finalizer",
+  "and it is said")
 
 r = run("snapshot inside of a snapshot", forever..[[
 local core = require("jit.mp.core")

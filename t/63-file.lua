@@ -368,4 +368,39 @@ tap.ok(file.read(file.write(merge({ most, most, a }))),
 tap.is(difference(m, assert(file.read(file.write(m))), "profile"), nil,
   "a merged profile is a profile")
 
+-- Every view can do without each value that a file may lack.
+local whole = profiled("fMb1")
+whole.native = { enabled = true, samples = 9, dropped = 1, inuse_samples = 4,
+  period = 4096, adaptive = true }
+for _, row in ipairs(whole.rows) do
+  row.native_bytes, row.native_objects = 1e4, 10
+  row.native_inuse_bytes, row.native_inuse_objects = 1e3, 1
+end
+for _, name in ipairs({ "pinned", "pinned_free", "pinned_used", "segments",
+    "largest_free" }) do
+  whole.memory[name] = whole.memory[name] or 1e5
+end
+for _, group in ipairs(fields.groups) do
+  local t = group.key == "" and whole or whole[group.key]
+  for _, field in ipairs(group.fields) do
+    local value, wrong = t[field.name], {}
+    if field.optional and value ~= nil then
+      t[field.name] = nil
+      local p = assert(file.read(file.write(whole)))
+      for _, option in ipairs({ "f", "fYU", "M", "g", "r" }) do
+	for _, name in ipairs({ "-", "x.html", "x.prom", "x.pb.gz" }) do
+	  local ok, msg = pcall(render.render, p,
+	    assert(options.parse(option)), { name = name })
+	  if not ok then wrong[#wrong+1] = option.." "..name..": "..msg end
+	end
+      end
+      t[field.name] = value
+    end
+    if field.optional then
+      tap.is(table.concat(wrong, "\n"), "", ("without %s %s"):format(
+	group.name, field.name))
+    end
+  end
+end
+
 tap.done()
