@@ -118,6 +118,20 @@ for _, case in ipairs({ { 100, 200, 1000 }, { 1000, 40, 1000 },
     :format(blocks, size), got.." "..want)
 end
 
+-- What was recorded: most samples are from when they were close together.
+local adaptive = snapshots.of({
+  { "early", alloc_objects = 1000, alloc_bytes = 100e3 },
+  { "late", alloc_objects = 9000, alloc_bytes = 900e3 } })
+adaptive.heap.period, adaptive.heap.samples = 300e3, 1003
+adaptive.heap.alloc_bytes, adaptive.heap.alloc_objects = 1000e3, 10000
+adaptive.rows[2].alloc_variance = 3 * 300e3^2
+local p = profile.new(adaptive)
+local doubt = estimates.variance(p, "alloc")
+tap.is(("%.0f %.3g"):format(doubt(p.rows[1]), doubt(p.rows[2])), "0 2.7e+11",
+  "doubt as it was recorded")
+tap.like(report(adaptive, "fhm0"), "~900 kB[^\n]*late\n[^\n]*  100 kB"..
+  "[^\n]*early\n", "only the late row is rough")
+
 local text = report(sampled(), "fhu")
 tap.like(text, "91%%  1.00 MB   91%% +85%%    476 kB   85%%   load\n",
   "many samples: no mark")

@@ -382,7 +382,7 @@ for _, name in ipairs({ "pinned", "pinned_free", "pinned_used", "segments",
 end
 for _, group in ipairs(fields.groups) do
   local t = group.key == "" and whole or whole[group.key]
-  for _, field in ipairs(group.fields) do
+  for _, field in ipairs(t and group.fields or {}) do
     local value, wrong = t[field.name], {}
     if field.optional and value ~= nil then
       t[field.name] = nil

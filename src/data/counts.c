@@ -57,6 +57,7 @@ void mp_counts_move(mp_counts *c, uint32_t from, uint32_t to, double objects,
   mp_counts_freed(c, from, objects, size);
   f->alloc_objects -= objects;
   f->alloc_bytes -= bytes;
+  f->alloc_variance -= mp_counts_variance(objects, (double)size);
   if (born == c->epoch) return;  /* It was not there at the last peak. */
   f->peak_objects -= objects;
   f->peak_bytes -= bytes;
@@ -81,7 +82,7 @@ void mp_counts_restart(mp_counts *c)
   uint32_t i;
   for (i = 1; i <= c->nrows; i++) {
     mp_row *r = &c->rows[i];
-    r->cpu = r->alloc_objects = r->alloc_bytes = 0;
+    r->cpu = r->alloc_objects = r->alloc_bytes = r->alloc_variance = 0;
     r->temp_objects = r->temp_bytes = r->calls = 0;
     r->start_objects = r->inuse_objects;
     r->start_bytes = r->inuse_bytes;

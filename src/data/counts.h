@@ -40,7 +40,8 @@ typedef struct mp_row {
   double cpu;			/* CPU samples. */
   double peak_objects;		/* In use when `epoch` began, */
   double peak_bytes;		/* if that is the epoch now. */
-  double inuse_variance;	/* Of inuse_bytes, by sampling. */
+  double alloc_variance;	/* Of alloc_bytes, by sampling, */
+  double inuse_variance;	/* and of inuse_bytes. */
   double temp_objects;		/* Freed by the collection that came next. */
   double temp_bytes;
   double calls;			/* Of the function on top of the stack. */
@@ -99,7 +100,11 @@ static inline void mp_counts_alloc(mp_counts *c, uint32_t row, double objects,
   r->alloc_bytes += objects * bytes;
   r->inuse_objects += objects;
   r->inuse_bytes += objects * bytes;
-  if (objects != 1) r->inuse_variance += mp_counts_variance(objects, bytes);
+  if (objects != 1) {
+    double variance = mp_counts_variance(objects, bytes);
+    r->alloc_variance += variance;
+    r->inuse_variance += variance;
+  }
 }
 
 static inline void mp_counts_freed(mp_counts *c, uint32_t row, double objects,

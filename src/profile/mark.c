@@ -58,8 +58,8 @@ static void copy_rows(mp_mark *m, const mp_counts *counts)
   for (i = 1; i <= m->nrows; i++) {
     const mp_row *r = &counts->rows[i];
     m->rows[i] = (mp_marked){
-      r->cpu, r->alloc_objects, r->alloc_bytes, r->temp_objects, r->temp_bytes,
-      r->calls, mp_counts_gone_objects(r), mp_counts_gone_bytes(r)
+      r->cpu, r->alloc_objects, r->alloc_bytes, r->alloc_variance,
+      r->temp_objects, r->temp_bytes, r->calls, mp_counts_gone_objects(r), mp_counts_gone_bytes(r)
     };
   }
 }
@@ -130,6 +130,7 @@ void mp_mark_row(const mp_mark *from, const mp_mark *to, uint32_t i, mp_row *r)
   r->cpu = since(then->cpu, now->cpu);
   r->alloc_objects = since(then->alloc_objects, now->alloc_objects);
   r->alloc_bytes = since(then->alloc_bytes, now->alloc_bytes);
+  r->alloc_variance = since(then->alloc_variance, now->alloc_variance);
   r->temp_objects = since(then->temp_objects, now->temp_objects);
   r->temp_bytes = since(then->temp_bytes, now->temp_bytes);
   r->calls = since(then->calls, now->calls);

@@ -30,8 +30,8 @@ typedef struct mp_sums {
 
 /* The numbers of a row that only grow. */
 typedef struct mp_marked {
-  double cpu, alloc_objects, alloc_bytes, temp_objects, temp_bytes;
-  double calls, gone_objects, gone_bytes;
+  double cpu, alloc_objects, alloc_bytes, alloc_variance;
+  double temp_objects, temp_bytes, calls, gone_objects, gone_bytes;
 } mp_marked;
 
 typedef struct mp_mark {

@@ -25,7 +25,7 @@ static void push_native_rows(lua_State *L, const mp_native_sums *s,
     place[i] = 0;
     if (r->stack > e->stacks || r->zone > e->zones) continue;
     place[i] = (uint32_t)++at;
-    lua_createtable(L, 0, 13);
+    lua_createtable(L, 0, 15);
     mp_field(L, "stack", r->stack);
     mp_field(L, "zone", r->zone);
     lua_pushlstring(L, &state, 1);
@@ -41,6 +41,10 @@ static void push_native_rows(lua_State *L, const mp_native_sums *s,
     mp_field(L, "native_bytes", whole(r->alloc_bytes));
     mp_field(L, "native_inuse_objects", whole(r->inuse_objects));
     mp_field(L, "native_inuse_bytes", whole(r->inuse_bytes));
+    if (r->alloc_variance >= 1)
+      mp_field(L, "native_variance", r->alloc_variance);
+    if (r->inuse_variance >= 1)
+      mp_field(L, "native_inuse_variance", r->inuse_variance);
     lua_rawseti(L, -2, at);
   }
 }

@@ -105,7 +105,7 @@ static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
 		     bool temporary)
 {
   char state = (char)r->state;
-  lua_createtable(L, 0, temporary ? 13 : 11);
+  lua_createtable(L, 0, temporary ? 15 : 13);
   mp_field(L, "stack", stack);
   mp_field(L, "zone", r->zone);
   lua_pushlstring(L, &state, 1);
@@ -117,6 +117,8 @@ static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
   mp_field(L, "inuse_bytes", whole(r->inuse_bytes));
   mp_field(L, "peak_objects", whole(r->peak_objects));
   mp_field(L, "peak_bytes", whole(r->peak_bytes));
+  if (r->alloc_variance >= 1) mp_field(L, "alloc_variance", r->alloc_variance);
+  if (r->inuse_variance >= 1) mp_field(L, "inuse_variance", r->inuse_variance);
   mp_field_string(L, "type", mp_type_name(r->type));
   if (r->calls > 0) mp_field(L, "calls", r->calls);
   if (!temporary) return;

@@ -191,10 +191,6 @@ local function check(o, seen)
   if seen.n and o.period and o.period ~= 1 then
     return "option 'n' counts every allocation: leave out b, or give b1"
   end
-  if seen.t and seen.c then
-    return "option 't' shows types of objects, and CPU time has none: leave "..
-      "out c"
-  end
   local states = (seen.t and 1 or 0) + (seen.z and 1 or 0) +
     (seen.v and 1 or 0)
   if states > 1 then

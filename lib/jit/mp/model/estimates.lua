@@ -49,9 +49,22 @@ local function mean_period(p, view, samples, period)
   return period
 end
 
+-- The distance of samples that gives the doubt that was recorded, or 0. It may
+-- have changed in the course of the run: most samples may be from before, and
+-- most bytes from after that.
+local function doubtful_period(p, view)
+  local field = view == "peak" and "alloc" or view
+  local bytes, var = 0, 0
+  for _, row in ipairs(p.rows) do
+    bytes = bytes + (row[field.."_bytes"] or 0)
+    var = var + (row[field.."_variance"] or 0)
+  end
+  return bytes > 0 and var / bytes or 0
+end
+
 -- The mean bytes between the samples of a view of the heap; at most 1: every
 -- allocation was counted.
-local function period_of(p, view)
+local function sampled_period(p, view)
   if view:find("^native") then
     local n = p.native or {}
     return mean_period(p, view, view == "native" and n.samples or
@@ -63,15 +76,41 @@ local function period_of(p, view)
     samples or p.heap.samples, p.heap.period)
 end
 
--- A function from a row to the variance of its number in a view.
+-- The same, as far as it says how far numbers may be off.
+local function period_of(p, view)
+  local period = sampled_period(p, view)
+  return period > 1 and math.max(period, doubtful_period(p, view)) or period
+end
+
+-- A function from a row to the variance of its bytes in a view, as that was
+-- recorded; of those at the peak it is that of as many allocated. nil: the
+-- profile has no such values.
+local function recorded(p, view)
+  local field = (view == "peak" and "alloc" or view).."_variance"
+  local has = false
+  for _, row in ipairs(p.rows) do has = has or row[field] ~= nil end
+  if not has then return end
+  return function(row)
+    local var = row[field] or 0
+    if view ~= "peak" then return var end
+    return row.alloc_bytes > 0 and var * row.peak_bytes / row.alloc_bytes or 0
+  end
+end
+
+-- A function from a row to the variance of its number in a view. The row may be
+-- one of another profile: without a stack here.
 local function variance(p, view, objects)
   if view == "cpu" then return function(row) return row.cpu end end
-  local period = period_of(p, view)
+  local period, known = period_of(p, view), recorded(p, view)
   if period <= 1 then return function() return 0 end end
   return function(row)
     local n, bytes = row[view.."_objects"] or 0, row[view.."_bytes"] or 0
     if n <= 0 or bytes <= 0 then return 0 end
-    local q, size = chance(row, view, period), bytes / n
+    local size = bytes / n
+    if known and row.stack then
+      return known(row) / (objects and size * size or 1)
+    end
+    local q = chance(row, view, period)
     return n * (1 - q) / q * (objects and 1 or size * size)
   end
 end
@@ -103,6 +142,9 @@ local function scale(s, view, field, counted, follow)
   for i, row in ipairs(s.rows) do
     factors[i] = factors[i] * rest
     if row[field] then row[field] = row[field] * rest end
+    if field == view.."_bytes" and row[view.."_variance"] then
+      row[view.."_variance"] = row[view.."_variance"] * factors[i]^2
+    end
     if follow and row[follow] then row[follow] = row[follow] * factors[i] end
   end
   return factors

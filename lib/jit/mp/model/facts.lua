@@ -52,13 +52,23 @@ end
 -- Whether it was merged from several profiles.
 function facts.is_sum(p) return (p.info.runs or 1) > 1 end
 
--- "every 1.04 MiB, adaptive"; nil where every allocation is counted. A merged
--- profile has the largest distance of its parts.
+-- "every 64 KiB", or where the distance adapts the mean one, of so many samples
+-- of so many bytes: "every 1.04 MiB, adaptive".
+local function every(distance, adaptive, bytes, samples)
+  if not adaptive then return "every "..numbers.period(distance) end
+  return ("every %s, adaptive"):format(numbers.period(samples > 0 and
+    bytes / samples or distance))
+end
+
+-- The distance of samples; nil where every allocation is counted. A merged
+-- profile has the largest one of its parts.
 function facts.period(p)
   local h = p.heap
   if h.period <= 1 then return nil end
-  return "every "..numbers.period(h.period)..(
-    facts.is_sum(p) and " or less" or h.adaptive and ", adaptive" or "")
+  if facts.is_sum(p) then
+    return "every "..numbers.period(h.period).." or less"
+  end
+  return every(h.period, h.adaptive, h.alloc_bytes, h.samples)
 end
 
 -- Bytes of the process in memory at the end, as far as it is known.
@@ -84,8 +94,8 @@ function facts.native_samples(p)
   local lost = (n.dropped or 0) > 0 and
     (", %s lost"):format(numbers.samples(n.dropped)) or ""
   if (n.period or 1) <= 1 then return "every allocation"..lost end
-  return numbers.samples(n.samples or 0)..", every "..
-    numbers.period(n.period)..(n.adaptive and ", adaptive" or "")..lost
+  return numbers.samples(n.samples or 0)..", "..every(n.period, n.adaptive,
+    (facts.native(p)), n.samples or 0)..lost
 end
 
 local memory_names = {

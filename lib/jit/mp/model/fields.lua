@@ -36,6 +36,11 @@ end
 
 local function sum(name) return { name, "number", merge = "sum" } end
 
+-- Of a number of bytes, by sampling: the square of them.
+local function variance(name)
+  return { name, "number", optional = true, merge = "sum", max = 2^106 }
+end
+
 local function optional(field)
   field.optional = true
   return field
@@ -155,6 +160,8 @@ local tables = {
     optional(sum("native_objects")), optional(sum("native_bytes")),
     optional(sum("native_inuse_objects")),
     optional(sum("native_inuse_bytes")),
+    variance("alloc_variance"), variance("inuse_variance"),
+    variance("native_variance"), variance("native_inuse_variance"),
   } },
   { name = "point", key = "course", fields = {
     { "wall", "number", max = SECONDS }, { "cpu", "number", max = SECONDS },
@@ -237,9 +244,10 @@ end
 
 for _, list in ipairs({ groups, tables }) do
   for _, t in ipairs(list) do
-    list[t.name] = t
+    list[t.name], t.by = t, {}
     for _, field in ipairs(t.fields) do
       field.name, field.type = field[1], field[2]
+      t.by[field.name] = field
       field.min, field.max = field.min or 0, field.max or MAX
     end
   end

@@ -49,11 +49,12 @@ local function tree(parents, items)
   end
 end
 
--- No sum is larger than a profile may hold.
+-- Adds up these fields of rows. No sum is larger than a profile may hold.
 local function add_fields(to, from, names)
   for _, name in ipairs(names) do
     if from[name] then
-      to[name] = math.min((to[name] or 0) + from[name], fields.MAX)
+      to[name] = math.min((to[name] or 0) + from[name],
+	fields.tables.row.by[name].max)
     end
   end
 end
@@ -199,7 +200,8 @@ end
 -- The same for a profile: without what is in use, or the peak.
 local inuse = { heap = { "inuse", "inuse_start", "inuse_samples" },
   native = { "inuse_samples" }, row = { "inuse_objects", "inuse_bytes",
-    "native_inuse_objects", "native_inuse_bytes" } }
+    "inuse_variance", "native_inuse_objects", "native_inuse_bytes",
+    "native_inuse_variance" } }
 local peak = { heap = { "peak" }, native = {},
   row = { "peak_objects", "peak_bytes" } }
 

@@ -68,9 +68,18 @@ local function signed(text, v)
   return (v > 0 and "+" or v < 0 and "-" or "")..text
 end
 
+-- The totals of a view as one row; those of C memory are estimates, too.
+local function whole_of(rows, total, view)
+  local sum = { total, 0, var = 0, sub = {} }
+  for _, e in pairs(rows) do
+    sum.var = sum.var + (view:find("^native") and e.var or 0)
+  end
+  return sum
+end
+
 -- Rows of one view: { name, before, after, size (of the change), noisy (whether
 -- samples alone may make such a change), sub (the rows of the second level) },
--- the largest change first.
+-- the largest change first; and such a row of all.
 local function compare(old, new, o, view, by_share)
   local a, atotal = sums(old, o, view)
   local b, btotal = sums(new, o, view)
@@ -100,13 +109,15 @@ local function compare(old, new, o, view, by_share)
     return views.sort(list, o.diff_sort ~= "name" and (o.diff_sort or "size") or
       nil)
   end
-  return rows(a, b), atotal * ka, btotal * kb
+  return rows(a, b),
+    row("(all)", whole_of(a, atotal, view), whole_of(b, btotal, view))
 end
 
--- Growth from a number to another one, in percent.
-local function growth(before, after)
-  if before > 0 then return (after - before) / before * 100 end
-  return after > 0 and math.huge or 0
+-- Growth from a number to another one, in percent, if not by chance.
+local function growth(e)
+  if e.noisy then return 0 end
+  if e.before > 0 then return (e.after - e.before) / e.before * 100 end
+  return e.after > 0 and math.huge or 0
 end
 
 -- The largest number, at least 0, of the rows that have not changed by chance,
@@ -121,9 +132,9 @@ local function largest(list, number)
 end
 
 -- The change of a view, and the row that changes most.
-local function change_of(list, before, after, by_share)
+local function change_of(list, all, by_share)
   if by_share then return largest(list, function(e) return e.size end) end
-  return growth(before, after),
+  return growth(all),
     select(2, largest(list, function(e) return e.after - e.before end))
 end
 
@@ -148,31 +159,32 @@ local function fitting(rows, width)
 end
 
 -- The reason why a view cannot be compared, or has nothing; nil: it can.
-local function reason(old, new, view, before, after)
-  if before == 0 and after == 0 then return empty(new, view) end
+local function reason(old, new, view, all)
+  if all.before == 0 and all.after == 0 then return empty(new, view) end
   if not new:measures(view) then return "after: "..empty(new, view) end
   return not old:measures(view) and "before: "..empty(old, view) or nil
 end
 
 -- The rows of a view that change enough, as cells; whether there is none of
 -- them, and whether one is noisy.
-local function table_of(list, o, view, by_share, before, after)
+local function table_of(list, all, o, view, by_share)
   local rows = { { "before", "after", "change", views.by[view].title } }
-  local function row(name, x, y, mark)
-    local change = signed(format(o, view, by_share, math.abs(y - x)), y - x)
-    rows[#rows+1] = { format(o, view, by_share, x),
-      format(o, view, by_share, y), mark..change, name }
+  local noisy, top = false, {}
+  local function row(e, lead)
+    local change = signed(format(o, view, by_share, e.size), e.after - e.before)
+    rows[#rows+1] = { format(o, view, by_share, e.before),
+      format(o, view, by_share, e.after),
+      (e.noisy and not o.raw and "~" or "")..change, lead..e.name }
+    noisy = noisy or e.noisy and not o.raw
     return rows[#rows]
   end
-  if not by_share then row("(all)", before, after, "") end
-  local whole = by_share and 100 or math.max(before, after)
-  local none, noisy, top = #rows, false, {}
+  if not by_share then row(all, "") end
+  local whole = by_share and 100 or math.max(all.before, all.after)
+  local none = #rows
   local function add(entries, lead)
     for _, e in ipairs(entries) do
       if views.shows(e.size / whole, o) then
-	local r = row(lead..e.name, e.before, e.after,
-	  e.noisy and not o.raw and "~" or "")
-	noisy = noisy or e.noisy
+	local r = row(e, lead)
 	if lead == "" and not e.noisy and e.size > (top.size or 0) then
 	  top = { size = e.size, row = r }
 	end
@@ -183,18 +195,18 @@ local function table_of(list, o, view, by_share, before, after)
   end
   add(list, "")
   if top.row then top.row.bold = CHANGE end
-  return rows, #rows == none, noisy and not o.raw
+  return rows, #rows == none, noisy
 end
 
 -- Writes a view; returns its change, and the row that changes most.
 local function put_view(out, old, new, o, view, by_share, env)
-  local list, before, after = compare(old, new, o, view, by_share)
-  local why = reason(old, new, view, before, after)
+  local list, all = compare(old, new, o, view, by_share)
+  local why = reason(old, new, view, all)
   if why then
     out[#out+1] = cells.wrap(why.."\n", env.width).."\n"
     return 0
   end
-  local rows, none, noisy = table_of(list, o, view, by_share, before, after)
+  local rows, none, noisy = table_of(list, all, o, view, by_share)
   out[#out+1] = cells.rows(fitting(rows, env.width), env.width, env.bold)
   if none then
     out[#out+1] = o.min == 0 and "  (no row changes)\n" or
@@ -205,7 +217,7 @@ local function put_view(out, old, new, o, view, by_share, env)
       env.width)
   end
   out[#out+1] = "\n"
-  return change_of(list, before, after, by_share)
+  return change_of(list, all, by_share)
 end
 
 local function head(p, title, width)
