@@ -118,7 +118,7 @@ for _, case in ipairs({ { 100, 200, 1000 }, { 1000, 40, 1000 },
     :format(blocks, size), got.." "..want)
 end
 
--- What was recorded: most samples are from when they were close together.
+-- Recorded doubt: most samples are from when they were close together.
 local adaptive = snapshots.of({
   { "early", alloc_objects = 1000, alloc_bytes = 100e3 },
   { "late", alloc_objects = 9000, alloc_bytes = 900e3 } })

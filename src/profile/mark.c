@@ -59,7 +59,8 @@ static void copy_rows(mp_mark *m, const mp_counts *counts)
     const mp_row *r = &counts->rows[i];
     m->rows[i] = (mp_marked){
       r->cpu, r->alloc_objects, r->alloc_bytes, r->alloc_variance,
-      r->temp_objects, r->temp_bytes, r->calls, mp_counts_gone_objects(r), mp_counts_gone_bytes(r)
+      r->temp_objects, r->temp_bytes, r->calls,
+      mp_counts_gone_objects(r), mp_counts_gone_bytes(r)
     };
   }
 }
