@@ -84,6 +84,8 @@ raises({ options = 7 }, "the field 'options' must be a string")
 raises({ options = print }, "the field 'options' must be a string")
 raises({ interval = "fast" }, "the field 'interval' must be a whole number")
 raises({ min = 2.5 }, "the field 'min' must be a whole number")
+tap.is(select(2, pcall(mp.start, "f", "nul\0.html")),
+  "jit.mp: a file name cannot have a zero byte", "a zero byte is refused")
 raises({ outputs = { {} } },
   "the field 'outputs' must be a file name or a list")
 raises({ every = 0 }, "the field 'every' must be a whole number of seconds, "..

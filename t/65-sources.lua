@@ -39,6 +39,31 @@ tap.like(text, "=== chunks.lua ===.-| for _, name in ipairs", "a file is read")
 tap.unlike(text, "PATH=", "/proc holds nothing")
 tap.like(tap.read(dir.."/o.html"), "not a regular file", "the page is there")
 
+-- A file that has changed since the program ran.
+local made = [[
+local function make(n)
+  local t = {}
+  for i = 1, n do t[i] = { i } end
+  return t
+end
+make(3000)
+os.exit(0)
+]]
+local function annotated(now)
+  tap.write(dir.."/now.lua", made)
+  tap.luajit("-jm=ab1,now.mp now.lua", { dir = dir })
+  tap.write(dir.."/now.lua", now)
+  return tap.sh(tap.mp.." report now.mp ah", { dir = dir }).out
+end
+local changed = "\n%[not the file that ran: the function on line 1 is not "..
+  "there%]\n"
+tap.unlike(annotated(made), "not the file that ran", "a file as it was")
+tap.like(annotated("-- A remark.\n"..made), changed, "a file with a line more")
+tap.like(annotated((made:gsub("make", "other"))), changed,
+  "a file with another function there")
+tap.like(tap.sh(tap.mp.." report now.mp h", { dir = dir }).out,
+  "\n +%d+%% [^\n]* make\n", "which gives no name to what ran")
+
 -- -- A stranger's profile ----------------------------------------------------
 
 local function write(name, contents) tap.write(dir.."/"..name, contents) end

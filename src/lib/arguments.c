@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "lib/arguments.h"
 #include "out/report.h"
@@ -31,6 +32,15 @@ bool mp_is_writer(lua_State *L, int i)
   return is;
 }
 
+void mp_check_output(lua_State *L, int i)
+{
+  if (lua_type(L, i) != LUA_TSTRING && lua_type(L, i) != LUA_TNIL)
+    luaL_error(L, "jit.mp: the output must be a file name, not a %s",
+	       luaL_typename(L, i));
+  if (lua_objlen(L, i) != 0 && strlen(lua_tostring(L, i)) != lua_objlen(L, i))
+    luaL_error(L, "jit.mp: a file name cannot have a zero byte");
+}
+
 void mp_check_arguments(lua_State *L)
 {
   int i, n;
@@ -42,10 +52,8 @@ void mp_check_arguments(lua_State *L)
   luaL_checkstack(L, 8, "too many outputs");
   n = lua_gettop(L);
   if (n > 1 && mp_is_writer(L, n)) n--;
-  for (i = 1; i <= n; i++)
-    if (lua_type(L, i) != LUA_TSTRING &&
-	lua_type(L, i) != (i == 1 ? LUA_TTABLE : LUA_TNIL))
-      luaL_error(L, "jit.mp: the %s, not a %s", i == 1 ? "options must be a "
-		 "string or a table" : "output must be a file name",
-		 luaL_typename(L, i));
+  if (lua_type(L, 1) != LUA_TSTRING && lua_type(L, 1) != LUA_TTABLE)
+    luaL_error(L, "jit.mp: the options must be a string or a table, not a %s",
+	       luaL_typename(L, 1));
+  for (i = 2; i <= n; i++) mp_check_output(L, i);
 }

@@ -17,6 +17,9 @@ int mp_fail(lua_State *L, const char *msg, int err);
 ** of outputs or nils, and perhaps a writer. Raises an error. */
 void mp_check_arguments(lua_State *L);
 
+/* Checks that argument, which is the name of an output or nil. */
+void mp_check_output(lua_State *L, int i);
+
 /* Whether that is a writer of a host program's (luajit-mp.h), a userdata. */
 bool mp_is_writer(lua_State *L, int i);
 

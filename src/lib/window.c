@@ -134,10 +134,7 @@ static void check_outputs(lua_State *L)
 {
   int i, n = lua_gettop(L);
   if (n > 0 && mp_is_writer(L, n)) n--;
-  for (i = 1; i <= n; i++)
-    if (lua_type(L, i) != LUA_TSTRING && lua_type(L, i) != LUA_TNIL)
-      luaL_error(L, "jit.mp: the output must be a file name, not a %s",
-		 luaL_typename(L, i));
+  for (i = 1; i <= n; i++) mp_check_output(L, i);
   luaL_checkstack(L, 8, "too many outputs");
 }
 

@@ -36,6 +36,8 @@ typedef struct finding {
   uint32_t target, most;
   uint32_t *first, *from;	/* By node: its referrers. */
   uint32_t *distance;		/* By node: from the roots; or NONE. */
+  bool *on;			/* By node: whether it is on the path */
+  uint32_t of;			/* of this step; 0: of none. */
   step *steps;			/* [0] is not used. */
   uint32_t nsteps, capsteps;
   uint32_t *queue;		/* A heap of steps, the least first. */
@@ -149,11 +151,22 @@ static uint32_t take_step(finding *k)
   return first;
 }
 
-static bool is_on_path(const finding *k, uint32_t node, uint32_t s)
+static void mark(finding *k, uint32_t s, bool on)
 {
-  for (; s != 0; s = k->steps[s].next)
-    if (k->steps[s].node == node) return true;
-  return false;
+  for (; s != 0; s = k->steps[s].next) k->on[k->steps[s].node] = on;
+}
+
+/* Marks the objects on the path of the step: mostly it is one more than on the
+** path before. */
+static void mark_path(finding *k, uint32_t s)
+{
+  if (k->steps[s].next == k->of) {
+    k->on[k->steps[s].node] = true;
+  } else {
+    mark(k, k->of, false);
+    mark(k, s, true);
+  }
+  k->of = s;
 }
 
 /* -- Paths --------------------------------------------------------------- */
@@ -202,9 +215,10 @@ static void go_on(finding *k, uint32_t s)
     add_step(k, 0, s);
     return;
   }
+  mark_path(k, s);
   for (i = k->first[node]; i < k->first[node + 1] && !k->failed; i++) {
     uint32_t from = k->from[i];
-    if (from != last && k->nsteps < STEPS && !is_on_path(k, from, s))
+    if (from != last && k->nsteps < STEPS && !k->on[from])
       add_step(k, from, s);
     last = from;
   }
@@ -232,7 +246,9 @@ static const char *answer(finding *k, lua_State *L, int index)
   char what[MP_LABEL_MAX];
   const char *why = mp_heapwhy_look(&k->h, &k->g, L, index, &k->target);
   if (why != NULL) return why;
-  if (!find_referrers(k) || !find_distances(k)) return no_memory;
+  k->on = mp_calloc(k->g.n, sizeof(*k->on));
+  if (k->on == NULL || !find_referrers(k) || !find_distances(k))
+    return no_memory;
   mp_heap_describe(mp_places_address(&k->h.places, k->target), what,
 		   sizeof(what));
   k->w->what = strdup(what);
@@ -251,6 +267,7 @@ mp_heappaths *mp_heappaths_find(lua_State *L, int index, uint32_t most)
   mp_free(k.first);
   mp_free(k.from);
   mp_free(k.distance);
+  mp_free(k.on);
   mp_free(k.steps);
   mp_free(k.queue);
   mp_graph_free(&k.g);

@@ -27,7 +27,7 @@ local function wrong(field, what)
 end
 
 local function names(outputs)
-  if outputs == nil then return {} end
+  if outputs == nil or outputs == "" then return {} end
   if type(outputs) == "string" then return { outputs } end
   if type(outputs) ~= "table" then
     return wrong("outputs", "a file name or a list of file names")

@@ -7,7 +7,8 @@
 -- its code, not by its name: all methods called "new" are not one function, and
 -- one that is called by several names is one. Its name is the one that its
 -- source has at that line, if the source can be read and is the text that ran:
--- now, or when the profile was written to a file (a frame's `definition`). If
+-- now, or when the profile was written to a file (a frame's `definition`), which
+-- counts if the source has changed since. If
 -- several functions begin on the line, it has to be called by that name.
 -- Otherwise it is the name by which the function was called most often; the
 -- name of a function that left by a tail call to it is used only if there is no
@@ -56,7 +57,8 @@ local function collect(p)
       by[key] = fn
       list[#list+1] = fn
     end
-    fn.name = fn.name or fn.line and f.definition
+    fn.definition = fn.definition or fn.line and f.definition or nil
+    fn.name = fn.definition
     of[id] = fn
   end
   return list, of
@@ -64,15 +66,27 @@ end
 
 -- -- Names from the source ---------------------------------------------------
 
--- The names that a source gives to its functions. They count only if a
--- function begins at each line where one began while the program ran.
+-- Whether a function begins on its line of a source: of the name that the
+-- source had for it when the profile was written, if that is known.
+local function is_there(fn, lines)
+  local found = definitions.names(lines, fn.line)
+  if not fn.definition then return found[1] ~= nil, found end
+  for _, name in ipairs(found) do
+    if name == fn.definition then return true, found end
+  end
+  return false, found
+end
+
+-- The names that a source gives to its functions. They count only if all of
+-- these are there.
 local function define(p, source, list)
   local lines = sources.lines(p, source, { source_root = p.source_root })
   if not lines then return end
   local found = {}
   for i, fn in ipairs(list) do
-    found[i] = definitions.names(lines, fn.line)
-    if #found[i] == 0 then return end
+    local there
+    there, found[i] = is_there(fn, lines)
+    if not there then return end
   end
   for i, fn in ipairs(list) do
     fn.name = #found[i] == 1 and found[i][1] or nil
@@ -277,4 +291,4 @@ local function labels(list, scope, path)
   return t, module_of, plain
 end
 
-return { of_profile = of_profile, labels = labels }
+return { of_profile = of_profile, labels = labels, is_there = is_there }
