@@ -7,12 +7,12 @@
 -- its code, not by its name: all methods called "new" are not one function, and
 -- one that is called by several names is one. Its name is the one that its
 -- source has at that line, if the source can be read and is the text that ran:
--- now, or when the profile was written to a file (a frame's `definition`), which
--- counts if the source has changed since. If
--- several functions begin on the line, it has to be called by that name.
--- Otherwise it is the name by which the function was called most often; the
--- name of a function that left by a tail call to it is used only if there is no
--- other. A function may have no name.
+-- now, or when the profile was written to a file (a frame's `definition`),
+-- which counts if the source has changed since. If several functions begin on
+-- the line, it has to be called by that name. Otherwise it is the name by which
+-- the function was called most often; the name of a function that left by a
+-- tail call to it is used only if there is no other. A function may have no
+-- name.
 --
 -- The labels of a scope (see labels) are different for different functions, so
 -- that a label stands for a function wherever rows are summed.
