@@ -7,9 +7,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  choosePart,
   open,
   pages,
-  place,
   segment,
   tasks,
   view,
@@ -107,16 +107,6 @@ const choose = (page, find, name, other) =>
     return times(page, () => find(page, name).click());
   });
 
-async function brush(page) {
-  const box = await place(page, "#chart svg"),
-    y = box.y + 90;
-  await page.mouse.move(box.x + 200, y);
-  await page.mouse.down();
-  await page.mouse.move(box.x + 420, y, { steps: 20 });
-  await page.mouse.up();
-  await settle(page);
-}
-
 export async function page() {
   read = await reading();
   await best("open", opened);
@@ -136,7 +126,7 @@ export async function page() {
     times(page, () => page.locator("#search").fill("fn_12" + (i || "")))
   );
   await page.locator("#search").fill("");
-  await best("a part of the time", () => times(page, () => brush(page)));
+  await best("a part of the time", () => times(page, () => choosePart(page)));
   await best("folded stacks", () =>
     times(page, async () => {
       const saved = page.waitForEvent("download");

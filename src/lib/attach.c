@@ -55,7 +55,7 @@ static void fail(const char *msg)
 
 #define PATIENCE 10000		/* Milliseconds that an exit waits. */
 
-/* The exit would end the thread that writes. */
+/* An exit would end the thread that writes, and the report would be lost. */
 static void await_writer(void)
 {
   const struct timespec step = { 0, 1000000 };

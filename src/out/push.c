@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "data/clock.h"
+#include "data/fd.h"
 #include "data/process.h"
 #include "out/launch.h"
 #include "out/push.h"
@@ -81,23 +82,18 @@ void mp_push_free(mp_push *p)
 /* A file in memory with that text, at its beginning; or -1 and errno. */
 static int memory_file(const char *text, size_t len)
 {
-  int err, high, fd = memfd_create("luajit-mp", MFD_CLOEXEC);
+  int err, fd = mp_fd_from(memfd_create("luajit-mp", MFD_CLOEXEC), HIGH);
   if (fd < 0) return -1;
   err = mp_write(fd, text, len);
-  high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH);
-  if (high < 0) err = errno;
+  if (err == 0 && lseek(fd, 0, SEEK_SET) == 0) return fd;
   close(fd);
-  if (err == 0 && lseek(high, 0, SEEK_SET) == 0) return high;
-  if (high >= 0) close(high);
   errno = err;
   return -1;
 }
 
 static int open_null(int *fd)
 {
-  int low = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  *fd = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, HIGH);
-  if (low >= 0) close(low);
+  *fd = mp_fd_from(open("/dev/null", O_WRONLY | O_CLOEXEC), HIGH);
   return *fd < 0 ? errno : 0;
 }
 
@@ -105,9 +101,7 @@ static int high_pipe(int fds[2])
 {
   int i, low[2];
   if (pipe2(low, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
-  for (i = 0; i < 2; i++) fds[i] = fcntl(low[i], F_DUPFD_CLOEXEC, HIGH);
-  close(low[0]);
-  close(low[1]);
+  for (i = 0; i < 2; i++) fds[i] = mp_fd_from(low[i], HIGH);
   if (fds[0] >= 0 && fds[1] >= 0) return 0;
   if (fds[0] >= 0) close(fds[0]);
   if (fds[1] >= 0) close(fds[1]);

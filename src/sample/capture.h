@@ -92,8 +92,8 @@ static inline void mp_capture_leave(mp_capture *c)
   mp_capture_more(c, -1);
 }
 
-/* Whether a tick has come that could not be captured, since a capture was under
-** way: it is known now where. */
+/* Whether a tick came while a capture was under way, and could not be captured
+** itself. Its place is that of the capture. */
 static inline bool mp_capture_missed(const mp_capture *c)
 {
   return __builtin_expect(atomic_load_explicit(&c->missed,

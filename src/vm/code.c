@@ -113,7 +113,8 @@ static const char *const *objects(const char *pt, uint32_t *n)
 }
 
 /* An instruction as it was before anything was compiled. A trace that begins
-** at a return keeps it, and puts its own operand A in its place. */
+** at a loop or a return replaces that, with an operand A of its own, and keeps
+** the original. */
 static uint32_t original(mp_vm *vm, uint32_t bc)
 {
   const char *T;

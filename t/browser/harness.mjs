@@ -154,6 +154,17 @@ export async function width(page, name) {
   return (await (await frame(page, name)).boundingBox()).width;
 }
 
+// Chooses a part of the time.
+export async function choosePart(page) {
+  const box = await place(page, "#chart svg"),
+    y = box.y + 90;
+  await page.mouse.move(box.x + 200, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 420, y, { steps: 20 });
+  await page.mouse.up();
+  await settle(page);
+}
+
 // Runs parts one after the other, and ends the process.
 export async function run(parts) {
   try {

@@ -10,11 +10,11 @@ import {
   like,
   open,
   shot,
+  choosePart,
   close,
   text,
   status,
   pages,
-  place,
   press,
   segment,
   view,
@@ -67,16 +67,6 @@ async function modes(page) {
     await divided(page, v, 50, () => view(page, v).click());
 }
 
-async function brush(page) {
-  const box = await place(page, "#chart svg"),
-    y = box.y + 90;
-  await page.mouse.move(box.x + 200, y);
-  await page.mouse.down();
-  await page.mouse.move(box.x + 420, y, { steps: 20 });
-  await page.mouse.up();
-  await settle(page);
-}
-
 export async function many() {
   const page = await open("many", {}, "", { away: true });
   await page.addInitScript(count);
@@ -88,7 +78,7 @@ export async function many() {
   await settle(page);
   like(await text(page, "#found"), /^matches \d+% of CPU time/, "many: search");
   await page.locator("#search").fill("");
-  await divided(page, "a part of the time", 50, () => brush(page));
+  await divided(page, "a part of the time", 50, () => choosePart(page));
   like(
     await text(page, "#timeline-note"),
     /^\d.* s to \d.* chosen\.$/,

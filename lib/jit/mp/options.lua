@@ -167,7 +167,6 @@ local reports = { "a", "A", "g", "e", "n", "L", "W", "M", "q", "G" }
 local lined = { "l", "a", "A", "e", "L", "W", "M", "q" }
 
 local function check(o, seen)
-  local first
   for _, c in ipairs(lined) do
     if seen[c] and seen.j then
       return ("option 'j' leaves out the lines, which option '%s' shows: "..
@@ -175,11 +174,9 @@ local function check(o, seen)
     end
   end
   for _, c in ipairs(reports) do
-    if seen[c] and first then
+    if seen[c] and c ~= o.report then
       return ("options '%s' and '%s' are two different reports: give one of "..
-	"them"):format(first, c)
-    elseif seen[c] then
-      first = c
+	"them"):format(o.report, c)
     end
   end
   if seen.G and o.chosen > 1 then
@@ -220,7 +217,7 @@ local function set_flags(o, seen)
   o.functions = seen.j ~= nil
   o.lines = false
   for _, c in ipairs(lined) do o.lines = o.lines or seen[c] ~= nil end
-  for _, c in ipairs(reports) do o.report = seen[c] and c or o.report end
+  for _, c in ipairs(reports) do o.report = o.report or seen[c] and c or nil end
   for c in pairs(run_only) do
     local at = o.run_only and seen[o.run_only] or math.huge
     if seen[c] and seen[c] < at then o.run_only = c end

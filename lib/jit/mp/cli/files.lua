@@ -14,6 +14,7 @@ local sorting = require("jit.mp.model.sorting")
 local stop = require("jit.mp.cli.stop")
 local style = require("jit.mp.text.style")
 
+-- Fails if there is no such directory.
 local function check_root(root, command)
   local fp, msg = io.open(root.."/.", "rb")
   if not fp then

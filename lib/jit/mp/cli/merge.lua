@@ -18,8 +18,8 @@ return function(given, operands, command)
   end
   local out = files.check_output(to, command)
   if out ~= "-" and out:find("%.txt$") then
-    stop.usage("merge: a profile is no text: give a file .mp, or a page",
-      command)
+    stop.usage("merge: a profile is not text: give a name that ends in .mp, "..
+      "or the name of a page", command)
   end
   local list = {}
   for i, name in ipairs(operands) do list[i] = files.read(name) end

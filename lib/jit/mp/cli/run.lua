@@ -76,7 +76,7 @@ local function check_commas(text, outs, command)
   end
 end
 
--- C memory is measured only where that library comes before malloc.
+-- C memory is measured only if our library intercepts malloc.
 local function check_views(o, given, command)
   local preloaded = given.native or (os.getenv("LD_PRELOAD") or ""):find(
     "libluajit-mp-native", 1, true)

@@ -49,9 +49,9 @@ local function mean_period(p, view, samples, period)
   return period
 end
 
--- The distance of samples that gives the doubt that was recorded, or 0. It may
--- have changed in the course of the run: most samples may be from before, and
--- most bytes from after that.
+-- The distance of samples that gives the doubt that was recorded, or 0. The
+-- distance may have grown in the course of the run: then most samples are from
+-- before, and most bytes from afterwards.
 local function doubtful_period(p, view)
   local field = view == "peak" and "alloc" or view
   local bytes, var = 0, 0
@@ -76,14 +76,14 @@ local function sampled_period(p, view)
     samples or p.heap.samples, p.heap.period)
 end
 
--- The same, as far as it says how far numbers may be off.
+-- The distance that tells how far numbers may be off.
 local function period_of(p, view)
   local period = sampled_period(p, view)
   return period > 1 and math.max(period, doubtful_period(p, view)) or period
 end
 
--- A function from a row to the variance of its bytes in a view, as that was
--- recorded; of those at the peak it is that of as many allocated. nil: the
+-- A function from a row to the variance of its bytes in a view, as the profile
+-- recorded it; bytes at the peak have that of as many bytes allocated. nil: the
 -- profile has no such values.
 local function recorded(p, view)
   local field = (view == "peak" and "alloc" or view).."_variance"
@@ -97,8 +97,8 @@ local function recorded(p, view)
   end
 end
 
--- A function from a row to the variance of its number in a view. The row may be
--- one of another profile: without a stack here.
+-- A function from a row to the variance of its number in a view. A row of
+-- another profile has no stack, and gets the variance that it would have here.
 local function variance(p, view, objects)
   if view == "cpu" then return function(row) return row.cpu end end
   local period, known = period_of(p, view), recorded(p, view)

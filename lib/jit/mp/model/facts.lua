@@ -52,8 +52,8 @@ end
 -- Whether it was merged from several profiles.
 function facts.is_sum(p) return (p.info.runs or 1) > 1 end
 
--- "every 64 KiB", or where the distance adapts the mean one, of so many samples
--- of so many bytes: "every 1.04 MiB, adaptive".
+-- "every 64 KiB"; if the distance adapts, the mean one of so many samples of so
+-- many bytes: "every 1.04 MiB, adaptive".
 local function every(distance, adaptive, bytes, samples)
   if not adaptive then return "every "..numbers.period(distance) end
   return ("every %s, adaptive"):format(numbers.period(samples > 0 and

@@ -66,27 +66,26 @@ end
 
 -- -- Names from the source ---------------------------------------------------
 
--- Whether a function begins on its line of a source: of the name that the
--- source had for it when the profile was written, if that is known.
-local function is_there(fn, lines)
+-- The names of the functions that begin where one began while the program ran;
+-- nil: it is not there. If the name that the source had for it is known, from
+-- when the profile was written, that has to be one of them.
+local function names_there(fn, lines)
   local found = definitions.names(lines, fn.line)
-  if not fn.definition then return found[1] ~= nil, found end
+  if not fn.definition then return found[1] ~= nil and found or nil end
   for _, name in ipairs(found) do
-    if name == fn.definition then return true, found end
+    if name == fn.definition then return found end
   end
-  return false, found
 end
 
 -- The names that a source gives to its functions. They count only if all of
--- these are there.
+-- these are there; otherwise the line of one that is not is returned.
 local function define(p, source, list)
   local lines = sources.lines(p, source, { source_root = p.source_root })
   if not lines then return end
   local found = {}
   for i, fn in ipairs(list) do
-    local there
-    there, found[i] = is_there(fn, lines)
-    if not there then return end
+    found[i] = names_there(fn, lines)
+    if not found[i] then return fn.line end
   end
   for i, fn in ipairs(list) do
     fn.name = #found[i] == 1 and found[i][1] or nil
@@ -96,8 +95,9 @@ local function define(p, source, list)
   end
 end
 
+-- Returns a table from sources that are not what ran to such lines.
 local function define_all(p, list)
-  local by, order = {}, {}
+  local by, order, changed = {}, {}, {}
   for _, fn in ipairs(list) do
     if fn.line and fn.line > 0 and fn.source then
       if not by[fn.source] then
@@ -107,7 +107,10 @@ local function define_all(p, list)
       table.insert(by[fn.source], fn)
     end
   end
-  for _, source in ipairs(order) do define(p, source, by[source]) end
+  for _, source in ipairs(order) do
+    changed[source] = define(p, source, by[source])
+  end
+  return changed
 end
 
 -- -- Names from calls --------------------------------------------------------
@@ -204,12 +207,13 @@ end
 -- -- All of it ---------------------------------------------------------------
 
 -- Sets the field name of all functions, where they have one, and definition,
--- where the name is that of the source. Returns a list, and a table from a
--- frame's number to its function.
+-- where the name is that of the source. Returns a list, a table from a frame's
+-- number to its function, and one from each source that has changed since to a
+-- line on which a function began.
 local function of_profile(p)
   local list, of = collect(p)
   local sites = vote(p, of)
-  define_all(p, list)
+  local changed = define_all(p, list)
   local doubtful = doubt(sites)
   for _, fn in ipairs(list) do
     fn.definition = fn.line and fn.name or nil
@@ -220,7 +224,7 @@ local function of_profile(p)
     end
   end
   name_others(p, of)
-  return list, of
+  return list, of, changed
 end
 
 -- A function from a source to its module: without directories, unless they are
@@ -291,4 +295,4 @@ local function labels(list, scope, path)
   return t, module_of, plain
 end
 
-return { of_profile = of_profile, labels = labels, is_there = is_there }
+return { of_profile = of_profile, labels = labels }

@@ -167,10 +167,10 @@ end
 
 local SAME = 1 -- Seconds that the beginnings of one process may differ.
 
--- The windows among profiles, by process: a list of lists.
+-- The windows among profiles, by process: a list of lists of their numbers.
 local function windows_of(list)
   local processes = {}
-  for _, p in ipairs(list) do
+  for number, p in ipairs(list) do
     local i = p.info
     if i.window and i.pid and i.started then
       local begun, found = i.started - i.window, nil
@@ -183,7 +183,7 @@ local function windows_of(list)
 	found = { pid = i.pid, begun = begun }
 	processes[#processes+1] = found
       end
-      found[#found+1] = p
+      found[#found+1] = number
     end
   end
   return processes
@@ -214,18 +214,17 @@ end
 
 -- The list, in which the memory of each process is there once.
 local function once(list)
-  local place, result = {}, {}
-  for i, p in ipairs(list) do place[p], result[i] = i, p end
+  local result = {}
+  for i, p in ipairs(list) do result[i] = p end
   for _, process in ipairs(windows_of(list)) do
     local last, largest = process[1], process[1]
-    for _, p in ipairs(process) do
-      if p.info.window > last.info.window then last = p end
-      if p.heap.peak > largest.heap.peak then largest = p end
+    for _, i in ipairs(process) do
+      if list[i].info.window > list[last].info.window then last = i end
+      if list[i].heap.peak > list[largest].heap.peak then largest = i end
     end
-    for _, p in ipairs(process) do
-      local i = place[p]
-      if p ~= last then result[i] = reduced(result[i], inuse) end
-      if p ~= largest then result[i] = reduced(result[i], peak) end
+    for _, i in ipairs(process) do
+      if i ~= last then result[i] = reduced(result[i], inuse) end
+      if i ~= largest then result[i] = reduced(result[i], peak) end
     end
   end
   return result

@@ -60,9 +60,18 @@ end
 -- (see functions.lua).
 function Profile:functions()
   if not self.function_list then
-    self.function_list, self.function_of = functions.of_profile(self)
+    self.function_list, self.function_of, self.changed =
+      functions.of_profile(self)
   end
   return self.function_list, self.function_of
+end
+
+-- A line of a source on which a function began when the program ran, and does
+-- not now; nil: the source seems to be what ran. Of other languages than Lua
+-- that is not known.
+function Profile:changed_line(source)
+  self:functions()
+  return source:find("%.lua$") and self.changed[source] or nil
 end
 
 -- The name of a function; of one without, the place where it begins.

@@ -71,7 +71,7 @@ local function run(f, ...)
     "the profile was stopped by the function", r
 end
 
--- Raises an error of the caller's caller if that cannot be called.
+-- Raises an error, on behalf of the caller's caller, if f cannot be called.
 local function check_function(f, what)
   local meta = debug.getmetatable(f)
   if type(f) == "function" or meta and rawget(meta, "__call") then return end

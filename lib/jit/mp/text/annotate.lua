@@ -6,7 +6,6 @@
 local cells = require("jit.mp.text.cells")
 local empty = require("jit.mp.model.empty")
 local estimates = require("jit.mp.model.estimates")
-local functions = require("jit.mp.model.functions")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
@@ -84,18 +83,6 @@ local function shown(o, lines, n)
   return function(k) return o.annotate == "A" or show[k] end
 end
 
--- A line on which a function began when the program ran, and does not now; nil:
--- the source seems to be what ran. Of other languages than Lua that is not
--- known.
-local function changed(p, source, text)
-  for _, fn in ipairs(source:find("%.lua$") and (p:functions()) or {}) do
-    if fn.kind == "Lua" and fn.source == source and (fn.line or 0) > 0 and
-	not functions.is_there(fn, text) then
-      return fn.line
-    end
-  end
-end
-
 local function annotate_file(p, o, entry, totals, out, env)
   local text, msg = sources.lines(p, entry.name, env)
   out[#out+1] = "\n====== "..profile.printable(entry.name).." ======\n"
@@ -103,7 +90,7 @@ local function annotate_file(p, o, entry, totals, out, env)
     out[#out+1] = cells.wrap("[cannot annotate: "..msg.."]\n", env.width)
     return
   end
-  local line_changed = changed(p, entry.name, text)
+  local line_changed = p:changed_line(entry.name)
   if line_changed then
     out[#out+1] = cells.wrap(("[not the file that ran: the function on line "..
       "%d is not there]\n"):format(line_changed), env.width)
