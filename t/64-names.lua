@@ -40,6 +40,15 @@ local EVIL = "\27]0:x\7\155\194\155\226\128\174\255\n"
 local SPELLED = printable(EVIL)
 
 -- Every text that a profile has is such a name.
+local walk = { at = 1, seconds = 0, total = 900, held = 800, adds_up = true,
+  own = { strings = 1, state = 1, buffer = 1, ctypes = 1, rest = 1 },
+  types = { { type = EVIL, count = 2, bytes = 800, garbage_count = 0,
+    garbage_bytes = 0 } },
+  lines = { { parent = 0, count = 1, self = 400, bytes = 800, type = EVIL,
+    label = EVIL, what = EVIL }, { parent = 1, count = 2, self = 400,
+    bytes = 400, type = EVIL, label = "."..EVIL } },
+  joins = { { row = 1, line = 2, objects = 1, bytes = 90 } } }
+
 local function hostile()
   local s = { info = { notes = { EVIL }, wall = 1, cpu = 1, capture = "exact",
       started = 1790000000, pid = 1, command = { EVIL } },
@@ -73,6 +82,7 @@ local function hostile()
       variance = 0 }
     s.survivors[i] = { row = i, objects = 1, births = 1 }
   end
+  s.walk = walk
   return profile.new(s)
 end
 
@@ -95,7 +105,7 @@ end
 
 for _, opts in ipairs({ "fm0", "Fm0", "lm0", "flm0", "slm0", "-3lm0", "vfm0",
     "zfm0", "tfm0", "pFm0", "gm0", "gpm0", "am0", "Am0", "em0", "Lm0", "G",
-    "rm0", "zG" }) do
+    "rm0", "zG", "qm0", "Mm0", "Wm0", "Um0", "xom0" }) do
   local text = check("view "..opts, opts, "-")
   if not opts:find("[lLaA]") then
     tap.ok(text and text:find(SPELLED, 1, true), "view "..opts.." spells it",
@@ -103,8 +113,8 @@ for _, opts in ipairs({ "fm0", "Fm0", "lm0", "flm0", "slm0", "-3lm0", "vfm0",
   end
 end
 for _, name in ipairs({ "x.folded", "x.cpuprofile", "x.heapprofile",
-    "x.speedscope.json" }) do
-  local text = check(name, "fh", name)
+    "x.speedscope.json", "walk.folded" }) do
+  local text = check(name, name == "walk.folded" and "W" or "fh", name)
   tap.ok(text and text:gsub("\\\\", "\\"):find((SPELLED:gsub('"', '\\"')), 1,
     true), name.." spells it", text)
 end
@@ -115,5 +125,17 @@ local text = assert(gzip.unpack(packed, 1e6))
 tap.ok(text:find(SPELLED, 1, true), "pprof spells it")
 tap.ok(not text:find("\27]", 1, true) and not text:find("\226\128\174", 1, true)
   and not text:find("\194\155", 1, true), "pprof has nothing that acts")
+
+local diff = require("jit.mp.text.diff")
+local other = hostile()
+for _, row in ipairs(other.rows) do row.cpu = 20 end
+text = diff(hostile(), other, options.parse("flcham0"), false, {})
+tap.is(wrong(text), nil, "diff has nothing that acts")
+tap.ok(text:find(SPELLED, 1, true), "diff spells it", text)
+
+local p = hostile()
+p.walk = { why = EVIL }
+text = render.render(p, options.parse("W"), {})
+tap.is(wrong(text), nil, "the reason why there is no walk acts on nothing")
 
 tap.done()

@@ -86,6 +86,57 @@ tap.like(text, "main thread local up %(%S+%)",
   "a local of the main chunk, while it runs")
 tap.like(text, "list%.next  %(table, and so on%)", "a linked list")
 
+-- -- Keys are a stranger's ---------------------------------------------------
+
+-- Keys with terminal escapes, line breaks and bytes that are no text, which a
+-- line of its own names, or begins with; and variables of compiled chunks.
+local hostile = tap.program([[
+local mp = require("jit.mp")
+local EVIL = "\n 100%   9 GB   FORGED \27]0;x\7\155\194\155\226\128\174\255"
+many = {}
+for i = 1, 2000 do many[EVIL..i] = { i } end
+for i = 1, 2000 do many["\195"..string.char(128 + i % 64)..i] = { i } end
+one = { [EVIL] = { ("x"):rep(300000) } }
+local code = string.dump(loadstring("local upvalue_ = ... "..
+  "held = function() return upvalue_ end"))
+assert(loadstring((code:gsub("upvalue_", "up\27]0;x\7"))))({ ("y"):rep(3e5) })
+print(mp.why(one[EVIL]))
+print(mp.paths(one[EVIL]))
+print(mp.dot(one, 3))
+print(mp.why(EVIL))
+print(tostring(mp.heap(0.01)))
+os.exit(0)
+]])
+local folder = tap.tmpname()
+os.remove(folder)
+os.execute("mkdir "..folder)
+r = tap.luajit(("-jm=Wm1b1,%s/w.txt,%s/w.mp,%s/w.folded,%s/w.heapsnapshot %s")
+  :format(folder, folder, folder, folder, hostile))
+tap.is(r.status, 0, "hostile keys: the program ends as it would", r.err)
+local function acts(text)
+  return text:find("[%z\1-\9\11-\31\127]") or text:find("\n 100%%   9 GB") or
+    text:find("\194\155", 1, true) or text:find("\226\128\174", 1, true) or
+    text:gsub("[\194-\223][\128-\191]", ""):find("[\128-\255]")
+end
+local texts = { printed = r.out }
+for _, name in ipairs({ "w.txt", "w.folded", "w.heapsnapshot" }) do
+  texts[name] = assert(tap.read(folder.."/"..name))
+end
+for _, opts in ipairs({ "W", "Wm0", "L", "Lm0" }) do
+  texts["report "..opts] = tap.sh(("%s report -O %s %s/w.mp"):format(tap.mp,
+    opts, folder)).out
+end
+for name, out in pairs(texts) do
+  local at = acts(out)
+  tap.ok(not at, "hostile keys: nothing acts in "..name,
+    at and ("%q"):format(out:sub(math.max(1, at - 40), at + 40)))
+end
+for _, name in ipairs({ "printed", "w.txt", "report W" }) do
+  tap.like(texts[name], 'one%["\\n 100%%   9 GB   FORGED', name.." spells it")
+end
+tap.like(texts["w.txt"], "held %^up\\027%]0;x\\007", "and variables")
+os.execute("rm -r "..folder)
+
 -- -- Objects that only a trace holds -----------------------------------------
 
 text = walk([[

@@ -62,6 +62,16 @@ static void name_chain(const mp_entries *s, uint32_t holder, uint32_t node,
 
 #define ROOM		(MP_LABEL_MAX * (CHAIN + 2))
 
+/* The beginning of the keys. None of its characters is cut in two. */
+static void name_prefix(const mp_entry *e, const char *key, char *buf, size_t n)
+{
+  char start[MP_LABEL_MAX];
+  size_t len = e->prefix;
+  while (len > 0 && ((unsigned char)key[len] & 0xc0) == 0x80) len--;
+  mp_heap_keystart(key, len, start, sizeof(start));
+  snprintf(buf, n, len > 0 ? "[\"%s*\"]" : ".*", start);
+}
+
 /* Where several share a line, by a pattern. */
 static void name_pattern(const mp_entry *e, char *buf, size_t n)
 {
@@ -69,10 +79,8 @@ static void name_pattern(const mp_entry *e, char *buf, size_t n)
   const char *key = mp_entry_key(e, &len);
   if (e->how == MP_BY_INDEX || (e->how == MP_BY_KEY && key == NULL))
     snprintf(buf, n, "[*]");
-  else if (e->how == MP_BY_KEY && e->prefix == 0)
-    snprintf(buf, n, ".*");
   else if (e->how == MP_BY_KEY)
-    snprintf(buf, n, "[\"%.*s*\"]", (int)e->prefix, key);
+    name_prefix(e, key, buf, n);
   else
     snprintf(buf, n, " *");
 }

@@ -78,32 +78,13 @@ static uint32_t name(writing *w, const char *s)
   return w->nlist - 1;
 }
 
-/* Bytes of a character in UTF-8, or 0: it is none. */
-static int utf8(const unsigned char *s)
-{
-  int n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 :
-	  *s < 0xf5 ? 4 : 0, i;
-  for (i = 1; i < n; i++)
-    if ((s[i] & 0xc0) != 0x80) return 0;
-  if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
-      (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
-    return 0;
-  return n;
-}
-
+/* Names are spelled (vm/heapname.h), so that nothing but these is special. */
 static void write_name(FILE *f, const char *s)
 {
-  const unsigned char *p = (const unsigned char *)s;
   putc('"', f);
-  while (*p != '\0') {
-    int n = utf8(p);
-    if (n == 1 && (*p < ' ' || *p == '"' || *p == '\\'))
-      fprintf(f, "\\u%04x", *p);
-    else if (n == 0)
-      putc('?', f);
-    else
-      fwrite(p, 1, (size_t)n, f);
-    p += n > 0 ? n : 1;
+  for (; *s != '\0'; s++) {
+    if (*s == '"' || *s == '\\') putc('\\', f);
+    putc(*s, f);
   }
   putc('"', f);
 }

@@ -4,11 +4,11 @@
 */
 #include "config.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "data/spell.h"
 #include "vm/frame.h"
 #include "vm/heapname.h"
 #include "vm/layout.h"
@@ -38,23 +38,42 @@ static void put(text *t, const char *fmt, ...)
   t->left -= (size_t)n;
 }
 
-/* Bytes that are not ASCII are taken for UTF-8. */
 static void put_bytes(text *t, const char *s, size_t len)
 {
-  size_t i;
-  for (i = 0; i < len && i < KEY_SHOWN; i++) {
-    unsigned char c = (unsigned char)s[i];
-    put(t, "%c", c < ' ' || c == 127 ? '?' : c == '"' ? '\'' : c);
+  char c[MP_SPELLED];
+  size_t shown = 0;
+  while (len > 0) {
+    size_t taken = mp_spell(s, len, c);
+    shown += strlen(c);
+    if (shown > KEY_SHOWN) break;
+    put(t, "%s", c[0] == '"' ? "'" : c);
+    s += taken;
+    len -= taken;
   }
-  if (len > KEY_SHOWN) put(t, "...");
+  if (len > 0) put(t, "...");
+}
+
+static void put_string(text *t, const char *s) { put_bytes(t, s, strlen(s)); }
+
+void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n)
+{
+  text t = { buf, n };
+  buf[0] = '\0';
+  put_bytes(&t, key, len);
+}
+
+/* In no locale has a name of Lua other letters. */
+static bool is_letter(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 static bool is_name(const char *s, size_t len)
 {
   size_t i;
-  if (len == 0 || len > KEY_SHOWN || isdigit((unsigned char)s[0])) return false;
-  for (i = 0; i < len; i++)
-    if (!isalnum((unsigned char)s[i]) && s[i] != '_') return false;
+  if (len == 0 || len > KEY_SHOWN || !is_letter(s[0])) return false;
+  for (i = 1; i < len; i++)
+    if (!is_letter(s[i]) && !(s[i] >= '0' && s[i] <= '9')) return false;
   return true;
 }
 
@@ -124,8 +143,12 @@ static void put_upvalue(text *t, const char *fn, uint64_t index)
   if (pt != NULL && index < AT(uint8_t, pt, PT_SIZEUV))
     name = AT(const char *, pt, PT_UVINFO);
   for (i = 0; name != NULL && i < index; i++) name += strlen(name) + 1;
-  if (name != NULL && name[0] != '\0') put(t, " ^%.*s", KEY_SHOWN, name);
-  else put(t, " ^%d", (int)index + 1);
+  if (name != NULL && name[0] != '\0') {
+    put(t, " ^");
+    put_string(t, name);
+  } else {
+    put(t, " ^%d", (int)index + 1);
+  }
 }
 
 static uint32_t read_leb128(const uint8_t **p)
@@ -192,8 +215,9 @@ static void put_local(text *t, const char *th, uint64_t index)
   if (pc != 0 && mp_proto_has(pt, pc) && o > f)
     name = local_name(pt, (uint32_t)((pc - (uint64_t)(uintptr_t)pt - PT_BC) /
 		      BC_SIZE) - 1, (uint32_t)(o - f - 1));
-  if (name != NULL) put(t, " local %.*s (", KEY_SHOWN, name);
-  else put(t, " a temporary (");
+  put(t, name != NULL ? " local " : " a temporary");
+  if (name != NULL) put_string(t, name);
+  put(t, " (");
   put_place(t, pt);
   put(t, ")");
 }
@@ -329,6 +353,12 @@ const char *mp_heap_keytext(uint64_t key, size_t *len)
   (void)key;
   *len = 0;
   return NULL;
+}
+
+void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n)
+{
+  (void)key; (void)len; (void)n;
+  buf[0] = '\0';
 }
 
 #endif

@@ -3,8 +3,8 @@
 ** Names for objects of the heap and references to them, as a person writes
 ** them. To be used where vm/heap.h can be used.
 **
-** Texts are cut where they are long, and end with a zero. Control characters
-** in them show as "?".
+** Texts are cut where they are long, and end with a zero. The program's own
+** strings in them are spelled (data/spell.h).
 */
 #ifndef MP_HEAPNAME_H
 #define MP_HEAPNAME_H
@@ -34,5 +34,8 @@ unsigned mp_heap_typeno(const char *obj);
 
 /* The key's text, where it is a string; *len: its length. Or NULL. */
 const char *mp_heap_keytext(uint64_t key, size_t *len);
+
+/* Writes so many bytes of a key's text as the other names show them. */
+void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n);
 
 #endif

@@ -9,7 +9,7 @@ local paths = require("jit.mp.heap.paths")
 local function frame(line)
   local text = line.count > 1 and ("%s (%.0f x %s)"):format(line.label,
     line.count, line.type) or line.label
-  text = text:gsub("^ ", ""):gsub("[;\n]", "?")
+  text = text:gsub("^ ", ""):gsub(";", ",")
   return text ~= "" and text or "value"
 end
 

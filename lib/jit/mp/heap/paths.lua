@@ -3,11 +3,13 @@
 -- A heap walk's lines, with their paths: names as a Lua program writes them.
 ----------------------------------------------------------------------------
 --
--- A line of the core has a label that is appended to its holder's path.
+-- A line of the core has a label that is appended to its holder's path. Texts
+-- are spelled as all names are: a line may be a stranger's.
 --
 ----------------------------------------------------------------------------
 
 local larger = require("jit.mp.model.larger")
+local printable = require("jit.mp.model.names").printable
 
 -- Paths that begin so are written otherwise: the globals by their names, the
 -- modules as package.loaded has them.
@@ -29,13 +31,14 @@ local function lines(walk)
   local list, roots = {}, {}
   for i, l in ipairs(walk.lines) do
     local above = list[l.parent]
+    local line = { number = i, above = above, count = l.count, self = l.self,
+      bytes = l.bytes, type = printable(l.type),
+      what = l.what and printable(l.what),
+      label = printable(l.label or "?"), children = {} }
     -- A chain, such as a linked list: its first lines tell it all.
-    local chain = above and (above.chain or above.label == l.label and
-      above.type == l.type)
-    local line = { chain = chain, number = i, above = above, count = l.count,
-      self = l.self,
-      bytes = l.bytes, type = l.type, what = l.what, label = l.label or "?",
-      children = {} }
+    local chain = above and (above.chain or above.label == line.label and
+      above.type == line.type)
+    line.chain = chain
     line.raw = above and above.raw..line.label or line.label
     line.path = common(line.raw)
     list[i] = line
@@ -62,7 +65,7 @@ end
 -- The reason why a profile has no walk, and how to get one if that may be the
 -- matter; nil: it has one.
 local function absent(w)
-  if w then return w.why end
+  if w then return w.why and printable(w.why) end
   return "the program was not stopped where its heap is at rest, or the "..
     "profile has none; option W asks for one"
 end

@@ -5,6 +5,7 @@
 
 local cells = require("jit.mp.text.cells")
 local larger = require("jit.mp.model.larger")
+local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local paths = require("jit.mp.heap.paths")
 local views = require("jit.mp.model.views")
@@ -33,7 +34,7 @@ local function type_rows(w, o)
       objects and ("%.0f"):format(objects) or "", name }
   end
   for _, t in ipairs(list) do
-    if t.count > 0 then add(t.bytes, t.count, t.type) end
+    if t.count > 0 then add(t.bytes, t.count, names.printable(t.type)) end
   end
   if count > 0 then
     add(garbage, count, "held by nothing: not collected yet")
