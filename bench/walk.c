@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "profile/holders.h"
-#include "vm/heapedge.h"
-#include "vm/heapprove.h"
+#include "heapwalk/holders.h"
+#include "heapwalk/edge.h"
+#include "heapwalk/prove.h"
 
 #include "lauxlib.h"
 #include "lualib.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/graph.h"
+#include "heapwalk/graph.h"
 #include "data/map.h"
 
 /* -- A graph as lists ---------------------------------------------------- */

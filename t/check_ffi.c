@@ -8,14 +8,11 @@
 
 #include "check_main.h"
 
-#include "out/files.h"
-#include "out/state.h"
-#include "sample/native.h"
+#include "report/files.h"
+#include "report/state.h"
 
 /* A state needs no more of the rest of the profiler. */
 void mp_files_push(lua_State *R) { lua_newtable(R); }
-void mp_native_pause(void) {}
-void mp_native_resume(void) {}
 
 static bool opened;
 

@@ -9,9 +9,9 @@
 #include "check_main.h"
 
 #include "data/mem.h"
-#include "vm/heapname.h"
-#include "vm/heapprove.h"
-#include "vm/heapsize.h"
+#include "heapwalk/name.h"
+#include "heapwalk/prove.h"
+#include "heapwalk/size.h"
 #include "vm/vm.h"
 
 #include "lauxlib.h"

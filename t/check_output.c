@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "check_main.h"
-#include "out/output.h"
+#include "report/output.h"
 
 #define NOBODY	65534
 

@@ -7,9 +7,9 @@
 #include "config.h"
 
 #include "check_main.h"
-#include "vm/heapprove.h"
-#include "vm/heapsize.h"
-#include "vm/heapedge.h"
+#include "heapwalk/prove.h"
+#include "heapwalk/size.h"
+#include "heapwalk/edge.h"
 #include "vm/layout.h"
 
 #include "lauxlib.h"

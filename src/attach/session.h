@@ -4,7 +4,7 @@
 **
 ** A thread of the process is stopped only for moments (attach/tracee.h), first
 ** to make it load the profiler's module, then to pass wishes to the module
-** (lib/attach.h). In between the process is not touched.
+** (module/attach.h). In between the process is not touched.
 **
 ** Functions return true, or false with a message in `msg`.
 */
@@ -13,7 +13,7 @@
 
 #include "attach/find.h"
 #include "attach/safe.h"
-#include "lib/attach.h"
+#include "module/attach.h"
 
 typedef struct mp_session {
   pid_t pid;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** The interface between the library that intercepts exec (src/preload/exec.c)
-** and the core, which writes its reports then (run/exec.h).
+** and the core, which writes its reports then (process/exec.h).
 **
 ** The library is preloaded and knows nothing of LuaJIT.
 */

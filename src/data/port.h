@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** The interface between the library that intercepts malloc (src/preload) and
-** the sampler of C memory (sample/native.h).
+** the sampler of C memory (native/native.h).
 **
 ** The library is preloaded and knows nothing of LuaJIT: it counts down the
 ** bytes that each thread allocates, and calls the sampler when a sample is due,
@@ -57,5 +57,14 @@ typedef struct mp_port {
   const void *const *sites;
   int nsites;
 } mp_port;
+
+/* The library's port: looked for until it is found; NULL: it is not preloaded,
+** or of another version. Asks the loader. */
+mp_port *mp_port_find(void);
+
+/* Allocations of this thread are not counted until the matching resume. No
+** effect before the port has been found. */
+void mp_port_pause(void);
+void mp_port_resume(void);
 
 #endif

@@ -48,8 +48,8 @@ static void number(uint32_t *of, uint32_t n)
 }
 
 /* The thread that runs the VM may go on: its arrays do not move meanwhile (see
-** out/report.c), but entries are added to them. An entry refers only to those
-** that were there before it: these are counted after it. */
+** report/report.c), but entries are added to them. An entry refers only to
+** those that were there before it: these are counted after it. */
 static uint32_t numbered(const uint32_t *n)
 {
   return __atomic_load_n(n, __ATOMIC_ACQUIRE);

@@ -16,13 +16,30 @@
 #include "profile/notes.h"
 #include "profile/origin.h"
 #include "profile/span.h"
-#include "sample/capture.h"
-#include "sample/cpu.h"
 #include "sample/alloc.h"
 #include "sample/calls.h"
+#include "sample/capture.h"
+#include "sample/cpu.h"
 
+struct mp_extent;
 struct mp_heapwalk;
 struct mp_memory;
+struct mp_profile;
+struct mp_scope;
+
+/* Adds what another sampler or a walk knows to the snapshot on top of the stack
+** (profile/snapshot.h); e: what the snapshot includes, of the counts of s.
+** Raises Lua errors: out of memory. */
+typedef void (*mp_addition)(lua_State *L, struct mp_profile *p,
+			    const struct mp_extent *e,
+			    const struct mp_scope *s);
+
+/* The walk that is asked for. */
+typedef struct mp_heapwish {
+  double share;			/* The part of all bytes from which on an */
+				/* object has a line of its own; 0: no walk. */
+  bool file;			/* The text of a .heapsnapshot, too. */
+} mp_heapwish;
 
 typedef struct mp_profile {
   mp_alloc heap;			/* First: it is aligned for the hook. */
@@ -34,6 +51,7 @@ typedef struct mp_profile {
   mp_span span;
   mp_origin origin;
   mp_notes notes;
+  const mp_addition *additions;	/* To snapshots; ends with NULL. */
   struct mp_heapwalk *walk;	/* Taken for the reports; or NULL. */
   struct mp_memory *memory;	/* Taken for the reports; or NULL. */
   size_t limit;			/* Bytes for stacks, names and rows, and */

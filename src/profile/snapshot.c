@@ -8,9 +8,7 @@
 #include "profile/extent.h"
 #include "profile/field.h"
 #include "profile/groups.h"
-#include "profile/heapwalk.h"
 #include "profile/memory.h"
-#include "profile/nativerows.h"
 #include "profile/snapshot.h"
 #include "profile/survivors.h"
 #include "sample/nativename.h"
@@ -210,6 +208,7 @@ static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
 void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
 {
   const mp_still *still = scope->still;
+  const mp_addition *add;
   mp_scope s = *scope;
   mp_extent e;
   s.from = mp_mark_of(s.from, p);
@@ -218,17 +217,13 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
   mp_field(L, "version", 1);
   mp_groups_push(L, p, &s);
   push_tables(L, p, &e);
-  if (s.to == NULL) mp_nativerows_add(L, p, &e);
+  for (add = p->additions; *add != NULL; add++) (*add)(L, p, &e, &s);
   lua_remove(L, -2);
   if (p->memory != NULL) {
     mp_memory_push(L, p->memory);
     lua_setfield(L, -2, "memory");
     mp_memory_push_pins(L, p->memory);
     lua_setfield(L, -2, "pins");
-  }
-  if (p->walk != NULL) {
-    mp_heapwalk_push(L, p->walk);
-    lua_setfield(L, -2, "walk");
   }
   if (p->heap.wants_leaks && s.to == NULL) {
     mp_survivors_push(L, &p->heap, e.rows,

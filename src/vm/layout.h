@@ -214,7 +214,7 @@ enum {				/* Kinds of frame links. */
 #define TAGTHREAD	(~(int64_t)GCT_THREAD)
 #define MKFUNC(p)	((uint64_t)(uintptr_t)(p) | (uint64_t)TAGFUNC << 47)
 
-/* -- The whole heap (vm/heap.c) ------------------------------------------ */
+/* -- The whole heap (heapwalk/heap.c) -------------------------------------- */
 
 #define OBJ_FIXED	0x20	/* Never collected. */
 #define OBJ_CDATAVAR	0x80	/* Cdata: a header lies before it. */

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- A profile for a server, as the core sends it: src/out/push.h has the form.
+-- A profile for a server, as the core sends it: src/report/push.h has the form.
 ----------------------------------------------------------------------------
 
 local curl = require("jit.mp.push.curl")

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Names for what a heap walk finds. See heapwalk/name.h.
+*/
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/spell.h"
+#include "heapwalk/name.h"
+#include "vm/frame.h"
+#include "vm/layout.h"
+
+#ifdef MP_LAYOUT
+
+#define KEY_SHOWN	40	/* Bytes shown of a string. */
+
+/* -- Texts --------------------------------------------------------------- */
+
+typedef struct text {
+  char *p;
+  size_t left;			/* Bytes, with that for the zero. */
+} text;
+
+__attribute__((format(printf, 2, 3)))
+static void put(text *t, const char *fmt, ...)
+{
+  va_list ap;
+  int n;
+  va_start(ap, fmt);
+  n = vsnprintf(t->p, t->left, fmt, ap);
+  va_end(ap);
+  if (n <= 0 || t->left == 0) return;
+  if ((size_t)n >= t->left) n = (int)t->left - 1;
+  t->p += n;
+  t->left -= (size_t)n;
+}
+
+static void put_bytes(text *t, const char *s, size_t len)
+{
+  char c[MP_SPELLED];
+  size_t shown = 0;
+  while (len > 0) {
+    size_t taken = mp_spell(s, len, c);
+    shown += strlen(c);
+    if (shown > KEY_SHOWN) break;
+    put(t, "%s", c[0] == '"' ? "'" : c);
+    s += taken;
+    len -= taken;
+  }
+  if (len > 0) put(t, "...");
+}
+
+static void put_string(text *t, const char *s) { put_bytes(t, s, strlen(s)); }
+
+void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n)
+{
+  text t = { buf, n };
+  buf[0] = '\0';
+  put_bytes(&t, key, len);
+}
+
+/* In no locale has a name of Lua other letters. */
+static bool is_letter(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_name(const char *s, size_t len)
+{
+  size_t i;
+  if (len == 0 || len > KEY_SHOWN || !is_letter(s[0])) return false;
+  for (i = 1; i < len; i++)
+    if (!is_letter(s[i]) && !(s[i] >= '0' && s[i] <= '9')) return false;
+  return true;
+}
+
+/* "app.lua:12": the file without its directories. */
+static void put_place(text *t, const char *pt)
+{
+  size_t len, i;
+  const char *name = mp_proto_chunkname(pt, &len);
+  if (len > 0 && (name[0] == '@' || name[0] == '=')) {
+    name++;
+    len--;
+    for (i = len; i > 0; i--)
+      if (name[i - 1] == '/') {
+	name += i;
+	len -= i;
+	break;
+      }
+    put_bytes(t, name, len);
+  } else {
+    put(t, "[string]");
+  }
+  if (mp_proto_firstline(pt) > 0) put(t, ":%d", mp_proto_firstline(pt));
+}
+
+const char *mp_heap_keytext(uint64_t key, size_t *len)
+{
+  if (TAG(key) != TAGSTR) return NULL;
+  *len = AT(uint32_t, PTR(key), STR_LEN);
+  return PTR(key) + STR_DATA;
+}
+
+static void put_key(text *t, slot key)
+{
+  size_t len;
+  const char *s = mp_heap_keytext(key, &len);
+  if (s != NULL && is_name(s, len)) {
+    put(t, ".%.*s", (int)len, s);
+    return;
+  }
+  put(t, "[");
+  if (s != NULL) {
+    put(t, "\"");
+    put_bytes(t, s, len);
+    put(t, "\"");
+  } else if (is_object(key)) {
+    char buf[MP_LABEL_MAX];
+    mp_heap_describe(PTR(key), buf, sizeof(buf));
+    put(t, "%s", buf);
+  } else if (key == KEY_HOOK) {
+    put(t, "debug.sethook");
+  } else if (TAG(key) <= TAGNUM) {
+    double n;
+    memcpy(&n, &key, sizeof(n));
+    put(t, "%.14g", n);
+  } else {
+    put(t, TAG(key) == ~3 ? "userdata" : TAG(key) == ~2 ? "true" : "false");
+  }
+  put(t, "]");
+}
+
+/* -- Upvalues and locals ------------------------------------------------- */
+
+static void put_upvalue(text *t, const char *fn, uint64_t index)
+{
+  const char *pt = func_proto(fn), *name = NULL;
+  uint64_t i;
+  if (pt != NULL && index < AT(uint8_t, pt, PT_SIZEUV))
+    name = AT(const char *, pt, PT_UVINFO);
+  for (i = 0; name != NULL && i < index; i++) name += strlen(name) + 1;
+  if (name != NULL && name[0] != '\0') {
+    put(t, " ^");
+    put_string(t, name);
+  } else {
+    put(t, " ^%d", (int)index + 1);
+  }
+}
+
+static uint32_t read_leb128(const uint8_t **p)
+{
+  uint32_t v = 0;
+  int shift;
+  for (shift = 0; shift < 32; shift += 7) {
+    uint8_t b = *(*p)++;
+    v |= (uint32_t)(b & 0x7f) << shift;
+    if (b < 0x80) break;
+  }
+  return v;
+}
+
+/* The variable that lives in that slot of the function's frame at that
+** instruction, or NULL. */
+static const char *local_name(const char *pt, uint32_t at, uint32_t index)
+{
+  const uint8_t *p = AT(const uint8_t *, pt, PT_VARINFO);
+  uint32_t from = 0, to;
+  while (p != NULL && *p != 0) {
+    const char *name = (const char *)p;
+    if (*p >= VARNAMES) p += strlen(name);
+    p++;
+    from += read_leb128(&p);
+    if (from > at) break;
+    to = from + read_leb128(&p);
+    if (at < to && index-- == 0)
+      return name[0] < VARNAMES ? "(for)" : name;
+  }
+  return NULL;
+}
+
+/* The frame that the slot belongs to, and the one above it, or NULL. */
+static const slot *find_frame(const char *th, const slot *o, const slot **next)
+{
+  const slot *stack = AT(const slot *, th, L_STACK);
+  const slot *f = AT(const slot *, th, L_BASE) - 1;
+  *next = NULL;
+  while (f > stack + 1 && f > o) {
+    *next = f;
+    f = frame_prev(f);
+  }
+  return f;
+}
+
+static void put_local(text *t, const char *th, uint64_t index)
+{
+  const slot *stack = AT(const slot *, th, L_STACK), *o = stack + index, *next;
+  const slot *top = AT(const slot *, th, L_BASE) - 1;
+  const slot *f = find_frame(th, o, &next);
+  const char *pt, *name = NULL;
+  uint64_t pc;
+  if (f <= stack + 1 || !mp_frame_isfunc(f[FRAME_FUNC])) {
+    put(t, " its function");
+    return;
+  }
+  pt = func_proto(PTR(f[FRAME_FUNC]));
+  if (pt == NULL) {
+    put(t, " an argument");
+    return;
+  }
+  pc = mp_frame_pc((lua_State *)(uintptr_t)th, top, next);
+  if (pc != 0 && mp_proto_has(pt, pc) && o > f)
+    name = local_name(pt, (uint32_t)((pc - (uint64_t)(uintptr_t)pt - PT_BC) /
+		      BC_SIZE) - 1, (uint32_t)(o - f - 1));
+  put(t, name != NULL ? " local " : " a temporary");
+  if (name != NULL) put_string(t, name);
+  put(t, " (");
+  put_place(t, pt);
+  put(t, ")");
+}
+
+/* -- Objects ------------------------------------------------------------- */
+
+const char *mp_heap_type(const char *o)
+{
+  static const char *const names[OBJ_TYPES] = {
+    [GCT_STR] = "string", [GCT_UPVAL] = "upvalue", [GCT_THREAD] = "thread",
+    [GCT_PROTO] = "proto", [GCT_FUNC] = "function", [GCT_TRACE] = "trace",
+    [GCT_CDATA] = "cdata", [GCT_TAB] = "table", [GCT_UDATA] = "userdata"
+  };
+  uint8_t gct = obj_gct(o);
+  return gct < OBJ_TYPES && names[gct] ? names[gct] : "object";
+}
+
+unsigned mp_heap_typeno(const char *o) { return obj_gct(o) % MP_HEAP_TYPES; }
+
+/* The function that a coroutine runs, at the bottom of its stack. */
+static void put_thread(text *t, const char *th)
+{
+  const slot *stack = AT(const slot *, th, L_STACK);
+  const slot *f = AT(const slot *, th, L_BASE) - 1;
+  const char *pt = NULL;
+  for (; stack != NULL && f > stack + 1; f = frame_prev(f))
+    if (mp_frame_isfunc(f[FRAME_FUNC]) && is_lua(f[FRAME_FUNC]))
+      pt = func_proto(PTR(f[FRAME_FUNC]));
+  if (pt == NULL) return;
+  put(t, " ");
+  put_place(t, pt);
+}
+
+void mp_heap_describe(const char *o, char *buf, size_t n)
+{
+  text t = { buf, n };
+  put(&t, "%s", mp_heap_type(o));
+  switch (obj_gct(o)) {
+  case GCT_STR:
+    put(&t, " \"");
+    put_bytes(&t, o + STR_DATA, AT(uint32_t, o, STR_LEN));
+    put(&t, "\"");
+    break;
+  case GCT_PROTO:
+    put(&t, " ");
+    put_place(&t, o);
+    break;
+  case GCT_FUNC:
+    put(&t, " ");
+    if (func_proto(o) != NULL) put_place(&t, func_proto(o));
+    else put(&t, AT(uint8_t, o, FUNC_FFID) == 1 ? "in C" : "builtin");
+    break;
+  case GCT_TRACE:
+    put(&t, " #%d ", AT(uint16_t, o, TR_NUMBER));
+    put_place(&t, AT(const char *, o, TR_STARTPT));
+    break;
+  case GCT_THREAD: put_thread(&t, o); break;
+  default: break;
+  }
+}
+
+/* -- References ---------------------------------------------------------- */
+
+static void put_root(text *t, uint64_t detail)
+{
+  static const char *const names[] = {
+    [MP_ROOT_GLOBALS] = "_G", [MP_ROOT_REGISTRY] = "registry",
+    [MP_ROOT_MAIN] = "main thread", [MP_ROOT_RUNNING] = "running coroutine",
+    [MP_ROOT_FFI] = "ffi", [MP_ROOT_BASEMT] = "metatable of ",
+    [MP_ROOT_IO] = "default file", [MP_ROOT_FINALIZERS] = "ffi.gc",
+    [MP_ROOT_FINQUEUE] = "waiting for its finalizer",
+    [MP_ROOT_VMTHREAD] = "the VM's coroutine",
+    [MP_ROOT_NAMES] = "name of an event", [MP_ROOT_FIXED] = "the VM"
+  };
+  static const char *const types[] = {
+    "nil", "booleans", "booleans", "light userdata", "strings", "upvalues",
+    "threads", "protos", "functions", "traces", "cdata", "tables", "userdata",
+    "numbers"
+  };
+  uint64_t type = detail >> 8;
+  put(t, "%s", names[detail & 0xff]);
+  if ((detail & 0xff) == MP_ROOT_BASEMT)
+    put(t, "%s", type < sizeof(types) / sizeof(types[0]) ? types[type] : "?");
+}
+
+void mp_heap_label(const mp_heap *h, const char *from, mp_how how,
+		   uint64_t detail, char *buf, size_t n)
+{
+  text t = { buf, n };
+  (void)h;
+  buf[0] = '\0';
+  switch (how) {
+  case MP_BY_ROOT: put_root(&t, detail); break;
+  case MP_BY_KEY:
+    put_key(&t, AT(const slot, (uintptr_t)detail, 0));
+    break;
+  case MP_BY_INDEX: put(&t, "[%u]", (unsigned)detail); break;
+  case MP_BY_BEING: put(&t, " a key"); break;
+  case MP_BY_META: put(&t, " metatable"); break;
+  case MP_BY_ENV: put(&t, " environment"); break;
+  case MP_BY_UPVALUE: put_upvalue(&t, from, detail); break;
+  case MP_BY_VALUE: break;  /* The upvalue is named already. */
+  case MP_BY_PROTO: put(&t, " code"); break;
+  case MP_BY_CONST: put(&t, " constant"); break;
+  case MP_BY_CHUNK: put(&t, " chunk name"); break;
+  case MP_BY_SLOT: put_local(&t, from, detail); break;
+  case MP_BY_TRACE: put(&t, " trace #%u", (unsigned)detail); break;
+  case MP_BY_BUFFER: put(&t, " buffer"); break;
+  }
+}
+
+#else
+
+void mp_heap_label(const mp_heap *h, const char *from, mp_how how,
+		   uint64_t detail, char *buf, size_t n)
+{
+  (void)h; (void)from; (void)how; (void)detail; (void)n;
+  buf[0] = '\0';
+}
+
+void mp_heap_describe(const char *obj, char *buf, size_t n)
+{
+  (void)obj; (void)n;
+  buf[0] = '\0';
+}
+
+const char *mp_heap_type(const char *obj) { (void)obj; return "object"; }
+
+unsigned mp_heap_typeno(const char *obj) { (void)obj; return 0; }
+
+const char *mp_heap_keytext(uint64_t key, size_t *len)
+{
+  (void)key;
+  *len = 0;
+  return NULL;
+}
+
+void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n)
+{
+  (void)key; (void)len; (void)n;
+  buf[0] = '\0';
+}
+
+#endif

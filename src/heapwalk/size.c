@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Sizes of objects, and of the VM's own memory. See heapwalk/size.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "heapwalk/size.h"
+#include "vm/layout.h"
+
+#ifdef MP_LAYOUT
+
+static uint64_t table_size(const char *t)
+{
+  uint64_t asize = AT(uint32_t, t, TAB_ASIZE);
+  uint64_t hmask = AT(uint32_t, t, TAB_HMASK);
+  int8_t colo = AT(int8_t, t, TAB_COLO);
+  return TAB_SIZE + (uint64_t)(colo & TAB_COLOSIZE) * sizeof(slot) +
+	 (colo <= 0 ? asize * sizeof(slot) : 0) +
+	 (hmask > 0 ? (hmask + 1) * NODE_SIZE : 0);
+}
+
+static uint64_t userdata_size(const char *u)
+{
+  uint64_t size = UD_DATA + (uint64_t)AT(uint32_t, u, UD_LEN);
+  const char *b = u + UD_DATA;
+  if (AT(uint8_t, u, UD_TYPE) == UD_BUFFER && size >= UD_DATA + SBUF_SIZE &&
+      !(AT(uint64_t, b, SBUF_FLAGS) & (SBUF_COW | SBUF_BORROW)))
+    size += (uint64_t)(AT(char *, b, SBUF_E) - AT(char *, b, SBUF_B));
+  return size;
+}
+
+/* The data of a cdata without a header before it have the size of their
+** type. */
+static uint64_t cdata_size(const mp_heap *h, const char *cd)
+{
+  const char *cts = AT(const char *, h->g, h->layout->curl + CURL_CTSTATE);
+  const char *types = AT(const char *, cts, CTS_TAB), *ct;
+  uint32_t info;
+  if (AT(uint8_t, cd, OBJ_MARKED) & OBJ_CDATAVAR)
+    return (uint64_t)AT(uint32_t, cd, CDV_LEN) + AT(uint16_t, cd, CDV_EXTRA);
+  ct = types + (size_t)AT(uint16_t, cd, CD_TYPE) * CT_SIZE;
+  while (CT_KIND(info = AT(uint32_t, ct, CT_INFO)) == CT_ATTRIB)
+    ct = types + (size_t)CT_CHILD(info) * CT_SIZE;
+  return CD_SIZE + (CT_KIND(info) <= CT_HASSIZE ?
+		    (uint64_t)AT(uint32_t, ct, CT_BYTES) : sizeof(void *));
+}
+
+static uint64_t trace_size(const char *t)
+{
+  return TR_SIZE +
+    (uint64_t)(AT(uint32_t, t, TR_NINS) - AT(uint32_t, t, TR_NK)) * IR_SIZE +
+    (uint64_t)AT(uint16_t, t, TR_NSNAP) * SNAP_SIZE +
+    (uint64_t)AT(uint32_t, t, TR_NSNAPMAP) * SNAPMAP_SIZE;
+}
+
+uint64_t mp_heap_size(const mp_heap *h, const char *o)
+{
+  switch (obj_gct(o)) {
+  case GCT_STR: return STR_SIZE(AT(uint32_t, o, STR_LEN));
+  case GCT_UPVAL: return UPVAL_SIZE;
+  case GCT_THREAD:  /* The main thread is part of the VM's state. */
+    return (o == h->mainl ? 0 : h->layout->thread) +
+	   (uint64_t)AT(uint32_t, o, L_STACKSIZE) * sizeof(slot);
+  case GCT_PROTO: return AT(uint32_t, o, PT_SIZE);
+  case GCT_FUNC:
+    return (AT(uint8_t, o, FUNC_FFID) ? FUNC_CUPVALUES : FUNC_UPVALUES) +
+	   (uint64_t)AT(uint8_t, o, FUNC_NUPVALUES) * sizeof(slot);
+  case GCT_TRACE: return trace_size(o);
+  case GCT_CDATA: return cdata_size(h, o);
+  case GCT_TAB: return table_size(o);
+  case GCT_UDATA: return userdata_size(o);
+  default: return 0;
+  }
+}
+
+static void add_part(mp_heapparts *p, int i, const void *block, uint64_t size)
+{
+  p->block[i] = block;
+  p->size[i] = size;
+  p->size[0] -= size;
+}
+
+void mp_heap_parts(const mp_heap *h, const char *o, mp_heapparts *p)
+{
+  uint64_t size = mp_heap_size(h, o);
+  memset(p, 0, sizeof(*p));
+  p->block[0] = o;
+  p->size[0] = size;
+  switch (obj_gct(o)) {
+  case GCT_CDATA:
+    if (AT(uint8_t, o, OBJ_MARKED) & OBJ_CDATAVAR)
+      p->block[0] = o - AT(uint16_t, o, CDV_OFFSET);
+    break;
+  case GCT_TAB:
+    if (AT(uint32_t, o, TAB_ASIZE) > 0 && AT(int8_t, o, TAB_COLO) <= 0)
+      add_part(p, 1, AT(const void *, o, TAB_ARRAY),
+	       (uint64_t)AT(uint32_t, o, TAB_ASIZE) * sizeof(slot));
+    if (AT(uint32_t, o, TAB_HMASK) > 0)
+      add_part(p, 2, AT(const void *, o, TAB_NODE),
+	       ((uint64_t)AT(uint32_t, o, TAB_HMASK) + 1) * NODE_SIZE);
+    break;
+  case GCT_THREAD:
+    add_part(p, 1, AT(const void *, o, L_STACK),
+	     (uint64_t)AT(uint32_t, o, L_STACKSIZE) * sizeof(slot));
+    break;
+  case GCT_UDATA:
+    size -= UD_DATA + (uint64_t)AT(uint32_t, o, UD_LEN);
+    if (size > 0)
+      add_part(p, 1, AT(const void *, o, UD_DATA + SBUF_B), size);
+    break;
+  default: break;
+  }
+}
+
+bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
+{
+  const char *cts = AT(const char *, h->g, h->layout->curl + CURL_CTSTATE);
+  const char *buf;
+  uint64_t known;
+  own->total = AT(uint64_t, h->g, G_TOTAL);
+  own->state = h->layout->state;
+  own->strtab = ((uint64_t)AT(uint32_t, mp_heap_strtab(h), STRTAB_MASK) + 1) *
+		sizeof(void *);
+  own->ctypes = cts == NULL ? 0 : h->layout->ctstate +
+    (uint64_t)AT(uint32_t, cts, CTS_SIZETAB) * CT_SIZE;
+  buf = h->g + h->layout->vmstate + VMSTATE_TMPBUF;
+  own->buffer = (uint64_t)(AT(char *, buf, SBUF_E) - AT(char *, buf, SBUF_B));
+  known = objects + own->state + own->strtab + own->ctypes + own->buffer;
+  own->rest = own->total >= known ? own->total - known : 0;
+  return own->total >= known;
+}
+
+#else
+
+uint64_t mp_heap_size(const mp_heap *h, const char *obj)
+{
+  (void)h; (void)obj;
+  return 0;
+}
+
+void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts)
+{
+  (void)h; (void)obj;
+  memset(parts, 0, sizeof(*parts));
+}
+
+bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
+{
+  (void)h; (void)objects;
+  memset(own, 0, sizeof(*own));
+  return false;
+}
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The heap at one moment. See heapwalk/walk.h; the fields are documented in
+** jit.mp(3).
+*/
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/clock.h"
+#include "data/map.h"
+#include "data/mem.h"
+#include "heapwalk/file.h"
+#include "heapwalk/prove.h"
+#include "heapwalk/walk.h"
+#include "profile/field.h"
+#include "sample/objects.h"
+
+/* The data of a walk while the program stands still. */
+typedef struct walking {
+  const mp_alloc *heap;		/* The sampler; or NULL. */
+  mp_heapwalk *w;
+  mp_heap h;
+  mp_graph g;
+  mp_map rows;			/* Row and line -> join + 1. */
+  uint64_t bytes;		/* Of all objects. */
+  bool failed;
+} walking;
+
+/* -- Sums ---------------------------------------------------------------- */
+
+static void add_object(void *ud, uint32_t number, const void *o)
+{
+  walking *k = ud;
+  unsigned gct = mp_heap_typeno(o);
+  uint64_t size = mp_heap_size(&k->h, o);
+  mp_heapsum *sum = mp_graph_reached(&k->g, number) ? &k->w->held[gct] :
+		    &k->w->garbage[gct];
+  sum->count++;
+  sum->bytes += size;
+  k->bytes += size;
+  k->w->types[gct] = mp_heap_type(o);
+}
+
+/* -- Samples ------------------------------------------------------------- */
+
+static mp_heapjoin *get_join(walking *k, uint32_t row, uint32_t line)
+{
+  mp_heapwalk *w = k->w;
+  uint64_t key = mp_mix(mp_mix(1, row), line);
+  uint32_t i = mp_map_get(&k->rows, key);
+  void *joins = w->joins;
+  if (i != 0) return &w->joins[i - 1];
+  if (!mp_mem_room(&joins, w->njoins, &w->capjoins, sizeof(*w->joins))) {
+    k->failed = true;
+    return NULL;
+  }
+  w->joins = joins;
+  w->joins[w->njoins] = (mp_heapjoin){ row, line, 0, 0, 1e300, -1 };
+  if (!mp_map_put(&k->rows, key, ++w->njoins)) k->failed = true;
+  return &w->joins[w->njoins - 1];
+}
+
+static void join(walking *k, uint32_t number, uint32_t id, uint64_t size)
+{
+  const mp_alloc *heap = k->heap;
+  mp_sample s = { .objects = 1, .size = size, .row = id };
+  mp_heapjoin *j;
+  if (!heap->rows_only) s = heap->samples.list[id];
+  if (s.waiting || s.row == MP_ROW_LOST) return;
+  j = get_join(k, s.row, mp_holders_line(&k->w->holders, number));
+  if (j == NULL) return;
+  j->objects += s.objects;
+  j->bytes += s.objects * (double)s.size;
+  if (heap->rows_only) return;  /* Without records nothing tells births. */
+  if ((double)s.birth < j->first) j->first = (double)s.birth;
+  if ((double)s.birth > j->last) j->last = (double)s.birth;
+}
+
+/* Looks up the blocks of an object among the sampled ones. */
+static void join_object(void *ud, uint32_t number, const void *o)
+{
+  walking *k = ud;
+  mp_heapparts p;
+  int i;
+  if (k->failed || !mp_graph_reached(&k->g, number)) return;
+  mp_heap_parts(&k->h, o, &p);
+  for (i = 0; i < MP_HEAP_PARTS; i++) {
+    uint32_t id = p.size[i] == 0 ? 0 :
+		  mp_objects_id(k->heap, p.block[i], p.size[i]);
+    if (id != 0) join(k, number, id, p.size[i]);
+  }
+}
+
+/* -- The walk ------------------------------------------------------------ */
+
+/* The bytes that nothing holds. */
+static uint64_t garbage(const mp_heapwalk *w)
+{
+  uint64_t sum = 0;
+  int i;
+  for (i = 0; i < MP_HEAPWALK_TYPES; i++) sum += w->garbage[i].bytes;
+  return sum;
+}
+
+static const char *walk(walking *k, lua_State *L, const mp_heapwish *wish)
+{
+  static const char *const no_memory = "there is no memory for it";
+  mp_heapwalk *w = k->w;
+  if (!mp_heap_open(&k->h, L))
+    return k->h.layout->proved ? no_memory : k->h.layout->why;
+  if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g))
+    return no_memory;
+  mp_places_each(&k->h.places, add_object, k);
+  w->adds_up = mp_heap_own(&k->h, k->bytes, &w->own);
+  if (!mp_holders_make(&w->holders, &k->h, &k->g,
+		       (uint64_t)(wish->share *
+				  (double)mp_graph_retained(&k->g, 0))))
+    return no_memory;
+  if (k->heap != NULL && k->heap->vm.proved)
+    mp_places_each(&k->h.places, join_object, k);
+  if (wish->file) {
+    w->file = mp_heapfile_make(&k->h, &k->g, &w->own, garbage(w), &w->filelen);
+    if (w->file == NULL) return no_memory;
+  }
+  w->edges = k->g.nedges;
+  w->memory = k->g.usage.peak + mp_places_memory(&k->h.places);
+  return k->failed ? no_memory : NULL;
+}
+
+/* Looks at the VM's allocator, which is below the profiler's. */
+static void look_arena(const mp_profile *p, lua_State *L, mp_arena *a)
+{
+  void *ud;
+  lua_Alloc f = lua_getallocf(L, &ud);
+  if (p != NULL && p->heap.installed) mp_arena_look(p->heap.allocf,
+						    p->heap.allocd, a);
+  else mp_arena_look(f, ud, a);
+}
+
+mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
+			      const mp_heapwish *wish)
+{
+  mp_heapwalk *w = calloc(1, sizeof(*w));
+  walking k;
+  double began = mp_clock_wall();
+  if (w == NULL) return NULL;
+  memset(&k, 0, sizeof(k));
+  k.heap = p != NULL ? &p->heap : NULL;
+  k.w = w;
+  w->why = walk(&k, L, wish);
+  if (w->why == NULL) look_arena(p, L, &w->arena);
+  mp_map_free(&k.rows);
+  mp_graph_free(&k.g);
+  mp_heap_close(&k.h);
+  mp_holders_trim(&w->holders);
+  w->seconds = mp_clock_wall() - began;
+  w->at = p != NULL ? began - p->span.wall0 : 0;
+  return w;
+}
+
+void mp_heapwalk_nofile(mp_heapwalk *w)
+{
+  free(w->file);
+  w->file = NULL;
+}
+
+void mp_heapwalk_free(mp_heapwalk *w)
+{
+  if (w == NULL) return;
+  mp_holders_free(&w->holders);
+  mp_free(w->joins);
+  free(w->file);
+  free(w);
+}
+
+void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
+			 mp_moment moment)
+{
+  if (wish->share <= 0) return;
+  if (moment != MP_MEANWHILE) mp_span_end(&p->span, mp_cpu_time(&p->cpu));
+  mp_heapwalk_free(p->walk);
+  p->walk = mp_heapwalk_take(p, L, wish);
+  if (p->walk != NULL) p->walk->closing = moment == MP_CLOSING;
+}
+
+void mp_heapwalk_drop(mp_profile *p)
+{
+  mp_heapwalk_free(p->walk);
+  p->walk = NULL;
+}
+
+/* -- As a table ---------------------------------------------------------- */
+
+static void push_types(lua_State *L, const mp_heapwalk *w)
+{
+  int i, n = 0;
+  lua_newtable(L);
+  for (i = 0; i < MP_HEAPWALK_TYPES; i++) {
+    if (w->types[i] == NULL) continue;
+    lua_createtable(L, 0, 5);
+    mp_field_string(L, "type", w->types[i]);
+    mp_field(L, "count", (double)w->held[i].count);
+    mp_field(L, "bytes", (double)w->held[i].bytes);
+    mp_field(L, "garbage_count", (double)w->garbage[i].count);
+    mp_field(L, "garbage_bytes", (double)w->garbage[i].bytes);
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+static void push_own(lua_State *L, const mp_heapown *own)
+{
+  lua_createtable(L, 0, 5);
+  mp_field(L, "state", (double)own->state);
+  mp_field(L, "strings", (double)own->strtab);
+  mp_field(L, "ctypes", (double)own->ctypes);
+  mp_field(L, "buffer", (double)own->buffer);
+  mp_field(L, "rest", (double)own->rest);
+}
+
+static void push_lines(lua_State *L, const mp_holders *s)
+{
+  uint32_t i;
+  lua_createtable(L, (int)s->nlines, 0);
+  for (i = 1; i < s->nlines; i++) {
+    const mp_holder *l = &s->lines[i];
+    lua_createtable(L, 0, 7);
+    mp_field(L, "parent", l->parent);
+    mp_field(L, "count", l->count);
+    mp_field(L, "self", (double)l->self);
+    mp_field(L, "bytes", (double)l->bytes);
+    mp_field_string(L, "type", l->type);
+    mp_field_string(L, "label", l->label);
+    mp_field_string(L, "what", l->what);
+    lua_rawseti(L, -2, (int)i);
+  }
+}
+
+static void push_joins(lua_State *L, const mp_heapwalk *w)
+{
+  uint32_t i;
+  lua_createtable(L, (int)w->njoins, 0);
+  for (i = 0; i < w->njoins; i++) {
+    const mp_heapjoin *j = &w->joins[i];
+    lua_createtable(L, 0, 6);
+    mp_field(L, "row", j->row);
+    mp_field(L, "line", j->line);
+    mp_field(L, "objects", j->objects);
+    mp_field(L, "bytes", j->bytes);
+    if (j->last >= 0) {
+      mp_field(L, "first", j->first / 1000);
+      mp_field(L, "last", j->last / 1000);
+    }
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
+{
+  lua_createtable(L, 0, 12);
+  mp_field(L, "at", w->at);
+  mp_field(L, "seconds", w->seconds);
+  mp_field_string(L, "why", w->why);
+  if (w->why != NULL) return;
+  mp_field(L, "total", (double)w->own.total);
+  mp_field_bool(L, "adds_up", w->adds_up);
+  mp_field_bool(L, "closing", w->closing);
+  mp_field(L, "held", (double)w->holders.lines[0].bytes);
+  mp_field(L, "references", (double)w->edges);
+  mp_field(L, "memory", (double)w->memory);
+  push_types(L, w);
+  lua_setfield(L, -2, "types");
+  push_own(L, &w->own);
+  lua_setfield(L, -2, "own");
+  if (w->arena.system > 0) {
+    lua_createtable(L, 0, 3);
+    mp_field(L, "system", (double)w->arena.system);
+    mp_field(L, "free", (double)w->arena.free);
+    mp_field(L, "largest", (double)w->arena.largest);
+    lua_setfield(L, -2, "arena");
+  }
+  push_lines(L, &w->holders);
+  lua_setfield(L, -2, "lines");
+  push_joins(L, w);
+  lua_setfield(L, -2, "joins");
+  if (w->file == NULL) return;
+  lua_pushlstring(L, w->file, w->filelen);
+  lua_setfield(L, -2, "heapsnapshot");
+}
+
+void mp_heapwalk_add(lua_State *L, mp_profile *p, const mp_extent *e,
+		     const mp_scope *scope)
+{
+  (void)e;
+  (void)scope;
+  if (p->walk == NULL) return;
+  mp_heapwalk_push(L, p->walk);
+  lua_setfield(L, -2, "walk");
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The heap at one moment: its objects, their holders, and their allocations.
+**
+** The program stands still during a walk. The VM must be at rest then: in a C
+** function, or at a safepoint; never in the allocator or in a signal handler,
+** where an object may be half made.
+*/
+#ifndef MP_HEAPWALK_H
+#define MP_HEAPWALK_H
+
+#include "heapwalk/holders.h"
+#include "heapwalk/name.h"
+#include "heapwalk/size.h"
+#include "profile/extent.h"
+#include "profile/profile.h"
+#include "vm/arena.h"
+
+#define MP_HEAPWALK_TYPES	MP_HEAP_TYPES
+
+typedef struct mp_heapsum {
+  uint64_t count, bytes;
+} mp_heapsum;
+
+/* The samples of a row of the profile among the objects of a line. */
+typedef struct mp_heapjoin {
+  uint32_t row, line;
+  double objects, bytes;
+  double first, last;		/* When they were born: milliseconds. */
+} mp_heapjoin;
+
+typedef struct mp_heapwalk {
+  const char *why;		/* Why the walk failed; or NULL. */
+  bool closing;			/* The state is being closed. */
+  double at;			/* Seconds of the profile's wall clock. */
+  double seconds;		/* Seconds that the program stood still. */
+  mp_heapown own;
+  mp_arena arena;		/* All 0: not known. */
+  bool adds_up;			/* The sum is the collector's total. */
+  mp_heapsum held[MP_HEAPWALK_TYPES];  /* By an object's type. */
+  mp_heapsum garbage[MP_HEAPWALK_TYPES];
+  const char *types[MP_HEAPWALK_TYPES];  /* Names of the types met. */
+  uint64_t edges, memory;	/* References; bytes that the walk took. */
+  mp_holders holders;
+  mp_heapjoin *joins;
+  uint32_t njoins, capjoins;
+  char *file;			/* The text of a .heapsnapshot; or NULL. */
+  size_t filelen;
+} mp_heapwalk;
+
+/* Walks the heap of L. p: the profile whose samples are looked up; or NULL.
+** Where the walk fails, `why` is set. Returns NULL if there is no memory even
+** for that. */
+mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
+			      const mp_heapwish *wish);
+
+/* Frees the text of the .heapsnapshot. */
+void mp_heapwalk_nofile(mp_heapwalk *w);
+void mp_heapwalk_free(mp_heapwalk *w);
+
+/* The moment of a walk. */
+typedef enum mp_moment {
+  MP_MEANWHILE,			/* The profile goes on. */
+  MP_AT_END,			/* It ends: the walk is no part of it. */
+  MP_CLOSING			/* It ends because the state is closed. */
+} mp_moment;
+
+/* Takes a walk for the reports of the profile, in place of the last one. L
+** runs, or its VM is at rest. */
+void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
+			 mp_moment moment);
+void mp_heapwalk_drop(mp_profile *p);
+
+/* Pushes the walk as a table. Raises Lua errors: out of memory. */
+void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w);
+
+/* An addition (profile/profile.h) to every snapshot: the walk taken for the
+** reports, if there is one, as "walk". */
+void mp_heapwalk_add(lua_State *L, mp_profile *p, const mp_extent *e,
+		     const mp_scope *scope);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See module/attach.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "module/attach.h"
+#include "module/guard.h"
+#include "module/start.h"
+#include "luajit-mp.h"
+#include "heapwalk/walk.h"
+#include "process/final.h"
+#include "process/signal.h"
+#include "profile/leaks.h"
+#include "report/write.h"
+
+#include "lauxlib.h"
+
+#define NAME	"attached.mp"	/* Its suffix says what is written. */
+#define WRITER_STACK (1 << 20)	/* Bytes. */
+
+static mp_attach_block block = { .version = MP_ATTACH_VERSION };
+static mp_attach_call wanted;	/* A copy of the call. */
+static volatile bool performing;  /* A wish is being done. */
+static volatile bool writing;	/* A profile that has ended is written, */
+static pid_t writer;		/* in this process. */
+static uint64_t run_session;	/* Who wanted the profile: */
+static mp_ctx *volatile run;	/* the profile that we started, or NULL. */
+static struct { int fd; dev_t dev; ino_t ino; } file = { -1, 0, 0 };
+static uint32_t last_beat;
+static double last_wall;	/* When the caller was last known to live. */
+
+/* The hook that was there before ours. */
+static struct { lua_Hook hook; int mask, count; } old;
+
+static void fail(const char *msg)
+{
+  snprintf(block.msg, sizeof(block.msg), "%s", msg);
+  block.phase = MP_ATTACH_FAILED;
+}
+
+/* -- The end of the process --------------------------------------------- */
+
+#define PATIENCE 10000		/* Milliseconds that an exit waits. */
+
+/* An exit would end the thread that writes, and the report would be lost. */
+static void await_writer(void)
+{
+  const struct timespec step = { 0, 1000000 };
+  int i;
+  for (i = 0; writing && writer == getpid() && i < PATIENCE; i++)
+    nanosleep(&step, NULL);
+}
+
+static void install(void) { atexit(await_writer); }
+
+/* -- The wishes, in a protected call ------------------------------------- */
+
+static void set_lease(mp_ctx *c);
+
+/* A new file that only we and the caller have. */
+static bool open_file(void)
+{
+  struct stat st;
+  file.fd = memfd_create("luajit-mp", MFD_CLOEXEC);
+  if (file.fd < 0 || fstat(file.fd, &st) != 0) return false;
+  file.dev = st.st_dev;
+  file.ino = st.st_ino;
+  return true;
+}
+
+/* The program may have closed it, and opened another. */
+static bool is_ours(void)
+{
+  struct stat st;
+  return file.fd >= 0 && fstat(file.fd, &st) == 0 && st.st_dev == file.dev &&
+	 st.st_ino == file.ino;
+}
+
+static int write_file(void *ctx, const char *name, const void *text, size_t len)
+{
+  (void)ctx; (void)name;
+  if (!is_ours()) return EBADF;
+  if (ftruncate(file.fd, 0) != 0 || lseek(file.fd, 0, SEEK_SET) != 0)
+    return errno;
+  return mp_write(file.fd, text, len);
+}
+
+static void close_file(void *ctx, int err)
+{
+  (void)ctx; (void)err;
+  if (is_ours()) close(file.fd);
+  file.fd = -1;
+  run = NULL;
+}
+
+static void push_writer(lua_State *L)
+{
+  luajit_mp_writer *w = lua_newuserdata(L, sizeof(*w));
+  *w = (luajit_mp_writer){ write_file, close_file, NULL };
+  luaL_newmetatable(L, "jit.mp.writer");
+  lua_setmetatable(L, -2);
+}
+
+/* Whether we have started a profile already, of any state; a forked child has
+** not. If the same caller wanted it, its wish is fulfilled: the caller had
+** stopped waiting just before. */
+static bool is_started(lua_State *L)
+{
+  if (run == NULL || run->final.done || run->profile.span.pid != getpid())
+    return false;
+  if (mp_guard_get(L) == run && run_session == wanted.session)
+    block.phase = MP_ATTACH_RUNNING;
+  else
+    fail("another session is profiling the process");
+  return true;
+}
+
+static void start(lua_State *L)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  mp_ctx *c;
+  if (is_started(L)) return;
+  if (writing || !open_file()) {
+    fail(writing ? "its last profile is still being written" :
+	 "the process cannot open a file for the profile");
+    return;
+  }
+  lua_settop(L, 0);
+  lua_pushstring(L, wanted.path);
+  lua_pushcclosure(L, mp_start, 1);
+  lua_pushstring(L, wanted.options);
+  lua_pushliteral(L, NAME);
+  push_writer(L);
+  lua_call(L, 3, 2);
+  c = lua_toboolean(L, 1) ? mp_guard_get(L) : NULL;
+  if (c == NULL) {
+    fail(lua_isstring(L, 2) ? lua_tostring(L, 2) : "the start failed");
+    close_file(NULL, 0);
+    return;
+  }
+  pthread_once(&once, install);
+  run = c;
+  run_session = wanted.session;
+  set_lease(c);
+  block.fd = file.fd;
+  block.phase = MP_ATTACH_RUNNING;
+}
+
+/* A thread of its own, which writes the profile while the program continues. */
+static void *write_profile(void *data)
+{
+  mp_ctx *c = data;
+  char msg[512];
+  int err = mp_final_report(c, msg, sizeof(msg));
+  mp_ctx_end(c);
+  mp_ctx_bury(c);
+  writing = false;
+  if (err != 0) fail(msg);
+  else block.phase = MP_ATTACH_DONE;
+  return NULL;
+}
+
+/* The same for a profile that continues. */
+static void *write_meanwhile(void *data)
+{
+  mp_ctx *c = data;
+  double leaked;
+  char msg[512];
+  mp_report_write(&c->report, &c->plan, &leaked, msg, sizeof(msg));
+  block.written++;
+  c->final.read = false;
+  return NULL;
+}
+
+/* False: there can be no such thread. No signal of the program comes to it. */
+static bool write_aside(mp_ctx *c, void *(*write)(void *))
+{
+  pthread_attr_t attributes;
+  sigset_t all, old_mask;
+  pthread_t thread;
+  int err;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, WRITER_STACK);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old_mask);
+  err = pthread_create(&thread, &attributes, write, c);
+  pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
+  pthread_attr_destroy(&attributes);
+  return err == 0;
+}
+
+/* Ends the profile in this thread. */
+static void stop_here(lua_State *L)
+{
+  char msg[512];
+  int err;
+  mp_signal_hold();
+  err = mp_guard_end(L, msg, sizeof(msg));
+  mp_signal_release();
+  if (err != 0) fail(msg);
+  else block.phase = MP_ATTACH_DONE;
+}
+
+/* Leaks need a collection in the VM, and a heap walk needs it at rest; the rest
+** is done outside of it. */
+static void stop(lua_State *L)
+{
+  mp_ctx *c = mp_guard_get(L);
+  bool ours = c != NULL && c == run && !c->final.done;
+  if (c != run && run != NULL) {  /* The profile is one of another state. */
+    block.phase = MP_ATTACH_DONE;
+    return;
+  }
+  if (ours) mp_leaks_collect(&c->profile, L);  /* Finalizers may end it. */
+  ours = ours && mp_guard_get(L) == run;
+  run = NULL;
+  if (ours)
+    mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
+  if (!ours) {
+    block.phase = MP_ATTACH_DONE;
+  } else if (c->profile.heap.wants_leaks || mp_guard_detach(L) == NULL) {
+    stop_here(L);
+  } else {
+    writer = getpid();
+    writing = true;
+    if (!write_aside(c, write_profile)) write_profile(c);
+  }
+}
+
+static int perform(lua_State *L)
+{
+  if (block.open == MP_WISH_START) start(L);
+  else if (block.open == MP_WISH_STOP) stop(L);
+  return 0;
+}
+
+static void perform_protected(lua_State *L)
+{
+  int top = lua_gettop(L);
+  if (block.open == 0 || performing) return;
+  performing = true;
+  if (lua_cpcall(L, perform, NULL) != 0) {
+    fail(lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) :
+	 "not enough memory");
+    lua_settop(L, top);
+  }
+  performing = false;
+  block.open = 0;
+}
+
+/* -- The hook ------------------------------------------------------------ */
+
+static void on_hook(lua_State *L, lua_Debug *ar)
+{
+  (void)ar;
+  lua_sethook(L, old.hook, old.mask, old.count);
+  perform_protected(L);
+}
+
+/* LuaJIT's profiler clears the mask of the hooks while it calls back: then the
+** program's hook cannot be told, and the caller has to try again. */
+static void set_hook(lua_State *L)
+{
+  lua_Hook hook = lua_gethook(L);
+  int mask = lua_gethookmask(L);
+  if (hook != NULL && mask == 0 && hook != on_hook) return;
+  if (hook != on_hook) {
+    old.hook = hook;
+    old.mask = mask;
+    old.count = lua_gethookcount(L);
+  }
+  lua_sethook(L, on_hook, LUA_MASKCOUNT, 1);
+}
+
+static void unset_hook(lua_State *L)
+{
+  if (lua_gethook(L) == on_hook) lua_sethook(L, old.hook, old.mask, old.count);
+}
+
+/* At a safepoint, every now and then: whether the caller has gone. */
+static void look_after(mp_ctx *c, lua_State *L, double wall)
+{
+  if (c != run || block.open != 0) return;
+  if (block.beat != last_beat) {
+    last_beat = block.beat;
+    last_wall = wall;
+  } else if (wall > last_wall + MP_ATTACH_LEASE) {
+    block.open = MP_WISH_STOP;
+    set_hook(L);
+  }
+}
+
+static void set_lease(mp_ctx *c)
+{
+  last_beat = block.beat;
+  last_wall = 0;
+  c->look = look_after;
+}
+
+/* -- The entry ----------------------------------------------------------- */
+
+static void do_later(lua_State *L)
+{
+  set_hook(L);
+  if (run != NULL) mp_cpu_trigger(&run->profile.cpu);
+}
+
+static void write_now(void)
+{
+  mp_ctx *c = run;
+  if (c == NULL || c->final.done || c->final.read) return;
+  c->final.read = true;
+  if (!write_aside(c, write_meanwhile)) c->final.read = false;
+}
+
+__attribute__((visibility("default")))
+mp_attach_block *mp_attach_enter(const mp_attach_call *call)
+{
+  lua_State *L = (lua_State *)(uintptr_t)call->mainl;
+  if (call->version != MP_ATTACH_VERSION || performing) return &block;
+  if (call->wish == MP_WISH_NONE) {
+    block.open = 0;
+    unset_hook(L);
+    return &block;
+  }
+  if (call->wish == MP_WISH_WRITE) {
+    write_now();
+    return &block;
+  }
+  if (block.open != call->wish) {
+    memcpy(&wanted, call, sizeof(wanted));
+    block.phase = run != NULL ? MP_ATTACH_RUNNING : MP_ATTACH_NOTHING;
+    block.open = call->wish;
+  }
+  if (call->now != 0) {
+    unset_hook(L);
+    perform_protected((lua_State *)(uintptr_t)call->now);
+  } else {
+    do_later(L);
+  }
+  return &block;
+}

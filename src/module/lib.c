@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** jit.mp.core: the core as a Lua module. Documented in jit.mp(3).
+*/
+#include "config.h"
+
+#include <errno.h>
+
+#include "heapwalk/walk.h"
+#include "module/arguments.h"
+#include "module/guard.h"
+#include "module/heap.h"
+#include "module/onsignal.h"
+#include "module/start.h"
+#include "module/window.h"
+#include "process/ctx.h"
+#include "process/signal.h"
+#include "profile/leaks.h"
+#include "profile/memory.h"
+#include "profile/point.h"
+#include "profile/snapshot.h"
+#include "report/files.h"
+#include "report/modules.h"
+
+#include "lauxlib.h"
+
+/* stop() */
+static int core_stop(lua_State *L)
+{
+  mp_ctx *c = mp_guard_running(L);
+  char msg[512];
+  int err;
+  if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
+  if (c->profile.busy)
+    return mp_fail(L, "the profiler cannot be stopped by a callback or "
+		   "finalizer that runs inside of it", EBUSY);
+  mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
+  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
+  mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
+  mp_signal_hold();
+  err = mp_guard_end(L, msg, sizeof(msg));
+  mp_signal_release();
+  if (err != 0) return mp_fail(L, msg, err);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* report([options [, out...]]) */
+static int core_report(lua_State *L)
+{
+  mp_ctx *c = mp_guard_running(L);
+  bool help;
+  char msg[512];
+  int err;
+  mp_check_arguments(L);
+  if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
+  mp_point_force(&c->profile);
+  err = mp_window_write(L, c, NULL, NULL, &help, msg, sizeof(msg));
+  if (err != 0) return mp_fail(L, msg, err);
+  lua_pushboolean(L, !help);
+  return 1;
+}
+
+/* again([out...]): a report by the options of the start. */
+static int core_again(lua_State *L)
+{
+  mp_ctx *c = mp_guard_running(L);
+  if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
+  lua_pushstring(L, c->plan.text);
+  lua_insert(L, 1);
+  return core_report(L);
+}
+
+/* write(name, text) */
+static int core_write(lua_State *L)
+{
+  const char *name = luaL_checkstring(L, 1), *text;
+  char msg[512], shown[MP_NAME_SIZE];
+  size_t len;
+  int err;
+  text = luaL_checklstring(L, 2, &len);
+  err = mp_output_put(name, text, len);
+  if (err != 0) {
+    snprintf(msg, sizeof(msg), "cannot write '%s': %s",
+	     mp_output_name(shown, name), mp_output_error(err));
+    return mp_fail(L, msg, err);
+  }
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+typedef struct snapshot {
+  mp_profile *profile;
+  mp_still still;
+} snapshot;
+
+static int make_snapshot(lua_State *L)
+{
+  const snapshot *s = lua_touserdata(L, 1);
+  const mp_scope scope = { NULL, NULL, &s->still };
+  mp_snapshot(L, s->profile, &scope);
+  return 1;
+}
+
+/* snapshot(). The upvalue makes it; allocations for it count as the profiler's,
+** and the profile cannot be stopped meanwhile. */
+static int core_snapshot(lua_State *L)
+{
+  mp_ctx *c = mp_guard_running(L);
+  mp_profile *p;
+  snapshot s;
+  bool frozen, busy, taken;
+  int err = 0;
+  if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
+  s.profile = p = &c->profile;
+  frozen = p->heap.frozen;  /* A finalizer may be here. */
+  busy = p->busy;
+  lua_settop(L, 0);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushlightuserdata(L, &s);
+  p->busy = true;
+  if (!frozen) mp_alloc_freeze(&p->heap);
+  taken = mp_still_take(&s.still, p);
+  if (taken) err = lua_pcall(L, 1, 1, 0);
+  if (taken) mp_still_free(&s.still);
+  if (!frozen) mp_alloc_thaw(&p->heap);
+  p->busy = busy;
+  if (!taken) return mp_fail(L, "not enough memory", ENOMEM);
+  return err != 0 ? lua_error(L) : 1;
+}
+
+__attribute__((visibility("default")))
+int luaopen_jit_mp_core(lua_State *L)
+{
+  static const luaL_Reg functions[] = {
+    { "stop", core_stop },
+    { "report", core_report },
+    { "again", core_again },
+    { "write", core_write },
+    { "on_signal", mp_on_signal },
+    { NULL, NULL }
+  };
+  lua_newtable(L);
+  luaL_register(L, NULL, functions);
+  mp_modules_path(L);
+  lua_pushcclosure(L, mp_start, 1);
+  lua_setfield(L, -2, "start");
+  lua_pushcfunction(L, make_snapshot);
+  lua_pushcclosure(L, core_snapshot, 1);
+  lua_setfield(L, -2, "snapshot");
+  mp_heap_functions(L);
+  mp_window_functions(L);
+  mp_files_push(L);
+  lua_setfield(L, -2, "files");
+  return 1;
+}

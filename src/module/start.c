@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See module/start.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data/lock.h"
+#include "data/seed.h"
+#include "module/arguments.h"
+#include "module/guard.h"
+#include "module/start.h"
+#include "native/native.h"
+#include "process/callback.h"
+#include "process/end.h"
+#include "process/exec.h"
+#include "process/exit.h"
+#include "process/fork.h"
+#include "process/inherit.h"
+#include "process/safepoint.h"
+#include "process/signal.h"
+#include "profile/point.h"
+#include "sample/dump.h"
+#include "sample/hook.h"
+#include "vm/bug.h"
+#include "vm/learn.h"
+#include "vm/prove.h"
+
+/* The state of a start, with the reason if it failed. */
+typedef struct problem {
+  int err;			/* The error for mp_fail; 0: none. */
+  char msg[512];
+} problem;
+
+static bool fails(problem *p, int err, const char *msg)
+{
+  p->err = err;
+  snprintf(p->msg, sizeof(p->msg), "%s", msg);
+  return false;
+}
+
+#define ROW_IN_REPORT 8192	/* Bytes for a row of its own, at most. */
+
+static void set_plan(mp_ctx *c)
+{
+  const mp_plan *plan = &c->plan;
+  mp_profile *p = &c->profile;
+  p->heap.exact = plan->period == 1;
+  p->heap.wants_events = plan->events;
+  p->heap.wants_leaks = plan->leaks;
+  p->heap.wants_types = plan->types || !p->heap.exact;
+  p->heap.wants_records = plan->leaks ||
+    (plan->events && (plan->memory || plan->walk.share > 0));
+  p->limit = (size_t)plan->limit;
+  p->maxrows = (uint32_t)(mp_report_limit(plan) / ROW_IN_REPORT);
+  mp_period_init(&p->heap.period, plan->period, mp_seed());
+  p->cpu.at_safepoint = mp_safepoint;
+  p->cpu.in_code = mp_safepoint_incode;
+  p->cpu.data = c;
+  p->cpu.interval = plan->interval;
+  /* Samples that wait for the next safepoint need one at each line. */
+  p->cpu.lines = plan->lines || !p->heap.vm.proved;
+  c->due = plan->every;
+}
+
+/* Lets the private state read the option string. */
+static bool make_plan(mp_ctx *c, unsigned state, lua_State *L, problem *p)
+{
+  mp_origin *o = &c->profile.origin;
+  const char *path = lua_tostring(L, lua_upvalueindex(1));
+  mp_origin_set(o, L);
+  o->state = state;
+  if (o->cwd == NULL)
+    return fails(p, ENOMEM, "not enough memory");
+  p->err = mp_report_open(&c->report, &c->profile, path, p->msg,
+			  sizeof(p->msg));
+  if (p->err == 0)
+    p->err = mp_plan_make(&c->plan, &c->report.state, L, o, p->msg,
+			  sizeof(p->msg));
+  if (p->err != 0) return false;
+  o->options = strdup(c->plan.text);
+  if (o->options == NULL) return fails(p, ENOMEM, "not enough memory");
+  set_plan(c);
+  return true;
+}
+
+static bool open_screen(mp_ctx *c, problem *p)
+{
+  int err = c->plan.live ? mp_screen_open(&c->screen) : 0;
+  if (c->screen.nkeys >= 0 && !c->plan.functions)  /* A key may ask for them. */
+    c->profile.cpu.lines = true;
+  return err == 0 || fails(p, err, "the live view needs a terminal, and there "
+			   "is none: leave out option T");
+}
+
+/* Whether no profile has been started meanwhile, by a finalizer. */
+static bool none_within(lua_State *L, problem *p)
+{
+  return mp_guard_get(L) == NULL ||
+	 fails(p, EALREADY, "the profiler is already running");
+}
+
+/* Another profiler has the timer: the heap can be profiled without it, but
+** nothing can be done at safepoints. */
+static bool do_without_timer(mp_ctx *c, problem *p)
+{
+  const char *why = c->plan.cpu_only ? "and CPU is all that was asked for" :
+		    c->plan.live ? "and option T needs it" :
+		    c->callback.thread != NULL ? "and the callback needs it" :
+		    c->plan.every > 0 ? "and option w needs it" :
+		    !c->profile.heap.vm.proved ? "and memory samples need it" :
+		    NULL;
+  if (why == NULL) {
+    mp_notes_add(&c->profile.notes, "no CPU samples: another profiler had the "
+		 "timer when the profile began; lines of compiled code may be "
+		 "neighbours of those that allocate");
+    return true;
+  }
+  p->err = EBUSY;
+  snprintf(p->msg, sizeof(p->msg), "the profiling timer is in use by another "
+	   "profiler (jit.p or jit.profile, or a C library's), %s: stop it "
+	   "first", why);
+  return false;
+}
+
+static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
+{
+  if (mp_cpu_start(&c->profile.cpu, L) != 0 && !do_without_timer(c, p))
+    return false;
+  if (!c->profile.heap.vm.proved && mp_cpu_has_buffer(&c->profile.cpu) &&
+      lua_cpcall(L, mp_dump_prepare, NULL) != 0)
+    lua_pop(L, 1);  /* It grows later, then. */
+  return true;
+}
+
+/* All steps of a start that may fail. */
+static bool prepare(mp_ctx *c, lua_State *L, problem *p)
+{
+  if (mp_vm_inevent(&c->profile.heap.vm, L))
+    return fails(p, EBUSY, "the profiler cannot be started by a handler of "
+		 "jit.attach or jit.profile: start it outside");
+  if (mp_vm_perhaps_inevent(&c->profile.heap.vm, L))
+    return fails(p, EBUSY, "on this LuaJIT, the profiler cannot be started by "
+		 "a handler of jit.attach, nor by a hook or finalizer once "
+		 "jit.attach was called: start it outside");
+  if (!open_screen(c, p)) return false;
+  if (!mp_profile_open(&c->profile))
+    return fails(p, ENOMEM, "not enough memory");
+  if (!none_within(L, p)) return false;
+  mp_guard_coroutines(c, L);
+  if (c->callback.thread != NULL)  /* It comes at each line. */
+    c->profile.cpu.lines = true;
+  c->profile.heap.vm.coarse = !c->profile.cpu.lines;
+  if (!none_within(L, p) || !start_timer(c, L, p)) return false;
+  if (!c->plan.calls || mp_calls_start(&c->profile.calls, L)) return true;
+  mp_cpu_stop(&c->profile.cpu, L);
+  return fails(p, EBUSY, "the program has a hook (debug.sethook), and option n "
+	       "needs its place; or a finalizer calls");
+}
+
+static void begin(mp_ctx *c, lua_State *L)
+{
+  c->thread = pthread_self();
+  mp_ctx_share(c);
+  mp_span_begin(&c->profile.span);
+  mp_lock();
+  if (mp_ctx_list() == NULL) mp_signal_take();
+  mp_ctx_enlist(c);
+  mp_unlock();
+  mp_hook_install(&c->profile.heap, L);
+  mp_native_start(&c->profile.capture, &c->profile.heap, &c->thread,
+		  c->plan.period, mp_seed());
+  mp_point_force(&c->profile);
+}
+
+/* Writes the list of the options in place of a profile. */
+static bool show_help(mp_ctx *c, problem *p)
+{
+  double leaked;
+  p->err = mp_report_write(&c->report, &c->plan, &leaked, p->msg,
+			   sizeof(p->msg));
+  return p->err == 0;
+}
+
+/* Makes the run of that guard and starts it, or shows the help. */
+static bool start(lua_State *L, mp_guard *g, problem *p)
+{
+  mp_ctx *c = mp_guard_new(g, L);
+  bool ok;
+  if (c == NULL) return fails(p, ENOMEM, "not enough memory");
+  mp_vm_prove(&c->profile.heap.vm, L, mp_start);
+  if (c->profile.heap.vm.proved) mp_guard_unwrap(L);
+  ok = make_plan(c, g->number, L, p);
+  if (ok && c->plan.help) {
+    ok = show_help(c, p);
+  } else if (ok && prepare(c, L, p)) {
+    g->run = c;
+    begin(c, L);
+    return true;
+  } else {
+    mp_guard_release(c, L);
+    ok = false;
+  }
+  mp_guard_drop(g, c);
+  return ok;
+}
+
+static void install_once(void)
+{
+  mp_native_install();
+  mp_fork_install();
+  mp_exit_install();
+  mp_end_install();
+  mp_exec_install();
+  mp_signal_install();
+  mp_inherit_install(mp_signal_take);
+}
+
+int mp_start(lua_State *L)
+{
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  mp_guard *g;
+  mp_ctx *c;
+  problem p;
+  pthread_once(&once, install_once);
+  mp_bug_try();
+  mp_learn();
+  mp_check_arguments(L);
+  if ((c = mp_guard_get(L)) != NULL) {
+    if (c->profile.span.pid == getpid())
+      return mp_fail(L, "the profiler is already running", EALREADY);
+    mp_guard_end(L, p.msg, sizeof(p.msg));  /* It is the parent's. */
+  }
+  g = mp_guard_make(L);
+  if (!start(L, g, &p)) return mp_fail(L, p.msg, p.err);
+  lua_pushboolean(L, g->run != NULL);
+  return 1;
+}

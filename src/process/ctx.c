@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See process/ctx.h.
+*/
+#include "config.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "data/clock.h"
+#include "data/lock.h"
+#include "heapwalk/walk.h"
+#include "native/native.h"
+#include "native/rows.h"
+#include "process/ctx.h"
+#include "profile/memory.h"
+#include "profile/point.h"
+
+/* The heap's: called inside the allocator. The thread is looked for where it
+** may be another one: at the first sample of each jiffy, as a new thread can
+** have the handle of one that has ended. Of the samples in one jiffy only the
+** first has the time read; a collection's beginning has its exact time. */
+static void tick(void *data, bool cycle)
+{
+  mp_ctx *c = data;
+  uint64_t now = mp_clock_jiffy();
+  pthread_t self = pthread_self();
+  bool seen = now == c->jiffy && pthread_equal(self, c->thread);
+  if (seen && !cycle) return;
+  c->jiffy = now;
+  c->thread = self;
+  if (!seen) mp_cpu_here(&c->profile.cpu);
+  mp_point_take(&c->profile);
+}
+
+/* Clears a context that is used again, whose hook may be called at any time. */
+static void clear(mp_ctx *c)
+{
+  mp_profile_init(&c->profile);
+  memset((char *)c + sizeof(c->profile), 0, sizeof(*c) - sizeof(c->profile));
+}
+
+mp_ctx *mp_ctx_new(mp_ctx *old)
+{
+  static const mp_addition additions[] = {
+    mp_nativerows_add, mp_heapwalk_add, NULL
+  };
+  size_t size = (sizeof(mp_ctx) + MP_ALLOC_ALIGN - 1) & ~(MP_ALLOC_ALIGN - 1);
+  mp_ctx *c = old;
+  if (c == NULL) {
+    c = aligned_alloc(MP_ALLOC_ALIGN, size);
+    if (c == NULL) return NULL;
+    memset(c, 0, sizeof(*c));
+  }
+  clear(c);
+  c->profile.heap.tick = tick;
+  c->profile.heap.tick_data = c;
+  c->profile.additions = additions;
+  mp_screen_init(&c->screen);
+  return c;
+}
+
+static atomic_bool kept;
+
+void mp_ctx_keep_all(void)
+{
+  kept = true;
+}
+
+static void drop_shared(mp_ctx *c)
+{
+  if (c->heir.estate != NULL)
+    munmap(c->heir.estate, sizeof(*c->heir.estate));
+  c->heir.estate = NULL;
+}
+
+void mp_ctx_share(mp_ctx *c)
+{
+  void *p = mmap(NULL, sizeof(*c->heir.estate), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  drop_shared(c);
+  if (p != MAP_FAILED) c->heir.estate = p;
+}
+
+void mp_ctx_end(mp_ctx *c)
+{
+  if (kept) return;
+  mp_plan_free(&c->plan, &c->report.state);
+  mp_report_close(&c->report);
+  mp_screen_close(&c->screen);
+  mp_heapwalk_drop(&c->profile);
+  mp_memory_drop(&c->profile);
+  mp_mark_free(&c->window);
+  mp_native_forget(&c->profile.capture);
+  mp_profile_close(&c->profile);
+  drop_shared(c);
+}
+
+void mp_ctx_await(const mp_ctx *c)
+{
+  const struct timespec step = { 0, 1000000 };
+  while (c->final.read) nanosleep(&step, NULL);
+}
+
+#define BURIED	32		/* Contexts of VMs that are being closed. */
+
+void mp_ctx_bury(mp_ctx *c)
+{
+  static mp_ctx *buried[BURIED];
+  static unsigned next;
+  mp_ctx *old;
+  if (c == NULL || kept) return;
+  mp_lock();
+  old = buried[next % BURIED];
+  buried[next++ % BURIED] = c;
+  mp_unlock();
+  free(old);
+}
+
+/* -- The list ------------------------------------------------------------ */
+
+static _Atomic(mp_ctx *) first;	/* Handlers look at it. */
+
+mp_ctx *mp_ctx_list(void) { return first; }
+
+void mp_ctx_enlist(mp_ctx *c)
+{
+  mp_lock();
+  c->next = first;
+  first = c;
+  mp_unlock();
+}
+
+void mp_ctx_delist(mp_ctx *c)
+{
+  mp_ctx *p;
+  mp_lock();
+  p = first;
+  if (p == c) first = c->next;
+  else
+    while (p != NULL && p->next != c) p = p->next;
+  if (p != NULL && p != c) p->next = c->next;
+  mp_unlock();
+}

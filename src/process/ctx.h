@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** A run of the profiler: one for each Lua VM that is profiled.
+**
+** A run is made by start, found again through the registry of its VM, and
+** listed for the process, so that its report is written whichever way the
+** program ends. The list is walked and changed under the lock (data/lock.h).
+*/
+#ifndef MP_CTX_H
+#define MP_CTX_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "profile/profile.h"
+#include "report/report.h"
+#include "report/screen.h"
+
+/* The state of the reports (process/final.h). */
+typedef struct mp_reporting {
+  bool done;			/* The final report is begun or abandoned, */
+  atomic_bool written;		/* and was made, */
+  pthread_t reporter;		/* by that thread. */
+  atomic_bool read;		/* Another thread makes a report meanwhile. */
+} mp_reporting;
+
+/* Shared by the process that has a run and the children it forks. */
+typedef struct mp_estate {
+  atomic_bool claimed;		/* One of them makes the report, or has. */
+  atomic_int holder;		/* The child that has taken the run over, or */
+				/* 0. */
+  atomic_uint forks;		/* Forks that have returned in the process, */
+  atomic_uint last;		/* and when the last one did: milliseconds, */
+  atomic_uint cpu;		/* and those of its CPU time until then. */
+} mp_estate;
+
+/* A run that forked children may take over (process/inherit.h). */
+typedef struct mp_heir {
+  mp_estate *estate;		/* NULL: there was no memory. */
+  bool inherits;		/* A child that may take the run over, */
+  pid_t parent;			/* of this process, */
+  pid_t forker;			/* in which this thread forked, */
+  unsigned fork;		/* after a fork of that number by the one */
+				/* that has the run. */
+} mp_heir;
+
+/* The program's function for samples (process/callback.h). */
+typedef struct mp_called {
+  lua_State *thread;		/* Has the function, or NULL. */
+  uint64_t told;		/* Bytes allocated at its last call. */
+} mp_called;
+
+typedef struct mp_ctx {
+  mp_profile profile;		/* First: it is aligned. */
+  mp_report report;
+  mp_plan plan;			/* The options and outputs of the start. */
+  mp_screen screen;		/* The live view. */
+  mp_mark window;		/* Where the last window ended. */
+  mp_reporting final;
+  mp_heir heir;
+  mp_called callback;
+  double due;			/* When the files are to be rewritten. */
+  void (*look)(struct mp_ctx *c, lua_State *L, double wall);  /* At each */
+				/* safepoint, for the owner; or NULL. */
+  pthread_t thread;		/* Where the VM was seen to run last. */
+  uint64_t jiffy;		/* When the time was read last. */
+  struct mp_ctx *next;		/* Next one of the process. */
+} mp_ctx;
+
+/* An empty context, or NULL: no memory. old: a context of the same VM that has
+** ended, to be used again, or NULL. */
+mp_ctx *mp_ctx_new(mp_ctx *old);
+
+/* Frees all memory that the context holds. Both samplers have stopped, and the
+** context is in no list. The context itself lives as long as its VM: a C
+** library may have asked for the VM's allocator while that was the hook, and
+** still use it. */
+void mp_ctx_end(mp_ctx *c);
+
+/* Waits until no other thread makes a report of the context. To be called
+** before the context ends. */
+void mp_ctx_await(const mp_ctx *c);
+
+/* The VM of the context is being closed: frees the context, but only after some
+** others, since finalizers of the VM may still use it. NULL: nothing
+** happens. */
+void mp_ctx_bury(mp_ctx *c);
+
+/* From now on no context is ended: the process ends, and this thread walks the
+** list while others may still close their VMs. */
+void mp_ctx_keep_all(void);
+
+/* Makes the data that the context shares with children forked from now on, if
+** there is memory. */
+void mp_ctx_share(mp_ctx *c);
+
+void mp_ctx_enlist(mp_ctx *c);
+void mp_ctx_delist(mp_ctx *c);
+
+/* The first context of the process, or NULL. Under the lock. */
+mp_ctx *mp_ctx_list(void);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** exec: the program is replaced by another one, and so would be its profile.
+**
+** If libluajit-mp-exec.so was preloaded (data/execport.h), a child writes the
+** reports before the call, as one does for a process that is stuck
+** (process/standin.h). If the call fails, the program continues with its
+** profile, whose report at the end replaces that one.
+*/
+#ifndef MP_EXEC_H
+#define MP_EXEC_H
+
+/* To be called once, before there are profiles. */
+void mp_exec_install(void);
+
+#endif

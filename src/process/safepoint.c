@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See process/safepoint.h.
+*/
+#include "config.h"
+
+#include "data/lock.h"
+#include "process/callback.h"
+#include "process/ctx.h"
+#include "process/inherit.h"
+#include "process/safepoint.h"
+#include "process/signal.h"
+#include "profile/memory.h"
+#include "profile/point.h"
+#include "sample/objects.h"
+
+static void draw(mp_ctx *c)
+{
+  mp_signal_hold();
+  mp_report_draw(&c->report, &c->plan, &c->screen);
+  mp_signal_release();
+}
+
+/* Rewrites the files. An error is only reported at the end, if it persists. */
+static void rewrite(mp_ctx *c)
+{
+  char msg[512];
+  mp_signal_hold();
+  mp_point_force(&c->profile);
+  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
+  mp_report_rewrite(&c->report, &c->plan, msg, sizeof(msg));
+  c->due = mp_span_wall(&c->profile.span) + c->plan.every;
+  mp_signal_release();
+}
+
+/* Draws and writes if the time for that has come. */
+static void write_due(mp_ctx *c, double wall)
+{
+  if (mp_screen_due(&c->screen, wall)) draw(c);
+  if (c->plan.every > 0 && wall >= c->due) rewrite(c);
+}
+
+static void take_signal(void)
+{
+  mp_lock();
+  mp_signal_take_again();
+  mp_unlock();
+}
+
+void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
+		  int state)
+{
+  mp_ctx *c = data;
+  mp_profile *p = &c->profile;
+  double wall;
+  mp_inherit_look(c);
+  if (c->final.done && !c->heir.inherits) return;
+  c->thread = pthread_self();
+  mp_cpu_count(&p->cpu, L, waiting, state);
+  mp_objects_settle(&p->heap, L, state);
+  mp_point_take(p);
+  if (c->final.done) return;
+  if (samples > 0) mp_callback_call(c, L, samples, state);
+  wall = mp_span_wall(&p->span);
+  mp_screen_look(&c->screen, wall);
+  write_due(c, wall);
+  if (c->look != NULL) c->look(c, L, wall);
+  mp_signal_look();
+  take_signal();
+}
+
+/* Whether the report of any run needs its VM at rest. */
+static bool reports_need_vm(void)
+{
+  const mp_ctx *c;
+  for (c = mp_ctx_list(); c != NULL; c = c->next)
+    if (c->plan.leaks || c->plan.memory || c->plan.walk.share > 0) return true;
+  return false;
+}
+
+void mp_safepoint_incode(void *data)
+{
+  mp_ctx *c = data;
+  if (!c->profile.heap.vm.coarse || c->final.done || c->profile.busy) return;
+  c->thread = pthread_self();
+  if (mp_signal_waits()) mp_point_force(&c->profile);
+  else mp_point_take(&c->profile);
+  write_due(c, mp_span_wall(&c->profile.span));
+  if (!reports_need_vm()) mp_signal_look_incode();
+  take_signal();
+}

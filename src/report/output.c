@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See report/output.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "data/fd.h"
+#include "data/lock.h"
+#include "data/process.h"
+#include "report/output.h"
+#include "report/replace.h"
+#include "report/write.h"
+
+bool mp_output_perpid(const mp_output *o)
+{
+  return o->push != NULL ||
+	 (o->path != NULL && strstr(o->path, "%p") != NULL);
+}
+
+bool mp_output_is_file(const mp_output *o)
+{
+  return o->writer.write != NULL || (o->path != NULL && !o->special);
+}
+
+const char *mp_output_error(int err)
+{
+  if (err == MP_ELSEWHERE)
+    return "the program is stuck, and nobody else can call its writer";
+  if (err == MP_NO_CURL)
+    return "there is no curl command, which sends it: install the package curl";
+  if (err != MP_FOREIGN) return strerror(err);
+  return "it belongs to another user, in a directory that anybody may write to";
+}
+
+/* Whether a terminal may take these bytes for a command: C0, DEL, and C1 in
+** UTF-8. */
+static bool is_control(const unsigned char *s)
+{
+  return s[0] < 0x20 || s[0] == 0x7f ||
+	 (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0);
+}
+
+const char *mp_output_name(char buf[MP_NAME_SIZE], const char *name)
+{
+  const unsigned char *s = (const unsigned char *)name;
+  char *out = buf;
+  for (; *s != '\0' && out < buf + MP_NAME_SIZE - 5; s++) {
+    if (is_control(s)) out += sprintf(out, "\\%03d", *s);
+    else *out++ = (char)*s;
+  }
+  *out = '\0';
+  return buf;
+}
+
+/* -- Names --------------------------------------------------------------- */
+
+/* The local time of a moment. The C library has a lock for time zones, which a
+** fork does not renew: our lock keeps forks away. */
+static void write_time(double moment, char *buf, size_t n)
+{
+  time_t t = (time_t)moment;
+  struct tm tm;
+  mp_lock();
+  localtime_r(&t, &tm);
+  strftime(buf, n, "%Y%m%d-%H%M%S", &tm);
+  mp_unlock();
+}
+
+/* The path with %p and %t replaced. NULL: no memory. */
+static char *expand(const mp_output *o)
+{
+  char pid[24], started[24] = "", *out, *q;
+  const char *p;
+  snprintf(pid, sizeof(pid), "%ld", (long)mp_process());
+  if (strstr(o->path, "%t") != NULL)
+    write_time(o->started, started, sizeof(started));
+  out = malloc(strlen(o->path) * 12 + 1);  /* Two characters: 23 at most. */
+  if (out == NULL) return NULL;
+  for (p = o->path, q = out; *p; ) {
+    if (p[0] == '%' && (p[1] == 'p' || p[1] == 't')) {
+      q = stpcpy(q, p[1] == 'p' ? pid : started);
+      p += 2;
+    } else {
+      *q++ = *p++;
+    }
+  }
+  *q = '\0';
+  return out;
+}
+
+/* Finds the target of the path, and keeps it. */
+static int find_target(mp_output *o)
+{
+  char *path = o->literal ? strdup(o->path) : expand(o);
+  mp_target target;
+  int err;
+  if (path == NULL) return ENOMEM;
+  err = mp_target_find(&target, path);
+  free(path);
+  if (err != 0) return err;
+  /* The program may have closed the old one: then this one has its number. */
+  if (o->dir.fd != target.dir) mp_kept_close(&o->dir);
+  mp_kept_set(&o->dir, target.dir);
+  memcpy(o->name, target.name, sizeof(o->name));
+  o->pid = mp_process();
+  return 0;
+}
+
+/* -- Opening ------------------------------------------------------------- */
+
+/* Without O_TRUNC: a file behind a descriptor of /proc/self/fd is appended to,
+** as by the program's own output. */
+static int open_special(mp_output *o)
+{
+  int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  struct stat st;
+  int fd, err = mp_target_check(o->dir.fd, o->name, &st);
+  if (err != 0) return err;
+  if (!S_ISLNK(st.st_mode)) flags |= O_NOFOLLOW;
+  mp_write_begins_waiting();  /* The other end may have no reader yet. */
+  do
+    fd = mp_fd_high(openat(o->dir.fd, o->name, flags));
+  while (fd < 0 && errno == EINTR);
+  mp_write_ends_waiting();
+  if (fd < 0) return errno;
+  mp_kept_set(&o->file, fd);
+  return 0;
+}
+
+static int open_output(mp_output *o)
+{
+  struct stat st;
+  int err = find_target(o);
+  if (err != 0) return err;
+  err = mp_target_check(o->dir.fd, o->name, &st);
+  if (err == ENOENT) return mp_replace_try(o->dir.fd, o->name);
+  if (err != 0) return err;
+  if (S_ISDIR(st.st_mode)) return EISDIR;
+  if (faccessat(o->dir.fd, o->name, W_OK, 0) != 0) return errno;
+  if (S_ISREG(st.st_mode)) return mp_replace_try(o->dir.fd, o->name);
+  o->special = true;
+  return S_ISFIFO(st.st_mode) ? 0 : open_special(o);
+}
+
+/* Fills in everything but the target. False: no memory. */
+static bool init(mp_output *o, const char *name, const char *cwd)
+{
+  memset(o, 0, sizeof(*o));
+  o->dir.fd = o->file.fd = -1;
+  o->started = (double)time(NULL);
+  if (name == NULL || strcmp(name, "-") == 0) return true;
+  o->given = strdup(name);
+  o->path = malloc(strlen(name) + strlen(cwd) + 2);
+  if (o->given == NULL || o->path == NULL) return false;
+  if (name[0] == '/') strcpy(o->path, name);
+  else sprintf(o->path, "%s/%s", cwd, name);
+  return true;
+}
+
+static int open_address(mp_output *o, const char *name)
+{
+  int err = ENOMEM;
+  if (!init(o, NULL, "") || (o->given = strdup(name)) == NULL) return ENOMEM;
+  o->push = mp_push_new(&err);
+  return o->push != NULL ? 0 : err == ENOENT ? MP_NO_CURL : err;
+}
+
+int mp_output_open(mp_output *o, const char *name, const char *cwd)
+{
+  if (mp_push_is_address(name)) return open_address(o, name);
+  if (!init(o, name, cwd)) return ENOMEM;
+  return o->path != NULL ? open_output(o) : 0;
+}
+
+int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w)
+{
+  if (!init(o, NULL, "")) return ENOMEM;
+  o->writer = *w;
+  o->given = strdup(name);
+  return o->given != NULL ? 0 : ENOMEM;
+}
+
+void mp_output_forked(mp_output *o)
+{
+  if (o->special) mp_kept_close(&o->file);  /* It is the parent's. */
+  if (o->push != NULL) mp_push_forget(o->push);
+}
+
+void mp_output_close(mp_output *o)
+{
+  mp_kept_close(&o->dir);
+  mp_kept_close(&o->file);
+  mp_push_free(o->push);
+  o->push = NULL;
+  free(o->path);
+  free(o->given);
+  o->path = o->given = NULL;
+}
+
+/* -- Writing ------------------------------------------------------------- */
+
+/* Finds the target again for another process. If that fails, as from another
+** root, the directory stays, and only the name is that of this process. */
+static int find_again(mp_output *o)
+{
+  int err = find_target(o);
+  char *path;
+  const char *name;
+  if (err == 0 || !mp_kept_holds(&o->dir)) return err;
+  if ((path = expand(o)) == NULL) return ENOMEM;
+  name = strrchr(path, '/') + 1;
+  if (strlen(name) <= NAME_MAX) {
+    strcpy(o->name, name);
+    err = 0;
+  }
+  free(path);
+  return err;
+}
+
+/* The target as it was kept, if that is still right. */
+static int check_target(mp_output *o)
+{
+  if (o->pid == mp_process() && mp_kept_holds(&o->dir)) return 0;
+  return find_again(o);
+}
+
+static int write_file(mp_output *o, const char *text, size_t len)
+{
+  int err = check_target(o);
+  if (err == 0) err = mp_replace(o->dir.fd, o->name, text, len);
+  if (err != ENOENT) return err;
+  err = find_target(o);  /* The directory may have been made anew. */
+  return err != 0 ? err : mp_replace(o->dir.fd, o->name, text, len);
+}
+
+static int write_special(mp_output *o, const char *text, size_t len)
+{
+  int err = 0;
+  if (!mp_kept_holds(&o->file)) {
+    err = check_target(o);
+    if (err == 0) err = open_special(o);
+  }
+  if (err != 0) return err;
+  mp_write_stdout_first();  /* It may be the same file. */
+  return mp_write(o->file.fd, text, len);
+}
+
+static int hand_over(const mp_output *o, const char *text, size_t len)
+{
+  int err;
+  if (mp_process_stands_in()) return MP_ELSEWHERE;
+  err = o->writer.write(o->writer.ctx, o->given, text, len);
+  return err >= 0 ? err : EIO;
+}
+
+int mp_output_write(mp_output *o, const char *text, size_t len)
+{
+  if (o->writer.write != NULL) return hand_over(o, text, len);
+  if (o->push != NULL) {
+    mp_output_leave(o);
+    return mp_push_start(o->push, text, len);
+  }
+  if (o->path == NULL) {
+    mp_write_stdout_first();
+    return mp_write(STDOUT_FILENO, text, len);
+  }
+  return o->special ? write_special(o, text, len) : write_file(o, text, len);
+}
+
+void mp_output_await(mp_output *o)
+{
+  if (o->push != NULL) mp_push_await(o->push);
+}
+
+void mp_output_leave(mp_output *o)
+{
+  char shown[MP_NAME_SIZE];
+  if (o->push != NULL)
+    mp_push_leave(o->push, mp_output_name(shown, o->given));
+}
+
+int mp_output_put(const char *name, const char *text, size_t len)
+{
+  char *cwd = getcwd(NULL, 0);
+  mp_output o;
+  int err = ENOMEM;
+  if (init(&o, name, cwd != NULL ? cwd : "")) {
+    o.literal = true;
+    err = o.path != NULL ? open_output(&o) : 0;
+    if (err == 0) err = mp_output_write(&o, text, len);
+  }
+  mp_output_close(&o);
+  free(cwd);
+  return err;
+}
+
+int mp_output_width(const mp_output *o)
+{
+  struct winsize ws;
+  int fd = o->path ? o->file.fd : STDOUT_FILENO;
+  if (o->writer.write != NULL || o->push != NULL) return 0;
+  if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &ws) != 0) return 0;
+  return ws.ws_col;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Reports are made in a private Lua state (report/state.h), by plans.
+**
+** Functions return as those of report/plan.h, with a message in buf.
+*/
+#ifndef MP_REPORT_H
+#define MP_REPORT_H
+
+#include <stddef.h>
+
+#include "profile/mark.h"
+#include "profile/profile.h"
+#include "report/plan.h"
+#include "report/screen.h"
+#include "report/state.h"
+
+typedef struct mp_report {
+  mp_profile *profile;		/* What is reported, */
+  const mp_mark *from, *to;	/* as in mp_snapshot. */
+  mp_state state;
+} mp_report;
+
+/* Bytes that the reports of a plan may take while they are made. */
+double mp_report_limit(const mp_plan *plan);
+
+/* Opens the state, with that package.path. To be closed even if it fails. */
+int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
+		   size_t n);
+void mp_report_close(mp_report *r);
+
+/* Makes and writes the reports of the plan, each whether or not others fail.
+** Returns the error of the first that fails; the messages of others go to
+** standard error. *leaked: the bytes that leak by these reports, or 0. */
+int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
+		    char *buf, size_t n);
+
+/* The same at the end of a profile: waits for a moment for the answers of
+** servers, where nobody can be told of them later. */
+int mp_report_finish(mp_report *r, const mp_plan *plan, double *leaked,
+		     char *buf, size_t n);
+
+/* As mp_report_write, once in a while, for regular files alone: other outputs
+** get the last report only. */
+int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n);
+
+/* Draws the report of the plan on the screen. */
+void mp_report_draw(mp_report *r, const mp_plan *plan, mp_screen *s);
+
+#endif

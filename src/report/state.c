@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See report/state.h.
+*/
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "data/port.h"
+#include "data/process.h"
+#include "report/files.h"
+#include "report/state.h"
+#include "vm/own.h"
+
+#include "lauxlib.h"
+#include "luajit.h"
+
+/* Registry key of the module. The address of a function is its own key. */
+static char module_key;
+
+typedef struct opening {
+  mp_state *state;
+  const char *path;
+  const lua_CFunction *functions;
+} opening;
+
+static int collect(lua_State *R)
+{
+  lua_gc(R, LUA_GCCOLLECT, 0);
+  return 0;
+}
+
+static void set_package(lua_State *R, const char *field, const char *value)
+{
+  lua_getglobal(R, "package");
+  lua_pushstring(R, value);
+  lua_setfield(R, -2, field);
+  lua_pop(R, 1);
+}
+
+/* Makes require() return the value that push pushes for a module. */
+static void set_loaded(lua_State *R, const char *module,
+		       void (*push)(lua_State *))
+{
+  lua_getglobal(R, "package");
+  lua_getfield(R, -1, "loaded");
+  push(R);
+  lua_setfield(R, -2, module);
+  lua_pop(R, 2);
+}
+
+static void make_function(lua_State *R, lua_CFunction f)
+{
+  lua_pushlightuserdata(R, (void *)f);
+  lua_pushcfunction(R, f);
+  lua_rawset(R, LUA_REGISTRYINDEX);
+}
+
+static int open_state(lua_State *R)
+{
+  opening *o = lua_touserdata(R, 1);
+  mp_own_open(R, &o->state->ffi_half_open);
+  luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  set_package(R, "path", o->path);
+  set_package(R, "cpath", "");
+  set_loaded(R, "jit.mp.files", mp_files_push);
+  lua_pushlightuserdata(R, &module_key);
+  lua_getglobal(R, "require");
+  lua_pushliteral(R, "jit.mp.plan");
+  lua_call(R, 1, 1);
+  lua_rawset(R, LUA_REGISTRYINDEX);
+  lua_pushlightuserdata(R, o->state);  /* Calls push it: see there. */
+  make_function(R, collect);
+  for (; *o->functions != NULL; o->functions++) make_function(R, *o->functions);
+  return 0;
+}
+
+/* -- The allocator ------------------------------------------------------- */
+
+/* By its name, luajit-mp attach tells these states from the program's. */
+void *mp_state_alloc(void *ud, void *p, size_t old, size_t new);
+
+__attribute__((visibility("default")))
+void *mp_state_alloc(void *ud, void *p, size_t old, size_t new)
+{
+  mp_state *s = ud;
+  void *q;
+  if (new > old && new - old > s->left) {
+    s->refused = true;
+    return NULL;
+  }
+  q = s->allocf(s->allocd, p, old, new);
+  if (q != NULL || new == 0) s->left += old - new;
+  return q;
+}
+
+#define UNLIMITED	(SIZE_MAX / 2)
+
+void mp_state_limit(mp_state *s, size_t bytes)
+{
+  s->limit = bytes;
+  s->left = bytes != 0 ? bytes : UNLIMITED;
+  s->refused = false;
+}
+
+/* The message of an error that left the state. */
+static void get_error(const mp_state *s, char *buf, size_t n)
+{
+  if (s->refused)
+    snprintf(buf, n, "it needs more memory than its limit of %.0f MiB: "
+	     "raise the limit by option C", (double)s->limit / 1048576);
+  else
+    snprintf(buf, n, "%s", lua_type(s->R, -1) == LUA_TSTRING ?
+	     lua_tostring(s->R, -1) : "not enough memory");
+}
+
+/* -- The state ----------------------------------------------------------- */
+
+int mp_state_open(mp_state *s, const char *path,
+		  const lua_CFunction *functions, char *buf, size_t n)
+{
+  opening o = { s, path, functions };
+  char msg[256];
+  s->taken = s->ffi_half_open = false;
+  s->R = luaL_newstate();
+  if (s->R == NULL) {
+    snprintf(buf, n, "not enough memory");
+    return ENOMEM;
+  }
+  s->allocf = lua_getallocf(s->R, &s->allocd);
+  mp_state_limit(s, 0);
+  lua_setallocf(s->R, mp_state_alloc, s);
+  if (lua_cpcall(s->R, open_state, &o) == 0) return 0;
+  get_error(s, msg, sizeof(msg));
+  snprintf(buf, n, "cannot load the reports: %s", msg);
+  return EIO;
+}
+
+/* lua_close has to find the allocator that the state was made with. */
+void mp_state_close(mp_state *s)
+{
+  if (s->R != NULL) lua_setallocf(s->R, s->allocf, s->allocd);
+  if (s->R != NULL && !s->ffi_half_open) lua_close(s->R);
+  s->R = NULL;
+}
+
+#define PATIENCE 10000		/* Milliseconds for another thread. */
+
+/* In a child that stands in there are no other threads. */
+bool mp_state_take(mp_state *s, char *buf, size_t n)
+{
+  const struct timespec step = { 0, 1000000 };
+  int i;
+  for (i = 0; atomic_exchange(&s->taken, true); i++) {
+    if (pthread_equal(s->taker, pthread_self()) || mp_process_stands_in() ||
+	i == PATIENCE) {
+      snprintf(buf, n, "another report is being made");
+      return false;
+    }
+    nanosleep(&step, NULL);
+  }
+  s->taker = pthread_self();
+  return true;
+}
+
+void mp_state_give_back(mp_state *s)
+{
+  mp_state_call(s, collect, NULL, NULL, 0);
+  s->taken = false;
+}
+
+/* A light userdata whose upper bits are new to LuaJIT takes memory, and nobody
+** would catch the error here. Therefore only those are pushed that the state
+** was opened with. */
+bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
+		   size_t n)
+{
+  bool ok;
+  lua_settop(s->R, 0);
+  lua_pushlightuserdata(s->R, (void *)f);
+  lua_rawget(s->R, LUA_REGISTRYINDEX);
+  lua_pushlightuserdata(s->R, s);
+  s->argument = argument;
+  mp_port_pause();
+  ok = lua_pcall(s->R, 1, 0, 0) == 0;
+  mp_port_resume();
+  if (!ok && buf != NULL) get_error(s, buf, n);
+  lua_settop(s->R, 0);
+  return ok;
+}
+
+void *mp_state_argument(lua_State *R)
+{
+  const mp_state *s = lua_touserdata(R, 1);
+  return s->argument;
+}
+
+void mp_state_push(lua_State *R, const char *function)
+{
+  lua_pushlightuserdata(R, &module_key);
+  lua_rawget(R, LUA_REGISTRYINDEX);
+  lua_getfield(R, -1, function);
+  lua_remove(R, -2);
+}
