@@ -8,43 +8,119 @@ local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
 local snapshots = require("snapshots")
+local util = require("jit.util")
 
 local lua = snapshots.lua
 
 -- -- Definitions on a line ---------------------------------------------------
 
+-- The names on the last line of a text.
 local function defined(text, want)
-  local lines = {}
-  for line in (text.."\n"):gmatch("(.-)\n") do lines[#lines+1] = line end
+  local _, n = text:gsub("\n", "")
   local got = {}
-  for i, name in ipairs(definitions.names(lines, #lines)) do
+  for i, name in ipairs(definitions.read(text)[n + 1] or {}) do
     got[i] = tostring(name)
   end
   tap.is(table.concat(got, " "), want, text:gsub("\n", " "))
 end
 
-defined("local function decode(s, i)", "decode")
-defined("function decode (s)", "decode")
-defined("function a.b.decode(s)", "decode")
+defined("local function decode(s, i) end", "decode")
+defined("function decode (s) end", "decode")
+defined("function a.b.decode(s) end", "decode")
 defined("function Account:deposit(n) self.n = n end", "deposit")
-defined("decode = function(s)", "decode")
-defined("local decode=function(s)", "decode")
+defined("decode = function(s) end", "decode")
+defined("local decode=function(s) end", "decode")
 defined("M.util.decode = function() return function() end end", "decode false")
 defined("  encode = function(s) return s end,", "encode")
-defined("['encode'] = function(s)", "encode")
-defined("t[\"encode\"] = function(s)", "encode")
-defined("t[\"not a name\"] = function(s)", "false")
-defined("t[name] = function(s)", "false")
-defined("t[#t+1] = function(s)", "false")
+defined("['encode'] = function(s) end", "encode")
+defined("t[\"encode\"] = function(s) end", "encode")
+defined("t[\"not a name\"] = function(s) end", "false")
+defined("t[name] = function(s) end", "false")
+defined("t[#t+1] = function(s) end", "false")
 defined("local a, b = function() end", "false")
-defined("local decode =\n  function(s)", "decode")
-defined("return\n  function(s)", "false")
+defined("local decode =\n  function(s) end", "decode")
+defined("return\n  function(s) end", "false")
 defined("table.sort(t, function(a, b) return a < b end)", "false")
-defined("local s = 'function f()' -- function g()", "")
+defined("local s = 'function f()' -- function end", "")
 defined("local s = \"a \\\" function f()\" function g() end", "g")
 defined("myfunction(x)", "")
-defined("local x = a - b --[[c]] function f() end", "")
+defined("local x = a - b --[[c]] function f() end", "f")
 defined("local x = 1 - 2 function f() end", "f")
+defined("local s = [[don't]] function f() end", "f")
+defined("--[[ don't ]] function f() end", "f")
+defined("local s = [==[\n]] function g()\n]==] function f() end", "f")
+defined("local s = 'a\\\nfunction g()' function f() end", "f")
+defined("local s = 'a\\z\n\n  function g()' function f() end", "f")
+defined("local s = 'no end\nfunction f() end", "f")
+defined("#!/usr/bin/luajit function\nfunction f() end", "f")
+defined("\239\187\191function f() end", "f")
+defined("local a\r\nlocal function f() end", "f")
+defined("function f\n\n() end", "")
+defined("local function f\n\n() end", "f")
+defined("local f = function -- A remark.\n() end", "f")
+defined("t = { f = function() local a, g = function() end end,\n"..
+  "  h = function() end }", "h")
+defined("t = { x, f = function() end, ['g'] = function() end }", "f g")
+defined("a, b = { ['f'] = function() end }", "f")
+defined("a.x, b.y = function() end", "false")
+defined("local naïve = function() end", "naïve")
+
+-- Newer syntax.
+defined("local short = x -> { x }", "short")
+defined("M.util.short = x -> x", "short")
+defined("local short = |a, b| -> a | b", "short")
+defined("local short = || -> do return 1 end", "short")
+defined("local short = |...| -> ...", "short")
+defined("t = { f = x -> x | 1, ['g'] = || -> 3, x -> x }", "f g false")
+defined("local add = x -> y -> x + y", "add false")
+defined("map(t, x -> x)", "false")
+defined("map(t, |a,\n  b| -> a)", "")
+defined("local a = b | c || d", "")
+defined("local a = f(b) | t[c] | 1 | 'x' | nil | ...", "")
+defined("const f = x -> x", "f")
+defined("const function f\n() end", "f")
+defined("local a, b = x -> x, y -> y", "false false")
+defined("local function a(x) return x - 1 end x = y", "a")
+
+-- Every function of these files is where LuaJIT says that it begins.
+local function begins(proto, lines)
+  local n = -1
+  local k = util.funck(proto, n)
+  while k ~= nil do
+    if type(k) == "proto" then
+      local line = util.funcinfo(k).linedefined
+      lines[line] = (lines[line] or 0) + 1
+      begins(k, lines)
+    end
+    n = n - 1
+    k = util.funck(proto, n)
+  end
+  return lines
+end
+
+local function misread(file)
+  local text = tap.read(file)
+  local lines, t = begins(assert(loadstring(text)), {}), {}
+  local found = definitions.read(text)
+  for line, n in pairs(lines) do
+    if n ~= #(found[line] or {}) then t[#t+1] = line end
+  end
+  for line in pairs(found) do
+    if not lines[line] then t[#t+1] = line end
+  end
+  return table.concat(t, " ")
+end
+
+local list = tap.sh(("find %s/lib %s/t %s/bench %s/examples -name '*.lua'")
+  :format(tap.srcdir, tap.srcdir, tap.srcdir, tap.srcdir)).out
+local files, wrong = 0, {}
+for file in list:gmatch("[^\n]+") do
+  local lines = misread(file)
+  files = files + 1
+  if lines ~= "" then wrong[#wrong+1] = file..": "..lines end
+end
+tap.ok(files > 100, "sources to read", files)
+tap.is(table.concat(wrong, "\n"), "", "functions begin where LuaJIT says")
 
 -- -- Names and labels --------------------------------------------------------
 
@@ -137,6 +213,29 @@ M.third = function() end
 ]])
 tap.is(names(stacks, frames):gsub("%([^:]*", "("),
   "alias, f (:1), f (:3), f (:6)", "a source that is not what ran")
+
+-- In a text that is not Lua, or not yet, a function that is not found costs its
+-- own name, unless most are not.
+tap.write(source, [[
+local function first()
+end
+function M.second()
+end
+M.third = map xs -> xs
+M.fourth = function() end
+]])
+tap.is(names(stacks, frames), "alias, first, fourth, second",
+  "a source with a function that is not understood")
+tap.write(source, [[
+fn first [x] {
+end
+function M.second()
+end
+M.third = (xs) => xs
+M.fourth = (xs) => xs
+]])
+tap.is(names(stacks, frames):gsub("%([^:]*", "("),
+  "alias, f (:1), f (:3), f (:6)", "a source in another language")
 os.remove(source)
 tap.sh("mkfifo "..source)
 tap.is(names(stacks, frames):gsub("%([^:]*", "("),

@@ -64,6 +64,25 @@ tap.like(annotated((made:gsub("make", "other"))), changed,
 tap.like(tap.sh(tap.mp.." report now.mp h", { dir = dir }).out,
   "\n +%d+%% [^\n]* make\n", "which gives no name to what ran")
 
+-- A file in another language may be what was compiled to what ran.
+tap.unlike(annotated("#lang other\nfn make (n)\n"..made),
+  "not the file that ran", "a file that is not Lua")
+
+-- Functions behind texts and remarks, which do not count as code.
+tap.write(dir.."/line.lua", [==[
+local s = [[don't]]; local function make_one(n) return { n } end
+--[[ don't ]] local function make_two(n) return { n, n } end
+local function run(f) for i = 1, 1000 do s = f(i) end end
+run(make_one)
+run(make_two)
+os.exit(0)
+]==])
+text = tap.luajit("-joff -jm=am0b1 line.lua", { dir = dir }).out
+tap.unlike(text, "not the file", "a file as it was, too")
+text = tap.luajit("-joff -jm=fhm0b1 line.lua", { dir = dir }).out
+tap.like(text, " make_one\n", "gives its names")
+tap.like(text, " make_two\n", "gives all of them")
+
 -- -- A stranger's profile ----------------------------------------------------
 
 local function write(name, contents) tap.write(dir.."/"..name, contents) end

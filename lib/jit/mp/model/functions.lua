@@ -69,27 +69,46 @@ end
 -- The names of the functions that begin where one began while the program ran;
 -- nil: it is not there. If the name that the source had for it is known, from
 -- when the profile was written, that has to be one of them.
-local function names_there(fn, lines)
-  local found = definitions.names(lines, fn.line)
-  if not fn.definition then return found[1] ~= nil and found or nil end
-  for _, name in ipairs(found) do
+local function names_there(fn, found)
+  if not fn.definition then return found end
+  for _, name in ipairs(found or {}) do
     if name == fn.definition then return found end
   end
 end
 
--- The names that a source gives to its functions. They count only if all of
--- these are there; otherwise the line of one that is not is returned.
-local function define(p, source, list)
-  local lines = sources.lines(p, source, { source_root = p.source_root })
-  if not lines then return end
-  local found = {}
+local function last_line(list)
+  local last = 0
+  for _, fn in ipairs(list) do last = math.max(last, fn.line) end
+  return last
+end
+
+-- The names that a text has for each of the functions, or false. nil, if the
+-- text is not what ran: another text than Lua, such as what is compiled to Lua,
+-- in which most functions are missing; or Lua in which any is, with the line
+-- of the first.
+local function found_in(text, list)
+  local at, found = definitions.read(text, last_line(list)), {}
+  local missing, line = 0, nil
   for i, fn in ipairs(list) do
-    found[i] = names_there(fn, lines)
-    if not found[i] then return fn.line end
+    found[i] = names_there(fn, at[fn.line]) or false
+    if not found[i] then missing, line = missing + 1, line or fn.line end
   end
+  if missing == 0 then return found end
+  if loadstring(text, "=") then return nil, line end
+  return missing * 2 < #list and found or nil
+end
+
+-- Gives its functions the names that a source has for them. Returns the line of
+-- one that is not there if the source has changed.
+local function define(p, source, list)
+  local text = sources.read(p, source, { source_root = p.source_root })
+  if not text then return end
+  local found, line = found_in(text, list)
+  if not found then return line end
   for i, fn in ipairs(list) do
-    fn.name = #found[i] == 1 and found[i][1] or nil
-    for _, name in ipairs(found[i]) do  -- Of several, one that was called.
+    local there = found[i] or {}
+    fn.name = #there == 1 and there[1] or not found[i] and fn.definition or nil
+    for _, name in ipairs(there) do  -- Of several, one that was called.
       if fn.votes[name] then fn.name = name end
     end
   end

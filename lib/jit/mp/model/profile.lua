@@ -67,11 +67,11 @@ function Profile:functions()
 end
 
 -- A line of a source on which a function began when the program ran, and does
--- not now; nil: the source seems to be what ran. Of other languages than Lua
--- that is not known.
+-- not now; nil: the source may be what ran. Of other languages than Lua that is
+-- not known.
 function Profile:changed_line(source)
   self:functions()
-  return source:find("%.lua$") and self.changed[source] or nil
+  return self.changed[source]
 end
 
 -- The name of a function; of one without, the place where it begins.
