@@ -20,16 +20,17 @@ end
 
 local function views(text) return table.concat(parse(text).views, ",") end
 
+local function levels(text) return table.concat(parse(text).levels, ",") end
+
 -- Defaults.
 check("", { "scope", "depth", "min", "split", "period", "interval", "raw",
-  scope = "f", depth = 1, min = 3, raw = false })
+  scope = "f", depth = 1, min = 3, interval = 10, raw = false })
 tap.is(views(""), "cpu,alloc,inuse", "default views")
 
 -- Scopes, depths and levels as jit.p has them.
 check("F3", { "scope", "depth", "split", scope = "F", depth = 3 })
 check("l", { "scope", "split", scope = "l" })
-check("fl", { "scope", "split", scope = "f", split = "lines" })
-check("Fl", { "scope", "split", scope = "F", split = "lines" })
+check("fl", { "scope", "shows_lines", scope = "f", shows_lines = true })
 check("s", { "scope", "split", "depth", scope = "f", split = "stack",
   depth = 2 })
 check("-s", { "split", "depth", split = "stack", depth = -2 })
@@ -37,13 +38,20 @@ check("-2s", { "split", "depth", split = "stack", depth = -2 })
 check("3si4m1", { "split", "depth", "interval", "min", split = "stack",
   depth = 3, interval = 4, min = 1 })
 check("v", { "scope", "states", "split", scope = "", states = "v" })
-check("vf", { "scope", "states", "split", scope = "f", states = "v",
-  split = "state" })
-check("fv", { "scope", "states", "split", scope = "f", states = "v",
-  split = "scope" })
-check("zf", { "states", "split", states = "z", split = "state" })
-check("lz", { "scope", "states", "split", scope = "l", states = "z",
-  split = "scope" })
+check("vf", { "scope", "states", scope = "f", states = "v" })
+check("lz", { "scope", "states", "split", scope = "l", states = "z" })
+
+-- Rows have levels in the order of the letters.
+for text, want in pairs({ [""] = "name", l = "name", fl = "name,lines",
+  Fl = "name,lines", lf = "name", s = "name,callers", ["-s"] = "name,callers",
+  v = "state", vf = "state,name", fv = "name,state", zf = "state,name",
+  lz = "name,state", zfl = "state,name,lines", fzl = "name,state,lines",
+  flz = "name,lines,state", vs = "state,name,callers",
+  sv = "name,callers,state", fls = "name,lines,callers",
+  fsl = "name,callers,lines", ["-fls"] = "name,callers,lines",
+  tfls = "state,name,lines,callers" }) do
+  tap.is(levels(text), want, ("%q: levels"):format(text))
+end
 
 -- Views, objects, numbers.
 tap.is(views("c"), "cpu", "c")
@@ -54,7 +62,7 @@ check("b1", { "period", period = 1 })
 check("b2m", { "period", period = 2097152 })
 check("5b64m", { "period", "depth", period = 64 * 1048576, depth = 5 })
 check("m5i1", { "min", "interval", min = 5, interval = 1 })
-check("i", { "interval" })
+check("i", { "interval", interval = 10 })
 check("w60", { "every", every = 60 })
 check("cr", { "raw", raw = true })
 check("p", { "path", path = true })

@@ -88,7 +88,7 @@ tap.is(select(2, pcall(mp.start, "f", "nul\0.html")),
   "jit.mp: a file name cannot have a zero byte", "a zero byte is refused")
 raises({ outputs = { {} } },
   "the field 'outputs' must be a file name or a list")
-raises({ every = 0 }, "the field 'every' must be a whole number of seconds, "..
+raises({ every = 0 }, "the field 'every' must be a whole number of seconds "..
   "from 1 to 1000000")
 for field, values in pairs({ depth = { 0, 101, -101, 1.5, "2f", {} },
     min = { -1, 101, "5k" }, interval = { 0, 1e7, "4k", 0/0, 1/0 },

@@ -23,11 +23,12 @@ typedef struct planning {
   int err;
 } planning;
 
-static double number_field(lua_State *R, const char *field, double otherwise)
+/* Absent numbers are 0: defaults are for optionlist.lua. */
+static double number_field(lua_State *R, const char *field)
 {
   double n;
   lua_getfield(R, -1, field);
-  n = lua_isnumber(R, -1) ? lua_tonumber(R, -1) : otherwise;
+  n = lua_tonumber(R, -1);
   lua_pop(R, 1);
   return n;
 }
@@ -44,12 +45,12 @@ static bool bool_field(lua_State *R, const char *field)
 /* Reads the settings of the core from the plan on top of the stack. */
 static void read_plan(lua_State *R, mp_plan *plan)
 {
-  plan->period = (uint64_t)number_field(R, "period", 0);
-  plan->interval = (int)number_field(R, "interval", 10);
-  plan->every = (int)number_field(R, "every", 0);
-  plan->limit = number_field(R, "limit", 0);
-  plan->leak_limit = number_field(R, "leak_limit", 0);
-  plan->walk.share = number_field(R, "walk", 0);
+  plan->period = (uint64_t)number_field(R, "period");
+  plan->interval = (int)number_field(R, "interval");
+  plan->every = (int)number_field(R, "every");
+  plan->limit = number_field(R, "limit");
+  plan->leak_limit = number_field(R, "leak_limit");
+  plan->walk.share = number_field(R, "walk");
   plan->walk.file = bool_field(R, "walk_file");
   plan->events = bool_field(R, "events");
   plan->leaks = bool_field(R, "leaks");

@@ -29,7 +29,7 @@ local function new(text, sort)
   local o = options.parse(text)
   local view = o.chosen == 1 and index(shown, views.by[o.views[1]].letter)
   return { given = text, sort = sort, view = view or 1, order = 1,
-    lines = o.split == "lines" or o.scope == "l", objects = o.objects,
+    lines = o.shows_lines, objects = o.objects,
     depth = math.min(math.abs(o.depth), 20) }
 end
 

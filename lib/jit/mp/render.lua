@@ -24,8 +24,7 @@ local recorded = {
 
 -- The one of these that a report needs and this profile lacks; or nil.
 local function unrecorded(p, o)
-  if p.info.no_lines and (o.scope == "l" or o.split == "lines" or
-      o.annotate or o.quickfix) then
+  if p.info.no_lines and (o.shows_lines or o.annotate or o.quickfix) then
     return "lines"
   end
   return p.info.no_types and o.states == "t" and "types" or nil

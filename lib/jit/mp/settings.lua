@@ -3,24 +3,30 @@
 -- Options as a table: made into an option string and names of outputs.
 ----------------------------------------------------------------------------
 
--- The numbers: the letter that a field stands for, the least and the largest
--- value, what it counts, and whether it may have a unit. Those that may come
--- last: an m behind one would be taken for its unit.
-local numbers = {
-  { "depth", "", -100, 100, "frames, from 1 to 100 or from -1 to -100" },
-  { "min", "m", 0, 100, "percent, from 0 to 100" },
-  { "interval", "i", 1, 1e6, "milliseconds, from 1 to 1000000" },
-  { "every", "w", 1, 1e6, "seconds, from 1 to 1000000" },
-  { "period", "b", 1, 2^40, "bytes, from 1 to 1048576m", unit = true },
-  { "leak_limit", "L", 1, 2^40, "bytes, from 1 to 1048576m", unit = true },
-  { "memory", "C", 2^20, 2^40, "bytes, from 1m to 1048576m", unit = true },
-}
-local by_field = {}
-for _, n in ipairs(numbers) do by_field[n[1]] = n end
+local optionlist = require("jit.mp.optionlist")
+local options = require("jit.mp.options")
+
+-- The options with a number, by the field that stands for each. In the string
+-- those with bytes come last: an m behind one would be taken for its unit.
+local numbers, by_key = {}, {}
+for _, last in ipairs({ false, true }) do
+  for _, opt in ipairs(optionlist.list) do
+    if opt.unit and (opt.unit == "bytes") == last then
+      numbers[#numbers+1] = opt
+      by_key[opt.key or opt.field] = opt
+    end
+  end
+end
 
 local others = { options = true, outputs = true, sort = true, callback = true }
-local known = "options, outputs, depth, min, interval, period, every, "..
-  "leak_limit, memory, sort and callback"
+
+-- All fields, in words.
+local function known()
+  local t = { "options", "outputs" }
+  for _, opt in ipairs(numbers) do t[#t+1] = opt.key or opt.field end
+  t[#t+1] = "sort and callback"
+  return table.concat(t, ", ")
+end
 
 local function wrong(field, what)
   return nil, ("the field '%s' must be %s"):format(field, what)
@@ -40,19 +46,13 @@ local function names(outputs)
   return outputs
 end
 
-local factor = { [""] = 1, k = 2^10, m = 2^20 }
-
--- The value of a field as an option string has it; or nil.
-local function number(n, value)
+-- The value of a field as an option string has it; nil: it is a wrong one.
+local function number(opt, value)
   local text = type(value) == "number" and ("%.14g"):format(value) or value
-  if type(text) ~= "string" then return nil end
-  local digits, unit = text:match("^(%-?%d+)([km]?)$")
-  if not digits or unit ~= "" and not n.unit then return nil end
-  local amount = digits * factor[unit]
-  if amount < n[3] or amount > n[4] or n[2] == "" and amount == 0 then
-    return nil
-  end
-  return text
+  local letter = opt.letter == "<n>" and "" or opt.letter
+  local pattern = opt.unit == "bytes" and "^%d+[km]?$" or "^%-?%d+$"
+  if type(text) ~= "string" or not text:find(pattern) then return nil end
+  return options.parse(letter..text) and letter..text
 end
 
 -- Takes the table. Returns the string and a list of names, or nil and a
@@ -64,21 +64,23 @@ local function read(t)
   local outputs, msg = names(t.outputs)
   if not outputs then return nil, msg end
   for field, value in pairs(t) do
-    local n = by_field[field]
-    if n and not number(n, value) then
-      return wrong(field, "a whole number of "..n[5])
-    elseif not n and not others[field] then
+    local opt = by_key[field]
+    if opt and not number(opt, value) then
+      return wrong(field, "a whole number of "..options.range(opt)..
+	(opt.field == "depth" and " or from -1 to -100" or ""))
+    elseif not opt and not others[field] then
       return nil, ("unknown field '%s'; the fields are %s"):format(
-	tostring(field), known)
+	tostring(field), known())
     end
   end
   if t.sort then
     outputs = { "--sort="..tostring(t.sort), unpack(outputs) }
   end
-  for _, n in ipairs(numbers) do
-    local value = t[n[1]] and number(n, t[n[1]])
-    if value and n[2] == "" then text = value..text
-    elseif value then text = text..n[2]..value end
+  for _, opt in ipairs(numbers) do
+    local value = t[opt.key or opt.field]
+    local word = value and number(opt, value)
+    if word and opt.field == "depth" then text = word..text
+    elseif word then text = text..word end
   end
   return text, outputs
 end

@@ -5,28 +5,39 @@
 ----------------------------------------------------------------------------
 
 local empty = require("jit.mp.model.empty")
+local views = require("jit.mp.model.views")
 
 -- Separators within a name would be taken for the format's own.
 local function safe(name)
   return (name:gsub(";", ","))
 end
 
-return function(p, o)
-  local namer = p:namer(o.scope, o.path, 1000)
-  local list, totals = p:sums(o.views, o.objects, function(row)
+-- A function from a row to its frames: the root first, or where the options
+-- split functions from their callers the function.
+local function folder(p, o)
+  local namer = p:namer(o.scope ~= "" and o.scope or "f", o.path,
+    o.depth_given and math.abs(o.depth) or 1000)
+  local inverted = o.split == "stack"
+  return function(row)
     local names, t = namer(row), {}
-    for i = #names, 1, -1 do t[#t+1] = safe(names[i]) end
-    if o.states then
-      table.insert(t, 1, safe(p:split_name(row, o.states)))
+    if o.states then t[1] = safe(p:split_name(row, o.states)) end
+    for i = 1, #names do
+      t[#t+1] = safe(names[inverted and i or #names + 1 - i])
     end
     return table.concat(t, ";")
-  end)
+  end
+end
+
+return function(p, o)
+  local list, totals = p:sums(o.views, o.objects, folder(p, o))
   if totals[1] == 0 then return nil, empty(p, o.views[1]) end
   table.sort(list, function(a, b) return a.name < b.name end)
   local out = {}
   for _, e in ipairs(list) do
     local n = ("%.0f"):format(e[1])
-    if n ~= "0" then out[#out+1] = e.name.." "..n.."\n" end
+    if n ~= "0" and (not o.min_given or views.shows(e[1] / totals[1], o)) then
+      out[#out+1] = e.name.." "..n.."\n"
+    end
   end
   return table.concat(out)
 end

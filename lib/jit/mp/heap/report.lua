@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
+local keys = require("jit.mp.model.keys")
 local larger = require("jit.mp.model.larger")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
@@ -11,7 +12,7 @@ local paths = require("jit.mp.heap.paths")
 local views = require("jit.mp.model.views")
 
 local STACKS = 2 -- Allocating stacks shown of a holder.
-local DEPTH = 3 -- Frames of each.
+local DEPTH = 3 -- Frames of each, unless the options set them.
 
 -- -- By type -----------------------------------------------------------------
 
@@ -30,7 +31,7 @@ local function type_rows(w, o)
   table.sort(list, larger("type"))
   local function add(bytes, objects, name)
     rows[#rows+1] = { numbers.share(bytes, w.total),
-      o.raw and ("%.0f"):format(bytes) or numbers.bytes(bytes, o.kib),
+      views.bytes(bytes, o),
       objects and ("%.0f"):format(objects) or "", name }
   end
   for _, t in ipairs(list) do
@@ -50,11 +51,14 @@ end
 
 -- For every line, the stacks that allocated the objects it holds: a list of
 -- { name, bytes, first, last }, the largest first.
-local function allocated(p, list)
-  local name, of = p:namer("l", false, DEPTH), {}
+local function allocated(p, o, list)
+  local scope = o.scope_given and o.scope or "l"
+  local depth = o.depth_given and math.abs(o.depth) or DEPTH
+  local name, of = p:namer(scope, o.path, depth), {}
   for _, j in ipairs(p.walk.joins) do
     local row = p.rows[j.row]
-    local text = row and table.concat(name(row), " < ")
+    local frames = row and name(row)
+    local text = frames and keys.joined(frames, 1, #frames, o.depth)
     local line = text and list[j.line]
     while line do
       local by = of[line] or {}
@@ -102,7 +106,7 @@ local function add_sites(rows, line, w, o, sites)
   for i, a in ipairs(largest(sites[line] or {})) do
     if i > STACKS or a.bytes < line.bytes * 0.05 then break end
     rows[#rows+1] = { "", "", ("      allocated at %s: %s%s"):format(a.name,
-      numbers.bytes(a.bytes, o.kib), born(a, w)) }
+      views.bytes(a.bytes, o), born(a, w)) }
   end
 end
 
@@ -113,8 +117,7 @@ local function add_lines(rows, lines, c)
     if line.bytes >= c.least then
       if not passes(line, c.least) then
 	rows[#rows+1] = { numbers.share(line.bytes, c.w.total),
-	  c.o.raw and ("%.0f"):format(line.bytes) or
-	    numbers.bytes(line.bytes, c.o.kib),
+	  views.bytes(line.bytes, c.o),
 	  line.path.."  ("..paths.kind(line)..")" }
 	add_sites(rows, line, c.w, c.o, c.sites)
       end
@@ -167,7 +170,7 @@ return function(p, o, env)
   end
   local list, roots = paths.lines(w)
   local c = { w = w, o = o, least = w.total * o.min / 100,
-    sites = allocated(p, list) }
+    sites = allocated(p, o, list) }
   local rows = { { "of all", "holds", "path" } }
   add_lines(rows, roots, c)
   local tree = rows[2] and cells.rows(rows, width) or

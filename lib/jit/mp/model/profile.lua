@@ -214,11 +214,12 @@ function Profile.value_of(view, objects)
   return function(row) return row[field] end
 end
 
--- Sums of the views by key: key(row) is the name that a row counts for,
--- key2(row), if given, the name within that.
+-- Sums of the views by key: key(row) is the name that a row counts for, and the
+-- functions after it give the name within that, and so on, until one is nil.
 -- Returns a list of { name, [1] = sum of the first view, ..., sub = list,
 -- var = variances of the sums }, in no order, and the totals.
-function Profile:sums(views, objects, key, key2)
+function Profile:sums(views, objects, ...)
+  local keys = { ... }
   local list, index, totals, value, var = {}, {}, {}, {}, {}
   for i, view in ipairs(views) do
     totals[i] = 0
@@ -242,11 +243,15 @@ function Profile:sums(views, objects, key, key2)
     end
   end
   for _, row in ipairs(self.rows) do
-    local e = entry(list, index, key(row))
-    add(e, row)
-    local name2 = key2 and key2(row)
-    if key2 then e.sub, e.by = e.sub or {}, e.by or {} end
-    if name2 then add(entry(e.sub, e.by, name2), row) end
+    local t, by = list, index
+    for k = 1, #keys do
+      local name = keys[k](row)
+      if not name then break end
+      local e = entry(t, by, name)
+      add(e, row)
+      if keys[k+1] then e.sub, e.by = e.sub or {}, e.by or {} end
+      t, by = e.sub, e.by
+    end
     for i = 1, #views do totals[i] = totals[i] + value[i](row) end
   end
   return list, totals

@@ -41,6 +41,11 @@ local function nothing(what, o)
   return ("%s reaches %d%%; option m sets the limit\n"):format(what, o.min)
 end
 
+-- Bytes for people, or raw.
+local function bytes(v, o)
+  return o.raw and ("%.0f"):format(v) or numbers.bytes(v, o.kib)
+end
+
 -- A view's amount for people, or raw. v is a part of total, in samples, bytes
 -- or objects.
 local function amount(p, o, name, v, total)
@@ -73,6 +78,16 @@ local function weight(entry, totals)
   return max
 end
 
+-- The parts of an entry of sums, and how many levels below it they are: one
+-- part of the same name, as parts of the VM have, is left out.
+local function parts(e)
+  local sub, below = e.sub, 1
+  while sub and #sub == 1 and sub[1].name == e.name do
+    sub, below = sub[1].sub, below + 1
+  end
+  return sub, below
+end
+
 -- Sorts a list by its elements' fields: the largest first, and by name where
 -- all are equal, so that reports can be compared.
 local function sort(entries, ...)
@@ -87,6 +102,7 @@ local function sort(entries, ...)
 end
 
 return {
-  list = list, by = by, shows = shows, nothing = nothing, amount = amount,
-  largest = largest, weight = weight, sort = sort
+  list = list, by = by, shows = shows, nothing = nothing, bytes = bytes,
+  amount = amount,
+  largest = largest, weight = weight, parts = parts, sort = sort
 }

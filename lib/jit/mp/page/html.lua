@@ -63,7 +63,7 @@ local function encode_start(p, o)
   return object({ "view", str(o.views and o.views[1] or "cpu"),
     "objects", tostring(o.objects and true or false),
     "kib", tostring(o.kib and true or false),
-    "lines", tostring(o.scope == "l" or o.split == "lines"),
+    "lines", tostring(o.shows_lines or false),
     "functions", tostring(p.info.no_lines == true),
     "group", str(groups[o.states] or "") })
 end

@@ -91,11 +91,13 @@ local function parts(list, width, indent)
   return table.concat(lines)
 end
 
--- The arrow before a name of the second level, as in jit.p: callers, functions
--- that are called, or parts. Raw reports are for programs.
-local function arrow(o)
-  if o.raw then return "  " end
-  return o.split ~= "stack" and "-- " or o.depth < 0 and "-> " or "<- "
+-- The arrow before a name on a level below the first, which is 0, as in jit.p:
+-- for callers, functions that are called, or parts. kind: as in the options'
+-- levels. Raw reports are for programs.
+local function arrow(o, kind, level)
+  if o.raw then return ("  "):rep(level) end
+  return ("   "):rep(level - 1)..(kind ~= "callers" and "-- " or
+    o.depth < 0 and "-> " or "<- ")
 end
 
 -- Whether names have so little room beside their numbers that they are to

@@ -20,7 +20,7 @@ local NAME = 24 -- Columns that names should have.
 -- number is the bytes if the first is objects, and the other way round, and sub
 -- has the same for the second level; and the total.
 local function sums(p, o, view)
-  local key, key2 = keys(p, o)
+  local levels = { keys.functions(p, o) }
   local function by_name(list, field, by)
     for _, e in ipairs(list) do
       local t = by[e.name] or { 0, 0, var = 0, sub = {} }
@@ -30,10 +30,10 @@ local function sums(p, o, view)
     end
     return by
   end
-  local list, totals = p:sums({ view }, o.objects, key, key2)
+  local list, totals = p:sums({ view }, o.objects, unpack(levels))
   local by = by_name(list, 1, {})
   if view ~= "cpu" then
-    by_name((p:sums({ view }, not o.objects, key, key2)), 2, by)
+    by_name((p:sums({ view }, not o.objects, unpack(levels))), 2, by)
   end
   return by, totals[1]
 end
@@ -181,19 +181,20 @@ local function table_of(list, all, o, view, by_share)
   if not by_share then row(all, "") end
   local whole = by_share and 100 or math.max(all.before, all.after)
   local none = #rows
-  local function add(entries, lead)
+  local function add(entries, level)
+    local lead = level > 0 and cells.arrow(o, o.levels[level+1], level) or ""
     for _, e in ipairs(entries) do
       if views.shows(e.size / whole, o) then
 	local r = row(e, lead)
-	if lead == "" and not e.noisy and e.size > (top.size or 0) then
+	if level == 0 and not e.noisy and e.size > (top.size or 0) then
 	  top = { size = e.size, row = r }
 	end
-	local again = #e.sub == 1 and e.sub[1].name == e.name
-	if not again then add(e.sub, cells.arrow(o)) end
+	local sub, below = views.parts(e)
+	add(sub, level + below)
       end
     end
   end
-  add(list, "")
+  add(list, 0)
   if top.row then top.row.bold = CHANGE end
   return rows, #rows == none, noisy
 end
@@ -220,13 +221,13 @@ local function put_view(out, old, new, o, view, by_share, env)
   return change_of(list, all, by_share)
 end
 
-local function head(p, title, width)
+local function head(p, o, title, width)
   return cells.parts({ title.."  "..(facts.script(p) or
     facts.is_sum(p) and "several programs" or "?").."  "..
     numbers.seconds(p.info.cpu).." CPU",
-    numbers.bytes(p.heap.alloc_bytes).." allocated",
-    ("in use %s, peak %s"):format(numbers.bytes(p.heap.inuse),
-      numbers.bytes(p.heap.peak)) }, width, #title + 2)
+    numbers.bytes(p.heap.alloc_bytes, o.kib).." allocated",
+    ("in use %s, peak %s"):format(numbers.bytes(p.heap.inuse, o.kib),
+      numbers.bytes(p.heap.peak, o.kib)) }, width, #title + 2)
 end
 
 -- by_share: compares shares of each total, for runs of different length. env:
@@ -235,8 +236,8 @@ end
 -- of a row's share in points, unless samples alone may explain it; with the
 -- view's title, and the row's name.
 return function(old, new, o, by_share, env)
-  local out = { head(old, "before", env.width), head(new, "after ", env.width),
-    "\n" }
+  local out = { head(old, o, "before", env.width),
+    head(new, o, "after ", env.width), "\n" }
   local most, where, row = 0, nil, nil
   if o.collapse then old, new = old:collapsed(), new:collapsed() end
   old.paired, new.paired, old.moved = pairing.labels((old:functions()),

@@ -7,6 +7,7 @@
 local numbers = require("jit.mp.model.numbers")
 local profile = require("jit.mp.model.profile")
 local terms = require("jit.mp.model.terms")
+local views = require("jit.mp.model.views")
 
 -- The VM allocates for itself at any line: such memory has names of its own.
 -- The core gives these types to rows also where others have none.
@@ -113,10 +114,28 @@ local function origins(e)
   return sorted(t, "bytes")
 end
 
+-- A function from an entry to whether option m, if it is given, shows one: by
+-- the largest of its shares in the sums of these fields.
+local function chooser(o, list, ...)
+  local fields, totals = { ... }, {}
+  for k, field in ipairs(fields) do
+    totals[k] = 0
+    for _, e in ipairs(list) do totals[k] = totals[k] + e[field] end
+  end
+  return function(e)
+    local share = 0
+    for k, field in ipairs(fields) do
+      if totals[k] > 0 then share = math.max(share, e[field] / totals[k]) end
+    end
+    return not o.min_given or views.shows(share, o)
+  end
+end
+
 local function put_section(out, o, title, section)
+  local shown = chooser(o, section.list, "count", "alloc", "freed")
   out[#out+1] = title.."\n"
   for _, e in ipairs(sorted(section.list, "count")) do
-    if e.count > 0 then
+    if e.count > 0 and shown(e) then
       out[#out+1] = ("%s: %.0f events\t+%s\t-%s\n"):format(e.place, e.count,
 	amount(o, e.alloc), amount(o, e.freed))
       local from = origins(e)
@@ -161,9 +180,10 @@ local function by_place(p, place)
 end
 
 local function put_summary(out, o, list)
+  local shown = chooser(o, list, "holds", "allocs", "frees")
   out[#out+1] = "HEAP SUMMARY:\n"
   for _, e in ipairs(sorted(list, "holds")) do
-    if e.holds > 0 and e.place ~= terms.before then
+    if e.holds > 0 and e.place ~= terms.before and shown(e) then
       out[#out+1] = ("%s holds %s: %.0f allocs, %.0f frees\n"):format(e.place,
 	amount(o, e.holds), e.allocs, e.frees)
     end
@@ -172,9 +192,10 @@ local function put_summary(out, o, list)
 end
 
 local function put_temporary(out, o, list)
+  local shown = chooser(o, list, "temp", "temp_bytes")
   out[#out+1] = "TEMPORARY (freed by the collection that came next)\n"
   for _, e in ipairs(sorted(list, "temp_bytes")) do
-    if e.temp > 0 then
+    if e.temp > 0 and shown(e) then
       out[#out+1] = ("%s: %.0f objects\t%s\t%s of its bytes\n"):format(
 	e.place, e.temp, amount(o, e.temp_bytes),
 	numbers.share(e.temp_bytes, e.bytes))

@@ -6,6 +6,7 @@
 
 local cells = require("jit.mp.text.cells")
 local held = require("jit.mp.heap.held")
+local keys = require("jit.mp.model.keys")
 local leaks = require("jit.mp.model.leaks")
 local numbers = require("jit.mp.model.numbers")
 local views = require("jit.mp.model.views")
@@ -24,11 +25,11 @@ local function row_namer(p, o, depth)
   local scope = o.scope_given and o.scope or "l"
   local namer = p:namer(scope, o.path, depth)
   return function(row)
-    local names, n = namer(row), 0
+    local names, n = namer(row), 1
     for i, name in ipairs(names) do  -- Not the host's own C functions.
       if not name:match("^%(") and not name:match("%+0x%x+$") then n = i end
     end
-    return table.concat(names, " < ", 1, math.max(n, 1))
+    return keys.joined(names, 1, n, o.depth)
   end
 end
 
@@ -57,7 +58,7 @@ local function series_text(p, o, g)
   local t = {}
   for part = 1, PARTS do
     local i = last[part]
-    t[part] = i and numbers.bytes(math.max(g.bytes[i], 0), o.kib) or "-"
+    t[part] = i and views.bytes(math.max(g.bytes[i], 0), o) or "-"
   end
   return table.concat(t, " > ")
 end
@@ -93,8 +94,9 @@ end
 -- below: the series has a line of its own.
 local function row_cells(p, o, g, holder, width, below)
   local name = width and cells.cut_levels(g.name, width - #INDENT) or g.name
-  return { numbers.bytes(g.held, o.kib), numbers.bytes(g.new, o.kib),
-    numbers.count(g.objects), g.age and numbers.seconds(g.age) or "-",
+  return { views.bytes(g.held, o), views.bytes(g.new, o),
+    o.raw and ("%.0f"):format(g.objects) or numbers.count(g.objects),
+    g.age and numbers.seconds(g.age) or "-",
     g.verdict, series_line(p, o, g, width, below)..
     INDENT..name..holder(g.name) }
 end
@@ -203,8 +205,7 @@ local function put_tables(p, o, env, out)
   end
   put(stacks, by_stack)
   out[#out+1] = "\n"..cells.wrap(("%s held, %s of it in stacks that grow\n")
-    :format(numbers.bytes(in_all, o.kib), numbers.bytes(leaked, o.kib)),
-    env.width)
+    :format(views.bytes(in_all, o), views.bytes(leaked, o)), env.width)
   return leaked, unclear
 end
 

@@ -7,6 +7,7 @@ local cells = require("jit.mp.text.cells")
 local facts = require("jit.mp.model.facts")
 local larger = require("jit.mp.model.larger")
 local numbers = require("jit.mp.model.numbers")
+local views = require("jit.mp.model.views")
 
 local STACKS = 5 -- Shown of those whose objects pin segments.
 local DEPTH = 3 -- Frames of each.
@@ -14,8 +15,7 @@ local WIDTH = 90 -- Of prose, unless the terminal has a width.
 
 local function amount(v, o)
   v = v or 0  -- A file may lack it.
-  if o.raw then return ("%.0f"):format(v) end
-  return (v < 0 and "-" or "")..numbers.bytes(math.abs(v), o.kib)
+  return (v < 0 and "-" or "")..views.bytes(math.abs(v), o)
 end
 
 local function parts(m, o, width)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The default report: a table with a group of columns for each view, in one
--- or two levels. Where rows are single functions or lines, a group has their
--- own amount and, as a percentage, the cumulative one: of all stacks that they
--- are on. Rows are chosen by their own amounts.
+-- The default report: a table with a group of columns for each view, in one or
+-- more levels. Where rows of the first are single functions or lines, a group
+-- has their own amount and, as a percentage, the cumulative one: of all stacks
+-- that they are on. Rows are chosen by their own amounts.
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
@@ -21,7 +21,7 @@ local width_of = require("jit.mp.text.width").width
 local pad = cells.pad
 
 local NAME = 32 -- Columns that a name should have before amounts are left out.
-local SHIFT = 2 -- Columns that the second level is to the right.
+local SHIFT = 2 -- Columns that further levels are to the right.
 
 -- -- Rows --------------------------------------------------------------------
 
@@ -34,8 +34,7 @@ Report.__index = Report
 
 -- Cumulative sums by name, or nil: rows are not single functions or lines.
 local function cumulate(p, o)
-  if o.scope == "" or o.states or o.split == "stack" or
-      math.abs(o.depth) ~= 1 then
+  if o.levels[1] ~= "name" or math.abs(o.depth) ~= 1 then
     return nil
   end
   local values = {}
@@ -63,8 +62,8 @@ function Report:choose(entries, level)
     if views.shows(e.share, self.options) then
       self.rows[#self.rows+1] = { level = level, e = e }
       if level > 0 then self.levels = 2 end
-      local again = e.sub and #e.sub == 1 and e.sub[1].name == e.name
-      if e.sub and not again then self:choose(e.sub, level + 1) end
+      local sub, below = views.parts(e)
+      if sub then self:choose(sub, level + below) end
     elseif level == 0 and e.share > 0 then
       self:hide(e)
     end
@@ -173,7 +172,9 @@ end
 -- -- Names -------------------------------------------------------------------
 
 function Report:name(row, width)
-  local lead = row.level > 0 and cells.arrow(self.options) or ""
+  local o = self.options
+  local lead = row.level > 0 and
+    cells.arrow(o, o.levels[row.level + 1], row.level) or ""
   local name = row.e.name
   if width then name = cells.cut_levels(name, width - #lead) end
   return lead..name
@@ -234,7 +235,7 @@ end
 
 return function(p, o, env)
   local out = {}
-  local list, totals = p:sums(o.views, o.objects, keys(p, o))
+  local list, totals = p:sums(o.views, o.objects, keys.functions(p, o))
   local report = setmetatable({ profile = p, options = o, totals = totals,
     full = {}, rows = {}, bold = env.bold and not o.raw }, Report)
   for i, view in ipairs(o.views) do
