@@ -82,6 +82,85 @@ mp.stop()
 ]]):format(what))
 end
 
+-- A start within a start: the first to succeed keeps what belongs to it.
+for _, lib in ipairs({ [[
+local real, done = require
+function require(name)
+  if name == "jit.zone" and not done then
+    done = true
+    inner(real("jit.mp"))
+  end
+  return real(name)
+end
+local mp = real("jit.mp")
+]], [[
+local mp = require("jit.mp")
+local u = newproxy(true)
+getmetatable(u).__gc = function() inner(mp) end
+u = nil
+collectgarbage("setstepmul", 1e6)
+collectgarbage("setpause", 1)
+]] }) do
+  r = run("a start within a start", [[
+local t, within = {}
+local function work()
+  for i = 1, 3e5 do t[i % 100] = { i, tostring(i) } end
+  collectgarbage()
+end
+function inner(mp) within = mp.start("fb4k", "/dev/null") end
+]]..lib..[[
+local ok, msg = mp.start("fl", "/dev/null")
+print(ok or msg, within)
+work()
+work()
+print(mp.stop(), (mp.stop()))
+]])
+  tap.like(r.out, "\ntrue\tnil\n$", "one profile runs, and ends")
+end
+tap.is(r.out:match("^[^\n]*"), r.out:match("^true\t") and "true\tnil" or
+  "the profiler is already running\ttrue", "which of them is told")
+
+-- Programs that take the profiler's own objects apart.
+for name, act in pairs({
+  ["takes the metatable"] = "debug.setmetatable(v, nil)",
+  ["gives another metatable"] =
+    "debug.setmetatable(v, { __gc = function() end })",
+  ["takes the environment"] = "debug.setfenv(v, {})",
+  ["calls the finalizer"] =
+    "local gc = getmetatable(v).__gc gc('x') gc(newproxy()) gc() gc(v)",
+  ["puts another value in its place"] = "reg[k] = newproxy(true)",
+  ["removes it"] = "reg[k] = nil"
+}) do
+  for _, mode in ipairs({ "fl", "b1", "L", "e", "W" }) do
+    run("a program that "..name..", "..mode, ([[
+local mp = require("jit.mp")
+local reg = debug.getregistry()
+local t = {}
+local function work()
+  for i = 1, 3e4 do t[i %% 100] = { i, tostring(i) } end
+end
+assert(require("jit.mp.core").on_signal("USR2", function() end))
+assert(mp.start({ options = "%s", outputs = "/dev/null",
+  callback = function() end }))
+local n = 0
+for k, v in pairs(reg) do
+  if type(k) == "userdata" and (getmetatable(v) or {}).__gc then
+    n = n + 1
+    %s
+  end
+end
+assert(n == 2)
+collectgarbage()
+work()
+mp.report("f", "/dev/null")
+mp.stop()
+assert(mp.start("%s", "/dev/null"))
+work()
+collectgarbage()
+]]):format(mode, act, mode))
+  end
+end
+
 -- -- Exact events stay exact -------------------------------------------------
 
 local probe = tap.luajit("-jm=fb1 -e 'local t = {}'")

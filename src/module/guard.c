@@ -10,6 +10,7 @@
 #include "data/lock.h"
 #include "heapwalk/walk.h"
 #include "module/guard.h"
+#include "module/userdata.h"
 #include "native/native.h"
 #include "process/callback.h"
 #include "process/final.h"
@@ -21,15 +22,18 @@
 #include "sample/hook.h"
 #include "vm/cfunction.h"
 
+#include "lauxlib.h"
+
 static char guard_key;		/* Of the registry. */
 
 #define LOADED_BY "_LOADLIB"	/* LuaJIT's: metatable of what it has loaded. */
 
+/* Pushes what the registry has, and returns it if it is the guard. */
 static mp_guard *push_guard(lua_State *L)
 {
   lua_pushlightuserdata(L, &guard_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
-  return lua_touserdata(L, -1);
+  return mp_userdata_get(L, -1, &guard_key);
 }
 
 static mp_guard *get_guard(lua_State *L)
@@ -77,29 +81,49 @@ void mp_guard_drop(mp_guard *g, mp_ctx *c)
   g->spare = c;
 }
 
-/* Indices of the guard's environment, where values are kept from the collector
-** even if the program empties the registry. */
+/* The guard's environment has a table for each run, with the values that are
+** kept from the collector even if the program empties the registry. A start may
+** find that another one has succeeded within it: that run keeps its own. */
 enum { ANCHOR = 1, CALLBACK };
 
-/* Keeps the value on top of the stack, which is popped. */
-static void keep(lua_State *L, int index)
+/* Pushes the run's table. Raises Lua errors. */
+static void push_kept(mp_ctx *c, lua_State *L)
 {
-  if (push_guard(L) != NULL) {
-    lua_getfenv(L, -1);
-    lua_pushvalue(L, -3);
-    lua_rawseti(L, -2, index);
-    lua_pop(L, 1);
+  mp_guard *g = push_guard(L);
+  if (g == NULL) luaL_error(L, "jit.mp: the program has taken the profiler's "
+			    "guard away");
+  lua_getfenv(L, -1);
+  if (c->kept == 0) {
+    lua_createtable(L, CALLBACK, 0);
+    lua_rawseti(L, -2, ++g->kept);
+    c->kept = g->kept;
   }
-  lua_pop(L, 2);
+  lua_rawgeti(L, -1, c->kept);
+  lua_replace(L, -3);
+  lua_pop(L, 1);
+}
+
+/* Keeps the value on top of the stack, which stays there. */
+static void keep(mp_ctx *c, lua_State *L, int index)
+{
+  push_kept(c, L);
+  lua_pushvalue(L, -2);
+  lua_rawseti(L, -2, index);
+  lua_pop(L, 1);
 }
 
 void mp_guard_release(mp_ctx *c, lua_State *L)
 {
   c->callback.thread = NULL;
-  lua_pushnil(L);
-  keep(L, ANCHOR);
-  lua_pushnil(L);
-  keep(L, CALLBACK);
+  if (c->kept == 0) return;
+  if (push_guard(L) != NULL) {
+    lua_getfenv(L, -1);
+    lua_pushnil(L);
+    lua_rawseti(L, -2, c->kept);
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 1);
+  c->kept = 0;
 }
 
 /* Takes the run out of the list, and its coroutines out of the VM. */
@@ -165,9 +189,11 @@ mp_ctx *mp_guard_detach(lua_State *L)
 
 static int guard_gc(lua_State *L)
 {
-  mp_guard *g = lua_touserdata(L, 1);
-  mp_ctx *c = g->run, *next;
+  mp_guard *g = mp_userdata_get(L, 1, &guard_key);
+  mp_ctx *c, *next;
   char msg[512];
+  if (g == NULL) return 0;  /* The program calls. */
+  c = g->run;
   if (c != NULL) {
     if (c->plan.memory)
       mp_memory_take(&c->profile, c->report.state.R);
@@ -181,7 +207,7 @@ static int guard_gc(lua_State *L)
     next = c->next;
     mp_ctx_bury(c);
   }
-  *g = (mp_guard){ .number = g->number };
+  *g = (mp_guard){ .number = g->number, .kept = g->kept };
   return 0;
 }
 
@@ -196,13 +222,9 @@ mp_guard *mp_guard_make(lua_State *L)
   mp_guard *g = get_guard(L);
   if (g != NULL) return g;
   lua_pushlightuserdata(L, &guard_key);
-  g = lua_newuserdata(L, sizeof(*g));
-  *g = (mp_guard){ .number = next_number() };
+  g = mp_userdata_new(L, sizeof(*g), &guard_key, guard_gc);
+  g->number = next_number();
   lua_newtable(L);
-  lua_pushcfunction(L, guard_gc);
-  lua_setfield(L, -2, "__gc");
-  lua_setmetatable(L, -2);
-  lua_createtable(L, CALLBACK, 0);
   lua_setfenv(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
   return g;
@@ -230,11 +252,11 @@ void mp_guard_unwrap(lua_State *L)
   lua_settop(L, top);
 }
 
-/* The anchor is a coroutine: using it touches no stack of the program. */
+/* The anchor is a coroutine: using it touches no stack of the program. It is
+** younger than jit.zone's table, so the collector takes it first. */
 static void make_anchor(mp_ctx *c, lua_State *L)
 {
-  lua_State *anchor = lua_newthread(L);
-  keep(L, ANCHOR);
+  lua_State *anchor;
   lua_getglobal(L, "require");
   lua_pushliteral(L, "jit.zone");
   if (lua_pcall(L, 1, 1, 0) != 0) {
@@ -243,13 +265,20 @@ static void make_anchor(mp_ctx *c, lua_State *L)
     mp_notes_add(&c->profile.notes,
 		 "no zones: the module jit.zone cannot be loaded");
   }
+  anchor = lua_newthread(L);
+  keep(c, L, ANCHOR);
   lua_checkstack(anchor, 4);
+  lua_pushvalue(L, -2);
   lua_xmove(L, anchor, 1);
   mp_capture_anchor(&c->profile.capture, anchor);
+  lua_pop(L, 2);
 }
 
 void mp_guard_coroutines(mp_ctx *c, lua_State *L)
 {
   make_anchor(c, L);
-  if (mp_callback_take(c, L)) keep(L, CALLBACK);
+  if (!mp_callback_take(c, L)) return;
+  keep(c, L, CALLBACK);
+  c->profile.capture.mate = c->callback.thread;
+  lua_pop(L, 1);
 }

@@ -19,6 +19,7 @@ typedef struct mp_guard {
   mp_ctx *stuck;		/* Others, whose hooks are still called, by */
 				/* allocators that were put over them. */
   unsigned number;		/* Of the VM, in this process: from 1. */
+  int kept;			/* Last number of what a run keeps. */
 } mp_guard;
 
 /* The run of the VM, which may have ended or belong to another process; NULL:

@@ -21,6 +21,7 @@
 #include "module/arguments.h"
 #include "module/guard.h"
 #include "module/onsignal.h"
+#include "module/userdata.h"
 #include "report/write.h"
 
 #include "lauxlib.h"
@@ -41,20 +42,25 @@ static waiter waiters[MAX];
 static char waiter_key;	/* Of the registry: the state's waiter; the function
 				** is under that one's address, and the anchor
 				** under its guard's. */
+static char guard_key;		/* Of guards. */
 static int taken;		/* The signal, or 0. Under the lock. */
 
 static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 
 /* -- The hook ------------------------------------------------------------ */
 
+/* The program may have changed its registry. */
 static waiter *find(lua_State *L)
 {
-  waiter *w;
+  const void *p;
+  int i;
   lua_pushlightuserdata(L, &waiter_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
-  w = lua_touserdata(L, -1);
+  p = lua_touserdata(L, -1);
   lua_pop(L, 1);
-  return w;
+  for (i = 0; i < MAX; i++)
+    if (p == &waiters[i]) return &waiters[i];
+  return NULL;
 }
 
 /* Called by the interpreter. */
@@ -174,7 +180,8 @@ static int take(int sig, char *msg, size_t n)
 
 static int leave(lua_State *L)
 {
-  waiter **w = lua_touserdata(L, 1);
+  waiter **w = mp_userdata_get(L, 1, &guard_key);
+  if (w == NULL) return 0;  /* The program calls. */
   if (*w != NULL) (*w)->L = NULL;
   *w = NULL;
   return 0;
@@ -182,18 +189,15 @@ static int leave(lua_State *L)
 
 /* A guard that leaves when the state is closed, and in its environment an
 ** anchor for the handler: the program may empty the registry. */
-static lua_State *make_guard(lua_State *L, waiter **guard)
+static lua_State *make_guard(lua_State *L, waiter ***guard)
 {
   lua_State *anchor;
+  *guard = mp_userdata_new(L, sizeof(**guard), &guard_key, leave);
   lua_createtable(L, 1, 0);
   anchor = lua_newthread(L);
   lua_rawseti(L, -2, 1);
   lua_setfenv(L, -2);
-  lua_newtable(L);
-  lua_pushcfunction(L, leave);
-  lua_setfield(L, -2, "__gc");
-  lua_setmetatable(L, -2);
-  lua_pushlightuserdata(L, guard);
+  lua_pushlightuserdata(L, *guard);
   lua_insert(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
   return anchor;
@@ -243,9 +247,7 @@ int mp_on_signal(lua_State *L)
 		      "number, such as USR2, RTMIN+1 or 12", name);
   if (find(L) != NULL)
     return mp_fail(L, "the state waits for a signal already", EALREADY);
-  guard = lua_newuserdata(L, sizeof(*guard));
-  *guard = NULL;
-  anchor = make_guard(L, guard);
+  anchor = make_guard(L, &guard);
   mp_lock();
   err = wait_for_signal(L, sig, anchor, guard, msg, sizeof(msg));
   mp_unlock();

@@ -36,6 +36,15 @@ static void tick(void *data, bool cycle)
   mp_point_take(&c->profile);
 }
 
+/* The heap's, likewise. */
+static void lost(void *data)
+{
+  mp_ctx *c = data;
+  mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
+  mp_notes_add(&c->profile.notes, "the profile ended early: the program took "
+	       "the profiler's own objects away");
+}
+
 /* Clears a context that is used again, whose hook may be called at any time. */
 static void clear(mp_ctx *c)
 {
@@ -57,6 +66,7 @@ mp_ctx *mp_ctx_new(mp_ctx *old)
   }
   clear(c);
   c->profile.heap.tick = tick;
+  c->profile.heap.lost = lost;
   c->profile.heap.tick_data = c;
   c->profile.additions = additions;
   mp_screen_init(&c->screen);

@@ -60,6 +60,8 @@ typedef struct mp_ctx {
   mp_reporting final;
   mp_heir heir;
   mp_called callback;
+  int kept;			/* Number of what the VM keeps for the run, */
+				/* or 0. */
   double due;			/* When the files are to be rewritten. */
   void (*look)(struct mp_ctx *c, lua_State *L, double wall);  /* At each */
 				/* safepoint, for the owner; or NULL. */

@@ -80,6 +80,7 @@ int mp_final_report(mp_ctx *c, char *buf, size_t n)
 static void prepare(mp_ctx *c)
 {
   lua_State *L = c->profile.capture.anchor;
+  if (L == NULL) return;
   mp_leaks_collect(&c->profile, L);
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
   mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);

@@ -54,7 +54,7 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   mp_profile *p = &c->profile;
   double wall;
   mp_inherit_look(c);
-  if (c->final.done && !c->heir.inherits) return;
+  if ((c->final.done && !c->heir.inherits) || p->capture.anchor == NULL) return;
   c->thread = pthread_self();
   mp_cpu_count(&p->cpu, L, waiting, state);
   mp_objects_settle(&p->heap, L, state);

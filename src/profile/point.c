@@ -38,7 +38,7 @@ static void add_point(mp_profile *p, double wall)
   pt.allocated = mp_alloc_bytes(&p->heap);
   pt.inuse = mp_alloc_inuse(&p->heap);
   pt.cycles = p->heap.cycles;
-  pt.phase = p->heap.vm.proved ? mp_vm_phase(&p->heap.vm) : '?';
+  pt.phase = mp_alloc_sees(&p->heap) ? mp_vm_phase(&p->heap.vm) : '?';
   pt.rss = resident();
   mp_lock();  /* Points that are merged are for no other thread to see. */
   mp_course_add(&p->course, &pt, &p->counts);

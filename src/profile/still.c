@@ -56,7 +56,7 @@ void mp_still_free(mp_still *s)
 bool mp_still_take(mp_still *s, mp_profile *p)
 {
   memset(s, 0, sizeof(*s));
-  if (p->heap.vm.proved) mp_alloc_watch(&p->heap, 0);
+  if (mp_alloc_sees(&p->heap)) mp_alloc_watch(&p->heap, 0);
   if (!copy_rows(&s->counts, &p->counts) ||
       !copy_events(&s->events, &p->heap.events) ||
       !count_survived(s, &p->heap)) {

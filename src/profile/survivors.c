@@ -90,7 +90,7 @@ void mp_survivors_push(lua_State *L, mp_alloc *h, uint32_t rows,
 		       const mp_survived *survived)
 {
   /* The sweep of the last collection is over, so its record is complete. */
-  if (h->vm.proved && mp_vm_phase(&h->vm) != 's') mp_held_end(&h->kept);
+  if (mp_alloc_sees(h) && mp_vm_phase(&h->vm) != 's') mp_held_end(&h->kept);
   mp_survivors_push_records(L, &h->kept);
   lua_setfield(L, -2, "collections");
   mp_survivors_push_held(L, &h->kept, rows, NULL);

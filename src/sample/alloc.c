@@ -39,7 +39,7 @@ size_t mp_alloc_inuse(mp_alloc *h)
 {
   lua_State *L = h->capture->anchor;
   size_t n;
-  if (h->frozen) return h->saved_inuse;
+  if (h->frozen || L == NULL) return h->saved_inuse;
   n = (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
       (size_t)lua_gc(L, LUA_GCCOUNTB, 0);
   if (n > h->peak) mp_alloc_peaks(h, n);
@@ -58,6 +58,7 @@ void mp_alloc_freeze(mp_alloc *h)
 
 void mp_alloc_thaw(mp_alloc *h)
 {
+  if (h->capture->anchor == NULL) return;  /* For ever. */
   /* Allocations so far count as made before the start; frees were counted. */
   h->inuse_start += (uint64_t)(FAR - h->now.countdown);
   h->now = h->saved;
@@ -66,6 +67,14 @@ void mp_alloc_thaw(mp_alloc *h)
   mp_alloc_inuse(h);
   mp_alloc_hold(h);
   mp_capture_leave(h->capture);
+}
+
+void mp_alloc_lose(mp_alloc *h)
+{
+  if (!h->frozen) mp_alloc_freeze(h);
+  h->capture->anchor = NULL;
+  h->capture->mate = NULL;
+  h->lost(h->tick_data);
 }
 
 /* -- Watching the heap --------------------------------------------------- */
@@ -134,7 +143,7 @@ bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)
 {
   uint64_t done = h->cycles;
   if (h->collected) return true;
-  if (!h->vm.proved) return false;
+  if (!mp_alloc_sees(h)) return false;
   if (done > 0 && mp_vm_phase(&h->vm) == 's') done--;
   return (int32_t)((uint32_t)done - s->cycle) > 0;
 }

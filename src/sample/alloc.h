@@ -129,6 +129,7 @@ typedef struct mp_alloc {
   void (*tick)(void *data, bool cycle);  /* Called now and then, inside the */
   void *tick_data;		/* allocator: it may take no memory from the */
 				/* VM either. cycle: a collection begins. */
+  void (*lost)(void *data);	/* See mp_alloc_lose: called likewise. */
   double seconds;		/* Since the start, by tick. */
 } mp_alloc;
 
@@ -150,6 +151,17 @@ void mp_alloc_init(mp_alloc *h, lua_Alloc f, void *ud);
 ** count. */
 void mp_alloc_freeze(mp_alloc *h);
 void mp_alloc_thaw(mp_alloc *h);
+
+/* The anchor is being freed, though the profile has not ended: the program has
+** taken the profiler's guard apart, and the VM may be closing. From now on
+** nothing counts, and the VM is not looked at again. */
+void mp_alloc_lose(mp_alloc *h);
+
+/* Whether the VM may be looked at, as its layout is known. */
+static inline bool mp_alloc_sees(const mp_alloc *h)
+{
+  return h->vm.proved && h->capture->anchor != NULL;
+}
 
 /* In the child of a fork: forgets everything before the fork. Objects that are
 ** alive count as allocated there; the samples drawn differ from the

@@ -41,6 +41,8 @@ typedef struct mp_capture {
   mp_counts *counts;		/* Where rows are made. */
   lua_State *anchor;		/* A coroutine of that VM that never runs; */
 				/* slot 1 holds jit.zone's table, or nil. */
+				/* NULL: the VM has freed it. */
+  const void *mate;		/* One that is needed as long; or NULL. */
   const void *zonetable;	/* That table, or NULL. */
   mp_stacks stacks;		/* Stacks of both samplers. */
   mp_stacks zones;		/* Stacks of zones. */

@@ -201,7 +201,8 @@ static void leave_heirs(mp_cpu *c)
 ** traces, and its thread may be running them. */
 static void hand_over(void)
 {
-  mp_cpu *c = heirs;
+  mp_cpu *c;
+  while ((c = heirs) != NULL && c->capture->anchor == NULL) heirs = c->next;
   if (c == NULL || taken()) return;
   heirs = c->next;
   start_profiler(c, c->capture->anchor, "");

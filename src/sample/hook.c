@@ -60,11 +60,20 @@ static void *pass_on(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 
 /* -- Frees --------------------------------------------------------------- */
 
+/* A block is about to be freed that may be a coroutine that we need. */
+static inline void look_after_own(mp_alloc *h, const void *ptr)
+{
+  const mp_capture *c = h->capture;
+  if (c->anchor != NULL && (ptr == c->anchor || ptr == c->mate))
+    mp_alloc_lose(h);
+}
+
 /* A block is about to be freed that may be code or a thread. */
 static __attribute__((noinline)) void free_large(mp_alloc *h, void *ptr,
 						 size_t osize)
 {
   if (!mp_vm_watched(ptr)) return;
+  look_after_own(h, ptr);
   mp_vm_freeing(&h->vm, ptr);
   if (mp_vm_iscode(ptr, osize)) mp_capture_forget(h->capture, ptr, osize);
 }
@@ -82,6 +91,7 @@ static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
   uint32_t origin;
   if (h->retired) return pass_on(h, ptr, osize, 0);
   if (h->vm.proved) before_free(h, ptr, osize);
+  else look_after_own(h, ptr);
   h->frees++;
   origin = mp_objects_freed(h, ptr, osize);
   if (h->wants_events) count_free(h, origin, osize);
