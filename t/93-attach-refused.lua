@@ -109,6 +109,48 @@ if is_running(i386) then
     "luajit%-mp can attach to programs for x86%-64 only")
 end
 
+-- -- Seccomp filters --------------------------------------------------------
+
+-- Below a filter the program runs on, whether attached to or not.
+local IOCTL, PERF, MEMFD, MOUNT = 16, 298, 319, 165
+local function confined(filter)
+  return run(("./confine %s -- %s %s"):format(filter, program, p.file))
+end
+
+-- Whether a process below a filter can be attached to: filters can be read.
+local function are_read()
+  return tap.sh(tap.mp.." attach -t 0.1 "..confined("kill "..MOUNT))
+    .status == 0
+end
+
+local built = tap.sh(("cc -o confine '%s/t/attach/confine.c'"):format(
+  tap.srcdir), { dir = dir }).status == 0
+if built and is_root and are_read() then
+  for _, f in ipairs({ { "kill "..PERF, "perf_event_open" },
+    { "trap "..MEMFD, "memfd_create" }, { "argument "..IOCTL, "ioctl" } }) do
+    local pid = confined(f[1])
+    refused("a filter: "..f[1], pid, "its seccomp filter would kill it for "..
+      "a system call that a profile needs %("..f[2].."%)")
+    tap.ok(is_running(pid), "a filter: "..f[1]..": it runs on")
+  end
+  local pid = confined("error "..PERF)
+  local r = tap.sh(tap.mp.." attach -t 0.1 "..pid)
+  tap.is(r.status, 0, "a filter that lets a profile be: status", r.err)
+  tap.ok(is_running(pid), "a filter that lets a profile be: it runs on")
+  local blind = "setpriv --bounding-set=-sys_admin"
+  if tap.sh(blind.." true").status == 0 then
+    pid = confined("kill "..MOUNT)
+    refused("a filter that cannot be read", pid, "run luajit%-mp as root, "..
+      "outside of the sandbox", blind)
+    r = tap.sh(("./confine kill %d -- %s %s attach -t 0.1 %s"):format(
+      MOUNT, blind, tap.mp, pid), { dir = dir })
+    tap.is(r.status, 0, "the same filter as ours", r.err)
+    refused("another one than ours", pid, "run luajit%-mp as root, outside "..
+      "of the sandbox", ("%s/confine kill %d -- %s"):format(dir, MEMFD, blind))
+    tap.ok(is_running(pid), "a filter that cannot be read: it runs on")
+  end
+end
+
 -- -- Profiled already, several states, another mount namespace ---------------
 
 local profiled = run(("%s -jm=f,/dev/null '%s/t/attach/alloc.lua' %s"):format(

@@ -35,6 +35,21 @@ static bool read_status(pid_t pid, long *tgid, long *tracer, char *state)
   return true;
 }
 
+mp_confined mp_look_confined(pid_t tid)
+{
+  mp_confined c = { 0, 0 };
+  char name[64], line[256];
+  FILE *f;
+  snprintf(name, sizeof(name), "/proc/%ld/status", (long)tid);
+  if ((f = fopen(name, "re")) == NULL) return c;
+  while (fgets(line, sizeof(line), f) != NULL) {
+    sscanf(line, "Seccomp: %ld", &c.mode);
+    sscanf(line, "Seccomp_filters: %ld", &c.filters);
+  }
+  fclose(f);
+  return c;
+}
+
 bool mp_look_ended(pid_t pid)
 {
   long tgid, tracer;

@@ -13,6 +13,13 @@
 ** the same file under the name of the library. False: buf says why not. */
 bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n);
 
+/* The seccomp mode of a thread, and the number of its filters. */
+typedef struct mp_confined {
+  long mode, filters;
+} mp_confined;
+
+mp_confined mp_look_confined(pid_t tid);
+
 /* Whether the process has ended. */
 bool mp_look_ended(pid_t pid);
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "attach/look.h"
+#include "attach/sandbox.h"
 #include "attach/session.h"
 #include "attach/symbol.h"
 #include "data/clock.h"
@@ -147,7 +148,7 @@ static bool read_process(mp_session *s)
   if (s->nstates == 0)
     return fails(s, "the program has a LuaJIT in it, but no Lua state that "
 		 "luajit-mp can read");
-  return true;
+  return mp_sandbox_permits(s->pid, s->msg, sizeof(s->msg));
 }
 
 bool mp_session_open(mp_session *s, pid_t pid, const char *library)

@@ -10,6 +10,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -171,6 +172,21 @@ mp_registers mp_tracee_registers(const mp_tracee *t)
     { t->regs.rdi, t->regs.rsi }
   };
   return r;
+}
+
+struct sock_filter *mp_tracee_filter(mp_tracee *t, unsigned i,
+				     unsigned *count)
+{
+  void *number = (void *)(uintptr_t)i;
+  struct sock_filter *ins;
+  long n = ptrace(PTRACE_SECCOMP_GET_FILTER, t->tid, number, NULL);
+  if (n < 0 || n > BPF_MAXINSNS) return NULL;
+  ins = malloc((size_t)n * sizeof(*ins));
+  if (ins == NULL) return NULL;
+  *count = (unsigned)n;
+  if (ptrace(PTRACE_SECCOMP_GET_FILTER, t->tid, number, ins) == n) return ins;
+  free(ins);
+  return NULL;
 }
 
 void mp_tracee_jump(mp_tracee *t, uint64_t ip)

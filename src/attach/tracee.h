@@ -23,6 +23,7 @@ typedef struct mp_registers {
 } mp_registers;
 
 typedef struct mp_tracee mp_tracee;
+struct sock_filter;
 
 /* Stops the thread. Returns it, or NULL and an errno value: EPERM, ESRCH;
 ** EBUSY: the thread is stopped by a signal, or cannot be stopped now. */
@@ -32,6 +33,11 @@ mp_tracee *mp_tracee_stop(pid_t tid, int *err);
 void mp_tracee_release(mp_tracee *t);
 
 mp_registers mp_tracee_registers(const mp_tracee *t);
+
+/* A seccomp filter of the thread, by number from 0; to be freed. NULL: there is
+** none (ENOENT), or it cannot be read. */
+struct sock_filter *mp_tracee_filter(mp_tracee *t, unsigned i,
+				     unsigned *count);
 
 /* Makes it execute one instruction. False: something else happened, and the
 ** thread is to be released. */
