@@ -3,6 +3,7 @@
 -- nothing of them acts on a terminal, a table or a reader.
 
 local tap = require("tap")
+local builtins = require("jit.mp.model.builtins")
 local names = require("jit.mp.model.names")
 local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
@@ -33,6 +34,38 @@ for bad, want in pairs({
 end
 tap.is(names.source_line("\tx = '\27'\t-- y\r"), "\tx = '\\027'\t-- y",
   "a line of source keeps its tabs")
+
+-- -- Builtins ----------------------------------------------------------------
+
+local number = require("jit.util").funcinfo(string.gsub).ffid
+local shifted = {}
+for i = 0, 300 do shifted[i] = "shifted"..i end
+tap.is(builtins.name(number), "string.gsub", "a builtin by its number")
+tap.is(builtins.name(999), "[builtin#999]", "a number without a name")
+tap.is(builtins.names()[number], "string.gsub", "a builtin without jit.vmdef")
+tap.is(builtins.names(shifted)[number], "string.gsub",
+  "a list of another build does not count")
+for n, name in pairs(builtins.names()) do shifted[n] = name end
+tap.is(builtins.names(shifted), shifted, "one that is right does")
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir -p "..dir.."/jit") == 0)
+tap.write(dir.."/jit/vmdef.lua", [[
+local names = {}
+for i = 0, 300 do names[i] = "shifted"..i end
+return { ffnames = names, bcnames = "", irnames = "", traceerr = {} }
+]])
+tap.write(dir.."/app.lua", [[
+local keep, s = {}, ("%d"):rep(9)
+for i = 1, 3000 do keep[i % 9] = s:format(i, 1, 1, 1, 1, 1, 1, 1, 1) end
+os.exit(0)
+]])
+local out = tap.luajit("-joff -jm=hm0b1 "..dir.."/app.lua",
+  { env = { LUA_PATH = dir.."/?.lua;"..package.path } }).out
+tap.like(out, " string.format\n", "a program with jit.vmdef of another build")
+tap.unlike(out, "shifted", "has no name of it")
+os.execute("rm -r "..dir)
 
 -- -- All views and formats ---------------------------------------------------
 

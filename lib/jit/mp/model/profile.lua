@@ -11,6 +11,7 @@
 --
 ----------------------------------------------------------------------------
 
+local builtins = require("jit.mp.model.builtins")
 local chunks = require("jit.mp.model.chunks")
 local estimates = require("jit.mp.model.estimates")
 local functions = require("jit.mp.model.functions")
@@ -19,18 +20,15 @@ local terms = require("jit.mp.model.terms")
 
 local printable = names.printable
 
-local ok, vmdef = pcall(require, "jit.vmdef")
-local ffnames = ok and vmdef.ffnames or {}
-
 local Profile = {}
 Profile.__index = Profile
 
 local function new(snapshot)
   estimates.calibrate(snapshot)
   for _, f in ipairs(snapshot.frames) do
-    -- The numbers of builtins are those of the LuaJIT that runs.
-    if f.builtin then f.name, f.builtin = ffnames[f.builtin] or
-      ("[builtin#%d]"):format(f.builtin) end
+    if f.builtin then
+      f.name, f.builtin = builtins.name(f.builtin), nil
+    end
   end
   return setmetatable({
     info = snapshot.info, cpu = snapshot.cpu, heap = snapshot.heap,
