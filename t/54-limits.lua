@@ -54,6 +54,26 @@ tap.is(mp.stop(), nil, "and no profile goes on")
 tap.like(fails({ held = "1k" }, function() mp.stop() end),
   "the profile was stopped by the function", "a function that stops it")
 
+-- A limit that is given the function, or none, would test nothing.
+local right = 'call the result with the function, as in mp.limit{ allocated '..
+  '= "2m" }(f)'
+local ok, why = pcall(mp.limit, { allocated = "1k" }, function() end)
+tap.ok(not ok, "a function beside the limits")
+tap.ok(why:find("limit takes nothing but the limits: "..right, 1, true),
+  "what would be right is said", why)
+for how, code in pairs({
+    ["at the end"] = 'require("jit.mp").limit{ allocated = "1k" }',
+    ["when it is collected"] = 'require("jit.mp").limit{ allocated = "1k" }\n'..
+      'collectgarbage() os.exit(0)' }) do
+  local file = tap.program(code)
+  local r = tap.luajit(file)
+  tap.is(r.err, file..":1: jit.mp: a limit was not applied to "..
+    "a function: "..right.."\n", "a limit that is not called: said "..how)
+end
+local r = tap.luajit(tap.program(
+  'require("jit.mp").limit{ allocated = "1m" }(function() return {} end)'))
+tap.is(r.err, "", "of one that is called nothing is said")
+
 for what, f in pairs({ ["measure takes a function, not a number"] = mp.measure,
     ["a limit takes a function, not a nil"] = mp.limit({ held = 1 }) }) do
   local ok, why = pcall(f, what:find("number") and 5 or nil)

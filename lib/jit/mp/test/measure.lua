@@ -186,11 +186,39 @@ local function pass(limits, m, ...)
   return ...
 end
 
+local RIGHT = 'call the result with the function, as in '..
+  'mp.limit{ allocated = "2m" }(f)'
+
+-- The place of the code that called the caller, as in error messages.
+local function place_of_call()
+  local at = debug.getinfo(3, "Sl")
+  return at and at.currentline > 0 and
+    ("%s:%d: "):format(at.short_src, at.currentline) or ""
+end
+
+-- An object that says so when it is freed, unless its field `used` is set: the
+-- table of fields. A limit that is never called would test nothing.
+local function watch(place)
+  local fields, object = {}, newproxy(true)
+  getmetatable(object).__gc = function()
+    if fields.used then return end
+    io.stderr:write(place, "jit.mp: a limit was not applied to a function: ",
+      RIGHT, "\n")
+  end
+  fields.object = object
+  return fields
+end
+
 -- limit(limits)(f, ...): calls f(...), returns its results, and raises an
 -- error if it takes more.
-local function limit(limits)
+local function limit(limits, ...)
   check_limits(limits)
+  if select("#", ...) > 0 then
+    error("jit.mp: limit takes nothing but the limits: "..RIGHT, 2)
+  end
+  local watched = watch(place_of_call())
   return function(f, ...)
+    watched.used = true
     check_function(f, "a limit")
     return pass(limits, measure(f, ...))
   end
