@@ -65,6 +65,17 @@ local out = tap.luajit("-joff -jm=hm0b1 "..dir.."/app.lua",
   { env = { LUA_PATH = dir.."/?.lua;"..package.path } }).out
 tap.like(out, " string.format\n", "a program with jit.vmdef of another build")
 tap.unlike(out, "shifted", "has no name of it")
+
+-- Those of the library package, which have no numbers.
+tap.write(dir.."/large.lua", ("local t = { {}, {} }\n"):rep(2000))
+tap.write(dir.."/app.lua", [[
+require("large")
+os.exit(0)
+]])
+out = tap.luajit("-joff -jm=Ghb1 "..dir.."/app.lua",
+  { env = { LUA_PATH = dir.."/?.lua;"..package.path } }).out
+tap.like(out, "main chunk;require;%(module loader%) %d+\n",
+  "require and the loader behind it")
 os.execute("rm -r "..dir)
 
 -- -- All views and formats ---------------------------------------------------

@@ -12,6 +12,7 @@
 #include "sample/name.h"
 #include "vm/code.h"
 #include "vm/frame.h"
+#include "vm/package.h"
 
 #define DOTS		"..."
 #define CHUNK_SHOWN	48	/* Bytes of a string, as in Lua. */
@@ -48,7 +49,12 @@ static bool is_own(const void *base)
 void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX])
 {
   Dl_info info;
-  const char *base;
+  const char *base, *builtin = mp_package_name(addr);
+  if (builtin != NULL) {
+    f->kind = MP_BUILTIN;
+    mp_name_set(f, builtin, strlen(builtin), buf);
+    return;
+  }
   f->kind = MP_C;
   if (dladdr(addr, &info) == 0 || info.dli_fname == NULL) return;
   if (is_own(info.dli_fbase)) f->kind = MP_OWN;

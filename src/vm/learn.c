@@ -14,6 +14,7 @@
 #include "vm/frame.h"
 #include "vm/learn.h"
 #include "vm/own.h"
+#include "vm/package.h"
 #include "vm/prove.h"
 #include "vm/trace.h"
 
@@ -127,6 +128,7 @@ static int learn_from(lua_State *L)
   learning *l = lua_touserdata(L, 1);
   int i;
   mp_own_open(L, &l->ffi_half_open);
+  mp_package_learn(L);
   lua_pushcfunction(L, prove);
   lua_pushlightuserdata(L, &l->vm);
   lua_call(L, 1, 0);
@@ -154,17 +156,31 @@ static void learn(void)
   if (!l.ffi_half_open) lua_close(L);
 }
 
+#else
+
+static int learn_from(lua_State *L)
+{
+  mp_own_open(L, lua_touserdata(L, 1));
+  mp_package_learn(L);
+  return 0;
+}
+
+static void learn(void)
+{
+  lua_State *L = luaL_newstate();
+  bool ffi_half_open = false;
+  if (L == NULL) return;
+  lua_cpcall(L, learn_from, &ffi_half_open);
+  if (!ffi_half_open) lua_close(L);
+}
+
+#endif
+
 void mp_learn(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, learn);
 }
-
-#else
-
-void mp_learn(void) {}
-
-#endif
 
 mp_maker mp_learn_maker(const void *function)
 {

@@ -5,7 +5,8 @@
 **
 ** - Each IR instruction that allocates an object calls a function of its own.
 **   No symbol tells where these are.
-** - The functions of its allocator (vm/allocator.h).
+** - The functions of its allocator (vm/allocator.h) and of its library package
+**   (vm/package.h).
 ** - The compiler's state has the numbers of the trace and of the exit by which
 **   compiled code was left. Other pairs of words there may look the same.
 */
