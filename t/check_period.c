@@ -327,6 +327,14 @@ START_TEST(a_period_of_one_counts_everything)
 }
 END_TEST
 
+static double tick;		/* Seconds: the clock moves so far at once. */
+
+/* The clock after so many seconds. */
+static double clock_at(double seconds)
+{
+  return tick > 0 ? floor(seconds / tick) * tick : seconds;
+}
+
 /* Runs a program of so many bytes, at so many in a second of CPU time, with
 ** so many in use, whose captures take so long. Returns the samples' number. */
 static int samples(mp_period *p, double bytes, double rate, size_t inuse,
@@ -338,7 +346,8 @@ static int samples(mp_period *p, double bytes, double rate, size_t inuse,
   for (; (double)allocated < bytes; count++) {
     if (mp_period_timed(p)) mp_period_took(p, took);
     if (mp_period_due(p))
-      mp_period_adapt(p, allocated, inuse, (double)allocated / rate);
+      mp_period_adapt(p, allocated, inuse,
+		      clock_at((double)allocated / rate));
     allocated += (uint64_t)mp_period_next(p);
   }
   return count;
@@ -357,6 +366,19 @@ START_TEST(the_adaptive_period_keeps_to_its_budget)
     ck_assert_double_gt(part, MP_PERIOD_BUDGET * 0.8);
     ck_assert_double_lt(part, MP_PERIOD_BUDGET * 1.2);
   }
+}
+END_TEST
+
+/* The same by a clock that moves at the kernel's ticks. */
+START_TEST(the_adaptive_period_keeps_to_its_budget_by_a_coarse_clock)
+{
+  mp_period p;
+  double part;
+  tick = 0.004;
+  part = samples(&p, 4e9, 1e9, 1 << 16, 200e-9) * (200e-9 + MP_PERIOD_REST) / 4;
+  tick = 0;
+  ck_assert_double_gt(part, MP_PERIOD_BUDGET * 0.8);
+  ck_assert_double_lt(part, MP_PERIOD_BUDGET * 1.5);
 }
 END_TEST
 
@@ -415,5 +437,6 @@ CHECK_MAIN("period", distances_are_exponential,
 	   wrong_samplers_are_rejected, weight_times_probability_is_one,
 	   a_period_of_one_counts_everything,
 	   the_adaptive_period_keeps_to_its_budget,
+	   the_adaptive_period_keeps_to_its_budget_by_a_coarse_clock,
 	   the_adaptive_period_goes_by_the_heap,
 	   an_interruption_changes_little, a_given_period_does_not_adapt)

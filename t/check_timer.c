@@ -5,23 +5,24 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "check_main.h"
 
+#include "data/clock.h"
 #include "data/timer.h"
 
 static mp_timer timer;
 static volatile sig_atomic_t ticks, elsewhere;
 static pid_t expected;
 
-static void on_tick(int sig)
+static void on_tick(int sig, siginfo_t *info, void *context)
 {
-  (void)sig;
-  ticks++;
+  (void)sig; (void)context;
+  ticks += mp_timer_ticks(&timer, info);
   if ((pid_t)syscall(SYS_gettid) != expected) elsewhere++;
-  mp_timer_ticked(&timer);
 }
 
 static pid_t self(void) { return (pid_t)syscall(SYS_gettid); }
@@ -30,7 +31,8 @@ static void take_signal(void)
 {
   struct sigaction sa;
   memset(&sa, 0, sizeof(sa));
-  sa.sa_handler = on_tick;
+  sa.sa_sigaction = on_tick;
+  sa.sa_flags = SA_SIGINFO;
   sigaction(SIGURG, &sa, NULL);
   ticks = elsewhere = 0;
 }
@@ -38,8 +40,8 @@ static void take_signal(void)
 /* Uses so many seconds of this thread's CPU time. */
 static void use(double seconds)
 {
-  double end = mp_timer_clock(self()) + seconds;
-  while (mp_timer_clock(self()) < end) ;
+  double end = mp_clock_thread(self()) + seconds;
+  while (mp_clock_thread(self()) < end) ;
 }
 
 #define TICKS	20
@@ -49,13 +51,14 @@ static void use(double seconds)
 ** leaves out, where the machine is busy, is its own affair. */
 static void check_kind(mp_timerkind best)
 {
-  double begun = mp_timer_clock(self()), used = 0;
+  double begun = mp_clock_thread(self()), used = 0;
   int n;
   take_signal();
   expected = self();
   ck_assert(mp_timer_start(&timer, best, expected, SIGURG,
 			   (uint64_t)(INTERVAL * 1e9)));
-  while (ticks < TICKS && used < 20) used = mp_timer_clock(self()) - begun;
+  ck_assert(best == MP_TIMER_TASK || timer.kind == best);
+  while (ticks < TICKS && used < 20) used = mp_clock_thread(self()) - begun;
   mp_timer_stop(&timer);
   n = ticks;
   ck_assert_msg(n >= TICKS, "%d ticks in %g seconds", n, used);
@@ -75,6 +78,12 @@ START_TEST(the_posix_timer)
 }
 END_TEST
 
+START_TEST(the_watched_thread)
+{
+  check_kind(MP_TIMER_WATCHED);
+}
+END_TEST
+
 static void *use_cpu(void *seconds)
 {
   use(*(double *)seconds);
@@ -85,7 +94,7 @@ START_TEST(other_threads_do_not_count)
 {
   mp_timerkind kind;
   double seconds = 0.5;
-  for (kind = MP_TIMER_TASK; kind <= MP_TIMER_THREAD; kind++) {
+  for (kind = MP_TIMER_TASK; kind <= MP_TIMER_WATCHED; kind++) {
     pthread_t t;
     take_signal();
     expected = self();
@@ -95,6 +104,46 @@ START_TEST(other_threads_do_not_count)
     mp_timer_stop(&timer);
     ck_assert_msg(ticks < 50, "%d ticks", (int)ticks);
   }
+}
+END_TEST
+
+/* Signals from elsewhere are no ticks. */
+START_TEST(only_the_signals_of_the_timer_count)
+{
+  mp_timerkind kind;
+  union sigval value = { .sival_ptr = &timer };
+  expected = self();
+  for (kind = MP_TIMER_TASK; kind <= MP_TIMER_WATCHED; kind++) {
+    int n;
+    take_signal();
+    ck_assert(mp_timer_start(&timer, kind, expected, SIGURG,
+			     UINT64_C(1000000000000)));
+    for (n = 0; n < 10; n++) {
+      kill(getpid(), SIGURG);
+      raise(SIGURG);
+      sigqueue(getpid(), SIGURG, value);
+    }
+    ck_assert_int_eq(ticks, 0);
+    mp_timer_stop(&timer);
+  }
+}
+END_TEST
+
+/* As a daemon does. */
+START_TEST(it_ticks_after_its_descriptor_was_closed)
+{
+  double begun = mp_clock_thread(self());
+  take_signal();
+  expected = self();
+  ck_assert(mp_timer_start(&timer, MP_TIMER_TASK, expected, SIGURG, 1000000));
+  ck_assert(mp_timer_whole(&timer));
+  if (timer.kind == MP_TIMER_TASK && timer.page != MAP_FAILED) {
+    close(timer.fd);
+    ck_assert(!mp_timer_whole(&timer));
+  }
+  while (ticks < TICKS && mp_clock_thread(self()) - begun < 20) ;
+  ck_assert_int_ge(ticks, TICKS);
+  mp_timer_stop(&timer);
 }
 END_TEST
 
@@ -129,12 +178,15 @@ START_TEST(a_thread_that_has_ended)
   pthread_create(&t, NULL, nothing, &tid);
   pthread_join(t, NULL);
   usleep(10000);
-  ck_assert(mp_timer_clock(tid) < 0);
+  ck_assert(mp_clock_thread(tid) < 0);
   ck_assert(!mp_timer_start(&timer, MP_TIMER_TASK, tid, SIGURG, 1000000));
   mp_timer_stop(&timer);
 }
 END_TEST
 
 CHECK_MAIN("timer", the_best_that_there_is, the_posix_timer,
-	   other_threads_do_not_count, a_closed_descriptor_is_not_closed_again,
+	   the_watched_thread, other_threads_do_not_count,
+	   only_the_signals_of_the_timer_count,
+	   it_ticks_after_its_descriptor_was_closed,
+	   a_closed_descriptor_is_not_closed_again,
 	   a_thread_that_has_ended)

@@ -10,6 +10,8 @@
 
 double mp_clock_cpu(void);	/* CPU time of the process. */
 double mp_clock_cpu_of(pid_t pid);	/* Of another; 0 where there is none. */
+double mp_clock_thread(pid_t tid);	/* Of a thread of this process; less */
+					/* than 0: there is none. */
 double mp_clock_wall(void);	/* Never jumps; begins anywhere. */
 double mp_clock_unix(void);	/* Since 1970. */
 

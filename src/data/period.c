@@ -57,12 +57,11 @@ void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
 {
   double bytes = (double)allocated - p->allocated, passed = cpu - p->cpu;
   double mean = (double)inuse / MP_PERIOD_LIVE, least;
+  if (passed <= 0) return;
   p->allocated = (double)allocated;
   p->cpu = cpu;
-  if (passed > 0) {
-    least = bytes / passed * p->cost / MP_PERIOD_BUDGET;
-    if (mean < least) mean = least;
-  }
+  least = bytes / passed * p->cost / MP_PERIOD_BUDGET;
+  if (mean < least) mean = least;
   /* One short burst, or one pause, says little: go half of the way. */
   mean = sqrt(p->mean * mean);
   p->mean = mean < MP_PERIOD_MIN ? MP_PERIOD_MIN :

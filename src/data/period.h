@@ -82,7 +82,8 @@ static inline bool mp_period_due(const mp_period *p)
 }
 
 /* Adapts N to the program: the bytes that it has allocated and has in use, and
-** its CPU time in seconds. */
+** its CPU time in seconds. Where this clock has not moved, nothing is known: it
+** may go by the kernel's ticks. */
 void mp_period_adapt(mp_period *p, uint64_t allocated, size_t inuse,
 		     double cpu);
 

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,13 +21,6 @@
 static clockid_t thread_clock(pid_t tid)
 {
   return (clockid_t)(~(unsigned)tid << 3 | 6);
-}
-
-double mp_timer_clock(pid_t tid)
-{
-  struct timespec t;
-  if (clock_gettime(thread_clock(tid), &t) != 0) return -1;
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* -- The task clock ------------------------------------------------------ */
@@ -47,18 +41,18 @@ static int open_task_clock(pid_t tid, uint64_t interval)
 				 PERF_FLAG_FD_CLOEXEC));
 }
 
-static bool start_task_clock(mp_timer *t)
+/* The event lives as long as this mapping: a program may close all descriptors
+** that it did not open itself. */
+static void hold(mp_timer *t)
 {
-  struct f_owner_ex owner = { F_OWNER_TID, t->tid };
-  t->fd = open_task_clock(t->tid, t->interval);
-  if (t->fd < 0) return false;
-  if (fcntl(t->fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
-      fcntl(t->fd, F_SETSIG, t->sig) == 0 &&
-      fcntl(t->fd, F_SETOWN_EX, &owner) == 0 &&
-      ioctl(t->fd, PERF_EVENT_IOC_ENABLE, 0) == 0)
-    return true;
-  close(t->fd);
-  return false;
+  t->page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED,
+		 t->fd, 0);
+}
+
+static void let_go(mp_timer *t)
+{
+  if (t->page != MAP_FAILED)
+    munmap(t->page, (size_t)sysconf(_SC_PAGESIZE));
 }
 
 /* Whether the descriptor is still ours: the program may have closed it, and
@@ -71,14 +65,27 @@ static bool is_open(const mp_timer *t)
 	 owner.type == F_OWNER_TID && owner.pid == t->tid;
 }
 
-void mp_timer_ticked(mp_timer *t)
+static bool start_task_clock(mp_timer *t)
 {
-  uint64_t next;
-  if (t->kind != MP_TIMER_TASK) return;
-  t->random = t->random * UINT64_C(6364136223846793005) + 1;
-  next = t->interval / 2 + (uint64_t)((double)(t->random >> 32) / UINT32_MAX *
-				      (double)t->interval);
-  ioctl(t->fd, PERF_EVENT_IOC_PERIOD, &next);
+  struct f_owner_ex owner = { F_OWNER_TID, t->tid };
+  t->fd = open_task_clock(t->tid, t->interval);
+  if (t->fd < 0) return false;
+  if (fcntl(t->fd, F_SETFL, O_ASYNC | O_NONBLOCK) == 0 &&
+      fcntl(t->fd, F_SETSIG, t->sig) == 0 &&
+      fcntl(t->fd, F_SETOWN_EX, &owner) == 0 &&
+      ioctl(t->fd, PERF_EVENT_IOC_ENABLE, 0) == 0) {
+    hold(t);
+    return true;
+  }
+  close(t->fd);
+  return false;
+}
+
+/* Sets the time to the next tick. */
+static void vary(mp_timer *t)
+{
+  uint64_t next = mp_seed_vary(&t->random, t->interval);
+  if (is_open(t)) ioctl(t->fd, PERF_EVENT_IOC_PERIOD, &next);
 }
 
 /* -- The POSIX timer ----------------------------------------------------- */
@@ -95,6 +102,7 @@ static bool start_thread_timer(mp_timer *t)
   ev.sigev_notify = SIGEV_THREAD_ID;
   ev.sigev_signo = t->sig;
   ev.sigev_notify_thread_id = t->tid;
+  ev.sigev_value.sival_ptr = t;
   if (timer_create(thread_clock(t->tid), &ev, &t->id) != 0) return false;
   when.it_interval.tv_sec = (time_t)(t->interval / 1000000000);
   when.it_interval.tv_nsec = (long)(t->interval % 1000000000);
@@ -104,7 +112,19 @@ static bool start_thread_timer(mp_timer *t)
   return false;
 }
 
-/* -- Both ---------------------------------------------------------------- */
+/* -- All ----------------------------------------------------------------- */
+
+static bool start_kind(mp_timer *t)
+{
+  switch (t->kind) {
+  case MP_TIMER_TASK: return start_task_clock(t);
+  case MP_TIMER_THREAD: return start_thread_timer(t);
+  case MP_TIMER_WATCHED:
+    return mp_watch_start(&t->watch, t->tid, t->sig, t->interval, t->random);
+  case MP_TIMER_NONE: break;
+  }
+  return false;
+}
 
 bool mp_timer_start(mp_timer *t, mp_timerkind best, pid_t tid, int sig,
 		    uint64_t interval)
@@ -114,18 +134,52 @@ bool mp_timer_start(mp_timer *t, mp_timerkind best, pid_t tid, int sig,
   t->sig = sig;
   t->interval = interval;
   t->random = mp_seed();
-  if (best == MP_TIMER_TASK && start_task_clock(t)) t->kind = MP_TIMER_TASK;
-  else if (start_thread_timer(t)) t->kind = MP_TIMER_THREAD;
-  return t->kind != MP_TIMER_NONE;
+  t->fd = -1;
+  for (t->kind = best; t->kind <= MP_TIMER_WATCHED; t->kind++)
+    if (start_kind(t)) return true;
+  t->kind = MP_TIMER_NONE;
+  return false;
+}
+
+/* A descriptor's number cannot be another's while the event lives: see hold. */
+bool mp_timer_sent(const mp_timer *t, const siginfo_t *info)
+{
+  switch (info->si_code) {
+  case POLL_IN: case POLL_HUP: return info->si_fd == t->fd;
+  case SI_TIMER: return info->si_value.sival_ptr == t;
+  case SI_QUEUE: return info->si_value.sival_ptr == &t->watch;
+  default: return false;
+  }
+}
+
+int mp_timer_ticks(mp_timer *t, const siginfo_t *info)
+{
+  if (t->kind == MP_TIMER_NONE || !mp_timer_sent(t, info)) return 0;
+  if (t->kind == MP_TIMER_WATCHED) return mp_watch_ticks(&t->watch);
+  if (t->kind == MP_TIMER_TASK) vary(t);
+  return 1;
+}
+
+bool mp_timer_whole(const mp_timer *t)
+{
+  return t->kind != MP_TIMER_TASK || is_open(t);
+}
+
+static void stop_task_clock(mp_timer *t)
+{
+  if (is_open(t)) close(t->fd);
+  let_go(t);
 }
 
 void mp_timer_stop(mp_timer *t)
 {
-  if (t->kind == MP_TIMER_TASK && is_open(t)) close(t->fd);
+  if (t->kind == MP_TIMER_TASK) stop_task_clock(t);
   if (t->kind == MP_TIMER_THREAD) timer_delete(t->id);
+  if (t->kind == MP_TIMER_WATCHED) mp_watch_stop(&t->watch);
   t->kind = MP_TIMER_NONE;
 }
 
+/* The child has neither the mapping nor the thread. */
 void mp_timer_forget(mp_timer *t)
 {
   if (t->kind == MP_TIMER_TASK && is_open(t)) close(t->fd);

@@ -3,34 +3,40 @@
 ** A timer on the CPU time of one thread, which sends that thread a signal.
 **
 ** The timer is the best that the system permits: the task clock of
-** perf_event_open, which is exact to microseconds, or else a POSIX timer, which
-** looks at the clock at each tick of the kernel only. Neither survives exec or
-** a fork.
+** perf_event_open, which is exact to microseconds; or else a POSIX timer, which
+** looks at the clock at each tick of the kernel only; or else a thread of ours
+** (data/watch.h). None survives exec or a fork.
 **
-** The intervals of the task clock vary at random between a half and one and a
-** half times their mean, so that they never keep step with the program or with
-** the kernel.
+** The intervals of the first and the last vary at random between a half and one
+** and a half times their mean, so that they never keep step with the program or
+** with the kernel.
 */
 #ifndef MP_TIMER_H
 #define MP_TIMER_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
+#include "data/watch.h"
+
 typedef enum mp_timerkind {
   MP_TIMER_NONE,		/* Does not run. */
   MP_TIMER_TASK,		/* The task clock. */
-  MP_TIMER_THREAD		/* The POSIX timer. */
+  MP_TIMER_THREAD,		/* The POSIX timer. */
+  MP_TIMER_WATCHED		/* A thread of ours. */
 } mp_timerkind;
 
 typedef struct mp_timer {
   mp_timerkind kind;
   pid_t tid;			/* The thread. */
   int sig;			/* The signal that it is sent. */
-  int fd;			/* Of the task clock. */
+  int fd;			/* Of the task clock, */
+  void *page;			/* and its mapping, or MAP_FAILED. */
   timer_t id;			/* Of the POSIX timer. */
+  mp_watch watch;
   uint64_t interval;		/* Nanoseconds, in the mean. */
   uint64_t random;		/* For the next interval. */
 } mp_timer;
@@ -40,17 +46,21 @@ typedef struct mp_timer {
 bool mp_timer_start(mp_timer *t, mp_timerkind best, pid_t tid, int sig,
 		    uint64_t interval);
 
-/* To be called by the signal's handler. Async-signal-safe. */
-void mp_timer_ticked(mp_timer *t);
+/* In the signal's handler: how many ticks this signal stands for; 0: it comes
+** from elsewhere. Async-signal-safe. */
+int mp_timer_ticks(mp_timer *t, const siginfo_t *info);
+
+/* Whether that signal is one of the timer, which may have been stopped. */
+bool mp_timer_sent(const mp_timer *t, const siginfo_t *info);
+
+/* Whether nobody has closed the timer's descriptor. If somebody has, it ticks
+** on all the same, as a rule, but at equal intervals. */
+bool mp_timer_whole(const mp_timer *t);
 
 /* Ends it. A signal may still be on its way. Safe on a timer of zeros. */
 void mp_timer_stop(mp_timer *t);
 
 /* In the child of a fork: it was the parent's. */
 void mp_timer_forget(mp_timer *t);
-
-/* Seconds of CPU time that a thread of this process has used; less than 0:
-** there is no such thread. */
-double mp_timer_clock(pid_t tid);
 
 #endif

@@ -20,8 +20,9 @@
 #include "profile/point.h"
 
 /* The heap's: called inside the allocator. The thread is looked for where it
-** may be another one: at the first sample of each jiffy, as a new thread can
-** have the handle of one that has ended. Of the samples in one jiffy only the
+** may be another one, and the timer where it may have been lost: at the first
+** sample of each jiffy, as a new thread can have the handle of one that has
+** ended. Of the samples in one jiffy only the
 ** first has the time read; a collection's beginning has its exact time. */
 static void tick(void *data, bool cycle)
 {
@@ -32,7 +33,10 @@ static void tick(void *data, bool cycle)
   if (seen && !cycle) return;
   c->jiffy = now;
   c->thread = self;
-  if (!seen) mp_cpu_here(&c->profile.cpu);
+  if (!seen) {
+    mp_cpu_here(&c->profile.cpu);
+    mp_cpu_look(&c->profile.cpu);
+  }
   mp_point_take(&c->profile);
 }
 

@@ -36,6 +36,21 @@ static void push_time(lua_State *L, const mp_span *span, const mp_sums *sums,
   if (sums->cut > 0) mp_field(L, "cut", sums->cut);
 }
 
+/* Adds the reasons why a part of the run has no samples of the CPU. */
+static void note_ticks(mp_profile *p)
+{
+  if (p->cpu.waited)
+    mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
+		 "process has the profiling timer: there is one in a process");
+  if (p->cpu.blocked)
+    mp_notes_add(&p->notes, "no CPU samples while the program blocks SIGURG, "
+		 "the signal of the timer");
+  if (p->cpu.handled)
+    mp_notes_add(&p->notes, "the program has set a handler of SIGURG: since "
+		 "then the timer is LuaJIT's own, on the CPU time of the "
+		 "process");
+}
+
 static void push_info(lua_State *L, mp_profile *p)
 {
   const mp_origin *o = &p->origin;
@@ -50,9 +65,7 @@ static void push_info(lua_State *L, mp_profile *p)
   if (!p->capture.lines) mp_field_bool(L, "no_lines", true);
   if (!p->heap.wants_types) mp_field_bool(L, "no_types", true);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
-  if (p->cpu.waited)
-    mp_notes_add(&p->notes, "no CPU samples while another Lua state of this "
-		 "process has the profiling timer: there is one in a process");
+  note_ticks(p);
   if (p->capture.full)
     mp_notes_add(&p->notes, "the memory limit was reached: since then new "
 		 "stacks, names and zones count as (other); option C raises "
@@ -65,11 +78,18 @@ static void push_info(lua_State *L, mp_profile *p)
 
 static void push_cpu(lua_State *L, const mp_cpu *c, const mp_sums *sums)
 {
+  static const char *const why[] = {
+    NULL, "another profiler took the timer",
+    "the program blocks SIGURG, the signal of the timer",
+    "C code never returned to Lua"
+  };
   lua_newtable(L);
   mp_field_bool(L, "enabled", c->had_timer);
   mp_field(L, "samples", sums->ticks);
   mp_field(L, "interval", c->interval);
   mp_field_string(L, "clock", c->clock);
+  if (c->had_timer && sums->ticks == 0)
+    mp_field_string(L, "why", why[mp_cpu_why(c)]);
 }
 
 static void push_heap(lua_State *L, mp_profile *p, const mp_scope *scope,

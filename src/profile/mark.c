@@ -19,14 +19,21 @@ static double count_waiting(const mp_samples *s)
   return n;
 }
 
+#define ENDS	"CPU time ends at the last sample: afterwards "
+
 /* CPU seconds that the samples stand for. */
 static double cpu_covered(mp_profile *p)
 {
+  static const char *const notes[] = {
+    ENDS "no tick came, and the reason is not known",
+    ENDS "another profiler took the timer",
+    ENDS "the program blocked SIGURG, the signal of the timer",
+    ENDS "C code never returned"
+  };
   double now = p->span.ended ? p->span.cpu1 : mp_cpu_time(&p->cpu);
-  if (!mp_cpu_lost(&p->cpu, now)) return now;
-  mp_notes_add(&p->notes, "CPU time ends at the last sample: afterwards "
-	       "another profiler took the timer, or C code never returned");
-  return p->cpu.samples > 0 ? p->cpu.seen : 0;
+  if (p->cpu.samples == 0 || !mp_cpu_lost(&p->cpu, now)) return now;
+  mp_notes_add(&p->notes, notes[mp_cpu_why(&p->cpu)]);
+  return p->cpu.seen;
 }
 
 mp_sums mp_sums_now(mp_profile *p)

@@ -5,7 +5,7 @@
 #ifndef MP_NOTES_H
 #define MP_NOTES_H
 
-#define MP_NOTES 4		/* Notes kept, at most. */
+#define MP_NOTES 8		/* Notes kept, at most. */
 
 typedef struct mp_notes {
   const char *list[MP_NOTES];	/* The first NULL ends it. */

@@ -13,7 +13,6 @@
 
 #include "data/clock.h"
 #include "data/lock.h"
-#include "data/timer.h"
 #include "sample/cpu.h"
 #include "sample/rehook.h"
 #include "sample/ticks.h"
@@ -31,7 +30,7 @@ static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 /* The clock that goes with the timer; less than 0: the thread has ended. */
 static double clock_now(const mp_cpu *c)
 {
-  return c->by_process ? mp_clock_cpu() : mp_timer_clock(c->tid);
+  return c->by_process ? mp_clock_cpu() : mp_clock_thread(c->tid);
 }
 
 double mp_cpu_time(const mp_cpu *c)
@@ -93,9 +92,25 @@ bool mp_cpu_has_buffer(const mp_cpu *c)
 	 mp_profiler_runs(on_safepoint, c->vm);
 }
 
+static bool taken_over(const mp_cpu *c)
+{
+  return mp_profiler_known() && !mp_profiler_last(on_safepoint, c->vm);
+}
+
+static mp_cpu_lack find_lack(const mp_cpu *c)
+{
+  if (owner != c) return MP_CPU_NOT_KNOWN;
+  if (taken_over(c)) return MP_CPU_TAKEN;
+  if (c->withheld || (c->tid == this_thread() &&
+		      mp_ticks_look(!c->by_process) == MP_TICKS_BLOCKED))
+    return MP_CPU_BLOCKED;
+  return mp_ticks_waiting() > 0 ? MP_CPU_STUCK : MP_CPU_NOT_KNOWN;
+}
+
 static void own(mp_cpu *c)
 {
   mp_ticks_learn();
+  c->withheld = false;
   start_timer(c);
   c->has_timer = c->had_timer = true;
   owner = c;
@@ -166,6 +181,7 @@ static void wait_for_profiler(mp_cpu *c, lua_State *L)
 int mp_cpu_start(mp_cpu *c, lua_State *L)
 {
   int err = 0;
+  c->stopped = false;
   c->vm = lua_topointer(L, LUA_REGISTRYINDEX);
   c->tid = this_thread();
   c->begun = clock_now(c);
@@ -175,6 +191,7 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
   else if (taken()) err = EBUSY;
   else start_profiler(c, L, mode(c));
   mp_unlock();
+  mp_cpu_look(c);
   return err;
 }
 
@@ -228,6 +245,8 @@ static void stop_profiler(lua_State *L)
 void mp_cpu_stop(mp_cpu *c, lua_State *L)
 {
   mp_lock();
+  c->lack = find_lack(c);
+  c->stopped = true;
   if (owner == c) {
     bool by_process = c->by_process;
     bool ours = runs(c);
@@ -328,15 +347,24 @@ void mp_cpu_here(mp_cpu *c)
 
 void mp_cpu_forked(void) { mp_ticks_forget(); }
 
+/* A thread of ours begins when the VM goes on: a child may be about to do what
+** a process with several threads may not do. */
+static void start_in_child(mp_cpu *c)
+{
+  c->withheld = mp_ticks_watched();
+  if (!c->withheld) start_timer(c);
+}
+
 void mp_cpu_restart(mp_cpu *c)
 {
   c->samples = c->dropped = 0;
+  c->blocked = c->handled = false;
   c->before = c->seen = 0;
   c->tid = this_thread();
   c->begun = clock_now(c);
   if (c->has_timer) {
     c->waited = false;
-    start_timer(c);
+    start_in_child(c);
   }
 }
 
@@ -345,7 +373,41 @@ void mp_cpu_continue(mp_cpu *c)
   c->before = c->seen;
   c->tid = this_thread();
   c->begun = clock_now(c);
-  if (c->has_timer) start_timer(c);
+  if (c->has_timer) start_in_child(c);
+}
+
+/* -- The absence of ticks ------------------------------------------------- */
+
+/* No tick is sent that would wait for the program to unblock the signal: it
+** might look for signals that wait. */
+static void withhold(mp_cpu *c)
+{
+  c->blocked = true;
+  if (c->withheld || c->by_process) return;
+  mp_ticks_stop();
+  c->withheld = true;
+}
+
+static void mend(mp_cpu *c)
+{
+  bool own = !c->by_process;
+  mp_ticks_fault fault = mp_ticks_look(own);
+  if (fault == MP_TICKS_BLOCKED) {
+    withhold(c);
+  } else if (fault != MP_TICKS_WELL || c->withheld) {
+    c->withheld = false;
+    mp_ticks_stop();
+    start_timer(c);
+    if (fault == MP_TICKS_HANDLED) c->handled = c->by_process;
+  }
+}
+
+void mp_cpu_look(mp_cpu *c)
+{
+  if (owner != c) return;
+  mp_lock();
+  if (owner == c && runs(c)) mend(c);
+  mp_unlock();
 }
 
 #define GAP_MIN	0.25		/* Seconds of CPU time without a sample, */
@@ -356,4 +418,14 @@ bool mp_cpu_lost(const mp_cpu *c, double now)
   double since = c->samples > 0 ? c->seen : 0;
   return c->had_timer && now - since > GAP_MIN &&
 	 now - since > c->interval * 0.001 * GAP_TICKS;
+}
+
+mp_cpu_lack mp_cpu_why(const mp_cpu *c)
+{
+  mp_cpu_lack why;
+  if (c->stopped) return c->lack;
+  mp_lock();
+  why = find_lack(c);
+  mp_unlock();
+  return why;
 }

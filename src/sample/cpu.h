@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** The CPU sampler: LuaJIT's own profiler (luaJIT_profile_start), driven by a
-** better timer (sample/tick.h).
+** better timer (sample/ticks.h).
 **
 ** There is one such profiler in a process. A second VM that is profiled gets
 ** its heap samples all the same, and the profiler once the first VM leaves it.
@@ -30,6 +30,14 @@ typedef void mp_cpu_callback(void *data, lua_State *L, int samples,
 ** function: all may be done that may be done inside the allocator. */
 typedef void mp_cpu_incode(void *data);
 
+/* The reason why samples do not come. */
+typedef enum mp_cpu_lack {
+  MP_CPU_NOT_KNOWN,
+  MP_CPU_TAKEN,			/* Another profiler took the timer. */
+  MP_CPU_BLOCKED,		/* The program blocks the timer's signal. */
+  MP_CPU_STUCK			/* C code has not returned to Lua. */
+} mp_cpu_lack;
+
 /* The thread that hands the profiler over also writes to a cpu: fields that the
 ** two threads share are atomic, or written and read under the lock. */
 typedef struct mp_cpu {
@@ -45,6 +53,11 @@ typedef struct mp_cpu {
   atomic_bool had_timer;	/* or was. */
   bool waited;			/* Another VM that we profile had it. */
   bool by_process;		/* LuaJIT's timer had to stay. */
+  bool withheld;		/* Our timer is stopped, because */
+  bool blocked;			/* the program has blocked the signal. */
+  bool handled;			/* It has set a handler of its own. */
+  bool stopped;			/* The profile has ended, */
+  mp_cpu_lack lack;		/* when this was what kept samples away. */
   const char *_Atomic clock;	/* Name of the clock: static string, or NULL. */
   uint64_t samples;		/* Ticks counted, */
   int early;			/* of these, since the last safepoint. */
@@ -104,7 +117,14 @@ void mp_cpu_continue(mp_cpu *c);
 /* Seconds of CPU time since the start: that of the threads the VM ran in. */
 double mp_cpu_time(const mp_cpu *c);
 
-/* Whether the profiler was lost to somebody else: now is mp_cpu_time. */
+/* Looks whether the program keeps the ticks from coming, and mends what can be
+** mended. In the thread of the VM. */
+void mp_cpu_look(mp_cpu *c);
+
+/* Whether samples have ceased to come: now is mp_cpu_time. */
 bool mp_cpu_lost(const mp_cpu *c, double now);
+
+/* The reason for that, or why there are none. */
+mp_cpu_lack mp_cpu_why(const mp_cpu *c);
 
 #endif

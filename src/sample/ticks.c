@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "data/timer.h"
@@ -31,6 +33,8 @@ static struct {
   mp_timer timer;
   struct sigaction old;		/* What its signal did before. */
 } target;
+
+static bool watched;		/* It was a thread of ours. */
 
 static atomic_int inside;	/* Handlers that may be using that. */
 
@@ -54,6 +58,15 @@ static void no_target(void)
 
 /* -- Our timer ----------------------------------------------------------- */
 
+/* Whether it is a tick, which is counted, or was asked for. The program may use
+** the signal for itself, and ignore it. */
+static bool is_ours(const siginfo_t *info)
+{
+  int n = mp_timer_ticks(&target.timer, info);
+  ticks += n;
+  return n > 0 || (info->si_code == SI_TKILL && info->si_pid == getpid());
+}
+
 /* If LuaJIT's profiler has ended in the meantime, or belongs to other code, it
 ** is left alone. */
 static void on_tick(int sig, siginfo_t *info, void *context)
@@ -63,12 +76,8 @@ static void on_tick(int sig, siginfo_t *info, void *context)
   int saved = errno;
   (void)sig;
   inside++;
-  if (this_thread() == target.tid && target.own &&
+  if (this_thread() == target.tid && target.own && is_ours(info) &&
       mp_profiler_runs(target.cb, target.data)) {
-    if (info->si_code != SI_TKILL) {
-      ticks++;
-      mp_timer_ticked(&target.timer);
-    }
     if (!called_back) {
       mp_rehook_set();
       after = target.interrupted(context, &data);
@@ -113,6 +122,45 @@ static bool start_own_timer(const mp_ticker *t)
   target.own = false;
   leave_signal();
   return false;
+}
+
+static bool is_blocked(int sig)
+{
+  sigset_t set;
+  return pthread_sigmask(SIG_BLOCK, NULL, &set) == 0 && sigismember(&set, sig);
+}
+
+/* Takes back a tick that was sent to this thread while it blocks the signal:
+** the program may wait for any signal. One from elsewhere is sent again. */
+static void take_back(void)
+{
+  const struct timespec now = { 0, 0 };
+  siginfo_t info;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGNAL);
+  if (sigtimedwait(&set, &info, &now) != SIGNAL ||
+      mp_timer_sent(&target.timer, &info))
+    return;
+  if (info.si_code == SI_TKILL)
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), this_thread(), SIGNAL, &info);
+  else
+    syscall(SYS_rt_sigqueueinfo, getpid(), SIGNAL, &info);
+}
+
+static bool is_handled_by_us(void)
+{
+  struct sigaction sa;
+  return sigaction(SIGNAL, NULL, &sa) != 0 ||
+	 ((sa.sa_flags & SA_SIGINFO) && sa.sa_sigaction == on_tick);
+}
+
+mp_ticks_fault mp_ticks_look(bool own)
+{
+  if (is_blocked(own ? SIGNAL : SIGPROF)) return MP_TICKS_BLOCKED;
+  if (!own || !target.own) return MP_TICKS_WELL;
+  return !is_handled_by_us() ? MP_TICKS_HANDLED :
+	 !mp_timer_whole(&target.timer) ? MP_TICKS_CLOSED : MP_TICKS_WELL;
 }
 
 /* -- LuaJIT's timer ------------------------------------------------------ */
@@ -186,6 +234,9 @@ void mp_ticks_clear(void)
 
 const char *mp_ticks_start(const mp_ticker *t, bool *own)
 {
+  static const char *const names[] = {
+    NULL, "thread, task clock", "thread, kernel tick", "thread, watched"
+  };
   no_target();
   target.cb = t->cb;
   target.data = t->data;
@@ -193,12 +244,11 @@ const char *mp_ticks_start(const mp_ticker *t, bool *own)
   ticks = 0;
   asked = 0;
   *own = start_own_timer(t);
+  watched = *own && target.timer.kind == MP_TIMER_WATCHED;
   if (*own) set_interval_timer(0);
   else start_their_timer(t);
   target.tid = t->tid;  /* The handlers may come from now on. */
-  return !*own ? "process, kernel tick" :
-	 target.timer.kind == MP_TIMER_TASK ? "thread, task clock" :
-	 "thread, kernel tick";
+  return !*own ? "process, kernel tick" : names[target.timer.kind];
 }
 
 void mp_ticks_stop(void)
@@ -207,8 +257,13 @@ void mp_ticks_stop(void)
   if (!target.own) return;
   mp_timer_stop(&target.timer);
   target.own = false;
+  if (is_blocked(SIGNAL)) take_back();
   leave_signal();
 }
+
+bool mp_ticks_watched(void) { return watched; }
+
+int mp_ticks_waiting(void) { return ticks; }
 
 void mp_ticks_move(pid_t tid) { target.tid = tid; }
 

@@ -8,8 +8,9 @@
 ** stopped, and the handler is called by ours, on a signal that is sent to the
 ** thread of the VM alone, after CPU time of that thread (data/timer.h): what
 ** other threads use does not count. The signal is SIGURG, which does nothing if
-** nobody handles it any more, as after an exec. If none of that is available,
-** LuaJIT's timer stays, and our handler of its signal calls LuaJIT's.
+** nobody handles it any more, as after an exec. Only the signals of our timer
+** count. If the program handles the signal itself, LuaJIT's timer stays, and
+** our handler of its signal calls LuaJIT's.
 **
 ** There is one timer in a process, for the VM that has LuaJIT's profiler. It is
 ** started and stopped under the lock (data/lock.h).
@@ -44,6 +45,24 @@ void mp_ticks_learn(void);
 /* Starts the timer. *own: whether it is a timer of ours. Returns the name of
 ** the clock, for the reader of a report. */
 const char *mp_ticks_start(const mp_ticker *t, bool *own);
+
+/* The reason why no ticks come: the program */
+typedef enum mp_ticks_fault {
+  MP_TICKS_WELL,		/* does nothing of that kind; */
+  MP_TICKS_BLOCKED,		/* blocks the signal in this thread; */
+  MP_TICKS_HANDLED,		/* has set another handler; */
+  MP_TICKS_CLOSED		/* has closed the timer's descriptor. */
+} mp_ticks_fault;
+
+/* Looks for that in the thread of the VM, whose timer is ours or LuaJIT's. Our
+** timer may be stopped. */
+mp_ticks_fault mp_ticks_look(bool own);
+
+/* Whether the timer that was started last is a thread of ours. */
+bool mp_ticks_watched(void);
+
+/* Ticks that have not been counted yet. */
+int mp_ticks_waiting(void);
 
 /* Ends the timer, if it is ours. LuaJIT's ends with its profiler. */
 void mp_ticks_stop(void);

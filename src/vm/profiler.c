@@ -88,9 +88,14 @@ bool mp_profiler_find(luaJIT_profile_callback cb, const void *data)
 
 bool mp_profiler_known(void) { return place != NULL; }
 
+bool mp_profiler_last(luaJIT_profile_callback cb, const void *data)
+{
+  return place->cb == cb && place->data == data;
+}
+
 bool mp_profiler_runs(luaJIT_profile_callback cb, const void *data)
 {
-  return place->g != NULL && place->cb == cb && place->data == data;
+  return place->g != NULL && mp_profiler_last(cb, data);
 }
 
 bool mp_profiler_taken(void) { return place->g != NULL; }

@@ -25,6 +25,9 @@ bool mp_profiler_known(void);
 /* Whether the profiler runs with these. Async-signal-safe. */
 bool mp_profiler_runs(luaJIT_profile_callback cb, const void *data);
 
+/* Whether these are the values of its last start; it may have ended. */
+bool mp_profiler_last(luaJIT_profile_callback cb, const void *data);
+
 /* Whether the profiler runs at all. */
 bool mp_profiler_taken(void);
 

@@ -3,7 +3,22 @@
 -- The reason why a view is empty.
 ----------------------------------------------------------------------------
 
+local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
+
+local FEW = 3  -- So many intervals may pass without a tick.
+local TICK = 10 -- Milliseconds between two ticks of a slow kernel.
+
+local function no_ticks(p)
+  local ms = math.max(p.cpu.interval, TICK)
+  if p.cpu.why then return names.printable(p.cpu.why) end
+  if p.info.cpu * 1000 > FEW * ms then
+    return "no tick came, and the reason is not known"
+  end
+  return ("%s of CPU is too short for a timer of %d ms%s"):format(
+    numbers.seconds(p.info.cpu), p.cpu.interval,
+    p.cpu.interval > 1 and "; i1 samples more often" or "")
+end
 
 return function(p, view)
   if view == "cpu" then
@@ -11,9 +26,7 @@ return function(p, view)
       return "no CPU samples: another profiler, or another Lua state of this "..
 	"process, had the profiling timer"
     end
-    return ("no CPU samples: %s of CPU is too short for a timer of %d ms%s")
-      :format(numbers.seconds(p.info.cpu), p.cpu.interval,
-      p.cpu.interval > 1 and "; i1 samples more often" or "")
+    return "no CPU samples: "..no_ticks(p)
   elseif view == "peak" and not p:measures("peak") then
     return "no peak: the profile does not have the memory in use when the "..
       "heap was largest"

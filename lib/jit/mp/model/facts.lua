@@ -16,15 +16,22 @@ function facts.script(p)
   return p.info.script and profile.module_name({ source = p.info.script })
 end
 
+-- A remark on the timer, or "". rate: samples in a second of CPU time.
+local function timer(p, rate)
+  local clock = p.cpu.clock or ""
+  if clock:find("watched", 1, true) then
+    return ", no timers: watched by a thread"
+  end
+  return clock:find("tick", 1, true) and p.cpu.samples > 0 and
+    rate < 900 / p.cpu.interval and ", limited by the kernel's tick" or ""
+end
+
 -- "582 samples (108/s)"; nil where CPU was not sampled.
 function facts.cpu_samples(p)
   if not p.cpu.enabled then return nil end
   local rate = p.info.cpu > 0 and p.cpu.samples / p.info.cpu or 0
-  local wanted = 1000 / p.cpu.interval
-  local bound = p.cpu.clock and p.cpu.clock:find("tick", 1, true) and
-    p.cpu.samples > 0 and rate < wanted * 0.9
   return ("%s (%.0f/s%s)"):format(numbers.samples(p.cpu.samples), rate,
-    bound and ", limited by the kernel's tick" or "")
+    timer(p, rate))
 end
 
 -- The samples that allocated bytes rest on.

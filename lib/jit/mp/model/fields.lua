@@ -79,7 +79,7 @@ local groups = {
     { "enabled", "flag", merge = "any" },
     sum("samples"),
     { "interval", "number", merge = "max", max = 1e9 },
-    text("clock"),
+    text("clock"), text("why"),
   } },
   { name = "heap", key = "heap", fields = {
     { "enabled", "flag", merge = "any" },

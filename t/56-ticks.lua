@@ -1,0 +1,179 @@
+-- SPDX-License-Identifier: MIT
+-- A program that interferes with the timer and its signal: the profiler mends
+-- it or says what is missing, and the program sees nothing of it.
+
+local tap = require("tap")
+local ffi = require("ffi")
+
+if not tap.knows_layout() then
+  tap.skip("safepoints alone: LuaJIT's timer may be all there is")
+end
+
+local common = [[
+local ffi = require("ffi")
+ffi.cdef [=[
+int kill(int, int); int getpid(void); int close(int); int raise(int);
+int sigfillset(void *); int sigwait(const void *, int *);
+int pthread_sigmask(int, const void *, void *);
+void *signal(int, void *); int abs(int);
+long syscall(long, ...);
+int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long);
+]=]
+local C = ffi.C
+local core = require("jit.mp.core")
+local keep = {}
+local function allocate(seconds)
+  local stop = os.clock() + seconds
+  while os.clock() < stop do
+    for i = 1, 1000 do keep[i] = { i } end
+  end
+end
+-- Uses CPU until there are so many samples, for 20 seconds at most.
+local function compute(samples)
+  local stop = os.clock() + 20
+  while core.snapshot().cpu.samples < samples and os.clock() < stop do
+    local s = 0
+    for i = 1, 1e6 do s = s + i % 7 end
+  end
+  return core.snapshot().cpu.samples
+end
+local all, old = ffi.new("char[256]"), ffi.new("char[256]")
+C.sigfillset(all)
+local function block() C.pthread_sigmask(0, all, old) end
+local function unblock() C.pthread_sigmask(2, old, nil) end
+]]
+
+local function run(name, program, opts)
+  local r = tap.luajit((opts or "").." "..tap.program(common..program))
+  tap.is(r.status, 0, name..": exit status", r.err)
+  return r
+end
+
+-- -- Signals that are blocked -------------------------------------------------
+
+local r = run("all signals are blocked, and waited for", [[
+block()
+assert(require("jit.mp").start("fi1"))
+allocate(0.3)
+C.kill(C.getpid(), 12)
+local sig = ffi.new("int[1]")
+C.sigwait(all, sig)
+assert(sig[0] == 12, sig[0])
+require("jit.mp").stop()
+]])
+tap.like(r.out, "\nCPU +[1-9][%d.]* m?s +0 samples", "its CPU time is known")
+tap.like(r.out, "no CPU samples while the program blocks SIGURG",
+  "the reason why it has no samples is said")
+tap.unlike(r.out, "too short", "no other is")
+tap.unlike(r.out, "another profiler", "nor another one")
+
+run("signals are unblocked", [[
+assert(require("jit.mp").start("fi1", "/dev/null"))
+block()
+allocate(0.05)
+unblock()
+allocate(0.05)
+assert(compute(20) >= 20)
+]])
+
+-- -- Descriptors that are closed ----------------------------------------------
+
+r = run("all descriptors are closed", [[
+assert(require("jit.mp").start("fi1", "/dev/null"))
+for i = 3, 1023 do C.close(i) end
+assert(compute(50) >= 50)
+allocate(0.05)
+assert(compute(100) >= 100)
+assert(#core.snapshot().info.notes == 0, core.snapshot().info.notes[1])
+]])
+
+-- -- Signals of others, and handlers ------------------------------------------
+
+run("the program's own signals are no ticks", [[
+assert(require("jit.mp").start("fi100", "/dev/null"))
+for i = 1, 20000 do C.kill(C.getpid(), 23) end
+local s = core.snapshot()
+assert(s.cpu.samples <= s.info.cpu * 20 + 2, s.cpu.samples)
+]])
+
+-- A function without effect is the handler.
+r = run("the program sets a handler", [[
+local handler = ffi.cast("void *", C.abs)
+assert(require("jit.mp").start("fi1"))
+C.signal(23, handler)
+allocate(0.3)
+C.raise(23)
+assert(compute(20) >= 20)
+assert(core.snapshot().cpu.clock == "process, kernel tick")
+require("jit.mp").stop()
+assert(C.signal(23, nil) == handler)
+]])
+tap.like(r.out, "the program has set a handler of SIGURG", "it is said")
+tap.unlike(r.out, "another profiler", "and nothing else")
+
+run("the program ignores the signal", [[
+assert(require("jit.mp").start("fi1", "/dev/null"))
+local ignore = ffi.cast("void *", 1)
+C.signal(23, ignore)
+allocate(0.05)
+assert(compute(20) >= 20)
+require("jit.mp").stop()
+assert(C.signal(23, nil) == ignore)
+]])
+
+-- -- Systems that permit no timers --------------------------------------------
+
+local numbers = ({
+  x64 = { 298, 222, 38 }, arm64 = { 241, 107, 103 }  -- perf_event_open,
+})[jit.arch]                             -- timer_create, setitimer.
+
+-- A filter of system calls that refuses these.
+local forbid = numbers and ([[
+ffi.cdef "typedef struct { uint16_t code; uint8_t jt, jf; uint32_t k; } insn;"
+ffi.cdef "typedef struct { uint16_t len; insn *filter; } filter;"
+local program = ffi.new("insn[6]", {
+  { 0x20, 0, 0, 0 }, { 0x15, 3, 0, %d }, { 0x15, 2, 0, %d },
+  { 0x15, 1, 0, %d }, { 0x06, 0, 0, 0x7fff0000 }, { 0x06, 0, 0, 0x50001 } })
+local f = ffi.new("filter", 6, program)
+if C.prctl(38, 1, 0, 0, 0) ~= 0 or
+  C.prctl(22, 2, ffi.cast("unsigned long", ffi.cast("filter *", f)), 0,
+  0) ~= 0 then
+  print("no filters")
+  os.exit(0)
+end
+local function threads()
+  local p = io.popen("ls /proc/"..C.getpid().."/task | wc -l")
+  local n = p:read("*n")
+  p:close()
+  return n
+end
+]]):format(unpack(numbers))
+
+if forbid then
+  r = run("no timers", forbid..[[
+assert(require("jit.mp").start("fi1"))
+assert(threads() == 2)
+assert(compute(200) >= 200)
+assert(core.snapshot().cpu.clock == "thread, watched")
+require("jit.mp").stop()
+assert(threads() == 1)
+assert(require("jit.mp").start("fi1b100m", "/dev/null"))
+ffi.cdef "int fork(void); int waitpid(int, int *, int);"
+local pid = C.fork()
+if pid == 0 then
+  if threads() ~= 1 then os.exit(1) end
+  require("jit.mp").stop()
+  assert(require("jit.mp").start("fi1", "/dev/null"))
+  assert(compute(20) >= 20)
+  os.exit(7)
+end
+local status = ffi.new("int[1]")
+C.waitpid(pid, status, 0)
+assert(status[0] == 7 * 256, status[0])
+]])
+  if r.out:find("^no filters") then tap.skip("no filters of system calls") end
+  tap.like(r.out, "samples %([%d]+/s, no timers: watched by a thread%)",
+    "the report says so")
+end
+
+tap.done()
