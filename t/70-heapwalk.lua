@@ -170,8 +170,12 @@ for i = 1, 1e5 do if i % 100 > 0 then t[i] = nil end end
 collectgarbage() collectgarbage()
 os.exit(0)
 ]])
-tap.ok(full and full < 40, "a heap that is in use has few holes", full)
-tap.ok(holes and holes > 60, "a pseudo leak is told", holes)
+if full or walk("t = {}", "Mm0"):find("free in LuaJIT", 1, true) then
+  tap.ok(full and full < 40, "a heap that is in use has few holes", full)
+  tap.ok(holes and holes > 60, "a pseudo leak is told", holes)
+else
+  tap.ok(not holes, "LuaJIT's allocator is not known here # SKIP")
+end
 
 -- -- Files -------------------------------------------------------------------
 

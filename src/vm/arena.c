@@ -12,6 +12,7 @@
 
 #include "vm/arena.h"
 #include "vm/layout.h"
+#include "vm/peek.h"
 
 #include "lauxlib.h"
 
@@ -59,6 +60,22 @@ static bool look(const char *m, mp_arena *a, mp_arena_see *see, void *data)
   return true;
 }
 
+#define SEGMENTS_MAX	100000	/* There are not so many. */
+
+/* Whether the data of an allocator is an arena, which lies in a segment of its
+** own. A build may have malloc in place of LuaJIT's allocator, without data. */
+static bool is_arena(const char *m)
+{
+  const char *seg[3], *s = m == NULL ? NULL : m + ARENA_SEGMENT;
+  int i;
+  for (i = 0; s != NULL && i < SEGMENTS_MAX; i++) {
+    if (!mp_peek(seg, s, sizeof(seg))) return false;
+    if (m >= seg[0] && (uintptr_t)(m - seg[0]) < (uintptr_t)seg[1]) return true;
+    s = seg[2];
+  }
+  return false;
+}
+
 static void prove(void)
 {
   lua_State *L = luaL_newstate();
@@ -71,7 +88,7 @@ static void prove(void)
   total = (uint64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
 	  (uint64_t)lua_gc(L, LUA_GCCOUNTB, 0);
   /* A chunk has 8 bytes of its own, and there are few in a new state. */
-  if (look(ud, &a, NULL, NULL) && a.used >= total &&
+  if (is_arena(ud) && look(ud, &a, NULL, NULL) && a.used >= total &&
       a.used < total * 3 / 2 + 4096 && a.free + a.used <= a.system)
     builtin = f;
   lua_close(L);
