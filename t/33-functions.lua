@@ -192,6 +192,41 @@ if exact then
     "functions within one trace: each has its own time", r.out)
 end
 
+-- Functions that compiled code cannot leave, as they only compute, or set what
+-- is there: nearly all the time is theirs, with lines, too.
+local computes = tap.program([[
+  local function inner(s, i) for k = 1, 2 do s = s * 3 % 7 + i end return s end
+  local function mid(s, i) return inner(s, i) + 1 end
+  local function loop(n)
+    local s = 0
+    for i = 1, n do s = mid(s, i) end
+    return s
+  end
+  local clock = os.clock
+  local stop = clock() + 0.4
+  repeat loop(1e5) until clock() > stop]])
+local sets = tap.program([[
+  local st = { a = 0.5, b = 0.5 }
+  local function mid(k) st.a = st.a / 1.1 + k end
+  local function inner()
+    local x = st.b / 1.1 / 1.2 / 1.3 / 1.4 / 1.5 / 1.6 / 1.7
+    x = x / 1.1 / 1.2 / 1.3 / 1.4 / 1.5 / 1.6 / 1.7 / 1.8 / 1.9
+    st.b = x + 1
+  end
+  local function loop(n) for i = 1, n do mid(1) inner() end end
+  local clock = os.clock
+  local stop = clock() + 0.4
+  repeat loop(1e5) until clock() > stop]])
+for name, file in pairs(exact and { computes = computes, sets = sets } or {}) do
+  for _, options in ipairs { "cri4m0", "cflri4m0" } do
+    r = tap.luajit(("-jm=%s %s"):format(options, file))
+    n = samples(r.out)
+    tap.ok((n.inner or 0) > (n.mid or 0) + (n.loop or 0),
+      ("a function that only %s has its time, option %s"):format(name, options),
+      r.out)
+  end
+end
+
 -- Zones, in each of which compiled code calls C functions: the time is not that
 -- of the function where the next safepoint is. With each allocation captured,
 -- the captures are the time of the function that allocates.

@@ -8,6 +8,7 @@
 
 #include "vm/call.h"
 #include "vm/layout.h"
+#include "vm/snap.h"
 #include "vm/trace.h"
 
 #ifdef MP_LAYOUT
@@ -62,36 +63,41 @@ uint32_t mp_call_index(const char *T, uint64_t addr)
   return call ? count_calls(call, AT(code, T, TR_MCODE), call) : MP_CALL_NONE;
 }
 
-static const char *snap_of_call(const char *T, code call)
+static mp_snap snap_of_call(const char *T, code call)
 {
-  return mp_trace_snap(T, (uint64_t)(uintptr_t)call + CALL_SIZE);
+  return mp_snap_at(T, (uint64_t)(uintptr_t)call + CALL_SIZE);
+}
+
+/* The instruction of a snapshot, or 0. */
+static uint64_t pc_of(const char *T, mp_snap s)
+{
+  uint32_t base;
+  return s.snap != NULL ? mp_snap_pc(T, s.snap, &base) : 0;
 }
 
 /* The call in the loop corresponds to one of those before the loop, but it is
 ** not known to which. Returns the snapshot in the loop if it is at the same
 ** instruction as one of theirs, or their snapshot if all of these are at one
 ** instruction. */
-static const char *common_snap(const char *T, code call, const char *in_loop,
-			       code p, code loop)
+static mp_snap common_snap(const char *T, code call, mp_snap in_loop, code p,
+			   code loop)
 {
-  const char *snap = NULL;
-  uint32_t base;
-  uint64_t pc = 0, here = in_loop ? mp_snap_pc(T, in_loop, &base) : 0;
+  mp_snap snap = { NULL, false };
+  uint64_t here = pc_of(T, in_loop);
   bool several = false;
   for (; (p = next_call(call, p, loop)) != NULL; p += CALL_SIZE) {
-    const char *s = snap_of_call(T, p);
-    uint64_t other = s ? mp_snap_pc(T, s, &base) : 0;
+    mp_snap s = snap_of_call(T, p);
+    uint64_t other = pc_of(T, s);
     if (other == here) return in_loop;
-    several |= snap != NULL && other != pc;
+    several |= snap.snap != NULL && other != pc_of(T, snap);
     snap = s;
-    pc = other;
   }
-  return several ? NULL : snap ? snap : in_loop;
+  return several ? (mp_snap){ NULL, false } : snap.snap ? snap : in_loop;
 }
 
-const char *mp_call_snap(const char *T, uint64_t addr)
+mp_snap mp_call_snap(const char *T, uint64_t addr)
 {
-  const char *snap = mp_trace_snap(T, addr);
+  mp_snap snap = mp_snap_at(T, addr);
   code start = AT(code, T, TR_MCODE), call = call_at(T, addr);
   code loop = start + AT(uint32_t, T, TR_MCLOOP), p;
   uint32_t n;

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "vm/snap.h"
+
 #define MP_CALL_NONE UINT32_MAX
 
 /* Whether the instruction before `addr` calls a function at a distance. */
@@ -31,6 +33,6 @@ uint32_t mp_call_index(const char *trace, uint64_t addr);
 
 /* The snapshot of the instruction that calls a C function, which returns to
 ** `addr`; NULL: none can be told from the others. */
-const char *mp_call_snap(const char *trace, uint64_t addr);
+mp_snap mp_call_snap(const char *trace, uint64_t addr);
 
 #endif

@@ -10,6 +10,7 @@
 #include "vm/copy.h"
 #include "vm/frame.h"
 #include "vm/layout.h"
+#include "vm/snap.h"
 #include "vm/sunk.h"
 #include "vm/trace.h"
 
@@ -161,12 +162,27 @@ static bool copy_functions(mp_copy *c, const mp_vm *vm, const mp_where *w,
 ** another trace (vm/sunk.h). */
 static void find_snapshot(const mp_vm *vm, mp_where *w)
 {
+  mp_snap snap;
   if (w->snap != NULL || w->trace == NULL) return;
-  w->snap = mp_call_snap(w->trace, w->pc);
+  snap = mp_call_snap(w->trace, w->pc);
+  w->snap = snap.snap;
+  w->next = snap.next;
   if (w->snap == mp_snap_get(w->trace, 0)) {
     const char *sunk = mp_sunk_in_side(vm, &w->trace, w->pc);
-    if (sunk != NULL) w->snap = sunk;
+    if (sunk == NULL) return;
+    w->snap = sunk;
+    w->next = false;
   }
+}
+
+/* The PC behind the instruction that runs, as a C frame saves it: that of the
+** snapshot, or of the one before it. A trace may begin at a function's first
+** instruction, which none comes before. */
+static uint64_t place_pc(const mp_vm *vm, const mp_where *w, uint32_t *baseofs)
+{
+  uint64_t pc = mp_snap_pc(w->trace, w->snap, baseofs);
+  return w->next && mp_trace_proto(vm, w->trace, pc) != NULL ? pc :
+	 pc + BC_SIZE;
 }
 
 /* LuaJIT's profiler makes a snapshot at a return, but in mode "f" none behind
@@ -197,8 +213,7 @@ bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
   slot *frame;
   bool ok;
   find_snapshot(vm, &at);
-  if (at.snap != NULL)
-    pc = mp_snap_pc(at.trace, at.snap, &baseofs) + BC_SIZE;
+  if (at.snap != NULL) pc = place_pc(vm, &at, &baseofs);
   c->nfuncs = 0;
   mp_copy_thread(c, w->L, mp_where_cframe(w), pc);
   c->vbase = copy_stack(c, lowest_slot(w->L, w->base - 1), w->base);
@@ -206,7 +221,7 @@ bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
   frame = c->vbase - FRAME_SLOTS;
   if (at.snap != NULL) copy_snapshot(&at, frame);
   c->vtop = c->vbase + baseofs;
-  if (at.snap != NULL) pc = leave_function(c, vm, &at, pc);
+  if (at.snap != NULL && !at.next) pc = leave_function(c, vm, &at, pc);
   ok = at.snap != NULL && c->vbase[-1] == w->base[-1] &&
        copy_functions(c, vm, &at, c->vtop - 1, c->vbase - 1, pc);
   if (!ok) {  /* Only what is on the stack for certain. */

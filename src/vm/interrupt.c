@@ -12,6 +12,7 @@
 #include <ucontext.h>
 
 #include "vm/call.h"
+#include "vm/snap.h"
 #include "vm/trace.h"
 
 /* Whether an instruction of the trace is there. */
@@ -145,6 +146,7 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
 {
   const place at = interrupted_at(context);
   uint64_t addr;
+  mp_snap snap;
   lua_State *L = mp_vm_ontrace(vm) ? mp_vm_thread(vm) : NULL;
   if (L == NULL || !mp_trace_known(vm)) return false;
   *w = (mp_where){ .L = L, .base = mp_vm_jitbase(vm) };
@@ -154,9 +156,10 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
   *calm = addr == at.pc;
   if (*calm && splits_slot(L, context)) return false;
   *state = mp_vm_letter(vm);
-  w->snap = *calm ? mp_trace_snap(w->trace, addr) :
-	    mp_call_snap(w->trace, addr);
-  if (w->snap == NULL) return false;
+  snap = *calm ? mp_snap_at(w->trace, addr) : mp_call_snap(w->trace, addr);
+  if (snap.snap == NULL) return false;
+  w->snap = snap.snap;
+  w->next = snap.next;
   w->pc = AT(uint64_t, w->trace, TR_MCODE) + AT(uint16_t, w->snap, SNAP_MCOFS);
   return true;
 }

@@ -149,9 +149,13 @@ enum {				/* Types of objects (gct). */
 #define OP_LOOP		5
 #define OP_PHI		3
 #define OP_RENAME	2
+#define OP_PROF		1
 
 #define CALL_OP		0xe8	/* Call of a C function, to a distance that */
 #define CALL_SIZE	5	/* follows. */
+
+#define CHECK_TEST	8	/* Size of the test of the profiler's check, */
+#define CHECK_SIZE	14	/* and with the jump that follows it. */
 
 #define SNAP_SIZE	12
 #define SNAP_ENTRIES	256	/* Fewer are in a snapshot. */

@@ -8,6 +8,7 @@
 
 #include "vm/call.h"
 #include "vm/learn.h"
+#include "vm/snap.h"
 #include "vm/sunk.h"
 #include "vm/trace.h"
 
@@ -110,7 +111,7 @@ static const char *origin(const mp_vm *vm, const char **T, uint32_t ref)
   int i;
   for (i = 0; i < PARENTS && ref != 0 && ref < head_end(*T); i++)
     ref = in_parent(vm, T, ref);
-  return ref != 0 ? mp_trace_snapof(*T, ref) : NULL;
+  return ref != 0 ? mp_snap_of(*T, ref) : NULL;
 }
 
 /* -- New keys ------------------------------------------------------------ */
@@ -151,7 +152,7 @@ static const char *key_origin(const mp_vm *vm, const char **T, uint32_t ref)
     table = in_parent(vm, T, table);
     ref = table != 0 ? key_of(*T, table, n) : 0;
   }
-  return ref != 0 ? mp_trace_snapof(*T, ref) : NULL;
+  return ref != 0 ? mp_snap_of(*T, ref) : NULL;
 }
 
 /* -- At an exit ---------------------------------------------------------- */

@@ -8,6 +8,7 @@
 
 #include "vm/frame.h"
 #include "vm/peek.h"
+#include "vm/snap.h"
 #include "vm/trace.h"
 #include "vm/unwind.h"
 
@@ -119,47 +120,7 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
   return u.trace;
 }
 
-/* -- Snapshots ----------------------------------------------------------- */
-
-const char *mp_snap_get(const char *T, uint32_t i)
-{
-  return AT(const char *, T, TR_SNAP) + (size_t)i * SNAP_SIZE;
-}
-
-const char *mp_trace_snap(const char *T, uint64_t addr)
-{
-  uint64_t ofs = addr - AT(uint64_t, T, TR_MCODE);
-  uint32_t i = AT(uint16_t, T, TR_NSNAP);
-  while (i-- > 0) {
-    const char *snap = mp_snap_get(T, i);
-    if (AT(uint16_t, snap, SNAP_MCOFS) <= ofs) return snap;
-  }
-  return NULL;
-}
-
-const char *mp_trace_snapof(const char *T, uint32_t ref)
-{
-  uint32_t i = AT(uint16_t, T, TR_NSNAP);
-  while (i-- > 1) {
-    const char *snap = mp_snap_get(T, i);
-    if (AT(uint16_t, snap, SNAP_REF) <= ref) return snap;
-  }
-  return mp_snap_get(T, 0);
-}
-
-const uint32_t *mp_snap_entries(const char *T, const char *snap)
-{
-  return AT(const uint32_t *, T, TR_SNAPMAP) + AT(uint32_t, snap, SNAP_MAPOFS);
-}
-
-uint64_t mp_snap_pc(const char *T, const char *snap, uint32_t *baseofs)
-{
-  uint64_t pcbase;
-  memcpy(&pcbase, mp_snap_entries(T, snap) + AT(uint8_t, snap, SNAP_NENT),
-	 sizeof(pcbase));
-  *baseofs = SNAP_BASE(pcbase);
-  return SNAP_PC(pcbase);
-}
+/* -- Exits --------------------------------------------------------------- */
 
 __attribute__((noinline))
 const char *mp_trace_exit(mp_vm *vm, uint32_t ofs, uint64_t pc,

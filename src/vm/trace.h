@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Traces: the running one, and the facts in snapshots and constants.
+** Traces: the running one, and the facts in their constants.
 **
 ** A trace is known by the address of its GCtrace. On the thread that runs the
 ** VM, inside the allocator too: nothing is written to, no memory is taken.
@@ -62,22 +62,6 @@ static inline bool mp_trace_same(const mp_vm *vm)
 ** False: it is not known whether that trace has called the C function that
 ** runs. */
 bool mp_trace_meet(mp_vm *vm);
-
-/* Last snapshot at or before an address in the machine code, or NULL. */
-const char *mp_trace_snap(const char *trace, uint64_t addr);
-
-/* The snapshot of an exit of that number, which must be one. */
-const char *mp_snap_get(const char *trace, uint32_t n);
-
-/* The last snapshot at or before an instruction; the first if there is none. */
-const char *mp_trace_snapof(const char *trace, uint32_t ref);
-
-/* The entries of a snapshot. */
-const uint32_t *mp_snap_entries(const char *trace, const char *snap);
-
-/* Address of a snapshot's instruction, and the distance in slots from the
-** trace's base to the snapshot's. */
-uint64_t mp_snap_pc(const char *trace, const char *snap, uint32_t *baseofs);
 
 /* While a trace is being left, and objects that the compiler sank are
 ** allocated: the trace, and the snapshot of that exit, whose PC the VM has just

@@ -60,6 +60,7 @@ static inline void set_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
   frames = mp_walk_key(walk, w->L, w->base - 1);
   w->key = mp_where_keyof(walk, frames, top[FRAME_FUNC], w->trace, w->pc);
   if (w->snap != NULL) w->key = mp_mix(w->key, (uint64_t)(uintptr_t)w->snap);
+  if (w->next) w->key = mp_mix(w->key, 2);
   if (w->lost) w->key = mp_mix(w->key, 1);
 }
 

@@ -21,6 +21,7 @@ typedef struct mp_where {
   lua_State *L;			/* The thread. */
   const char *trace;		/* Running trace (GCtrace), or NULL. */
   const char *snap;		/* Its snapshot, once it was looked for. */
+  bool next;			/* The place comes before that snapshot. */
   uint64_t *base;		/* Base of the top frame, or the trace's. */
   uint64_t pc;			/* Of the top Lua function, or in the trace. */
   uint64_t key;			/* Of the stack; valid until code is freed. */
