@@ -105,21 +105,22 @@ async function changes(page, colorScheme) {
   is(await first(page), "encode_string", "the largest change first");
   like(
     (await text(page, "#table tbody tr:first-child")).replace(/\s+/g, " "),
-    /28%\s?1\.06 s 4%\s?110 ms −23\.4 pp/,
-    "by share"
+    /28%\s?1\.06 s 4%\s?110 ms −950 ms/,
+    "by amount"
   );
   like(
     await (await frame(page, "encode")).getAttribute("aria-label"),
-    /^encode, 7% of CPU time, 160 ms, before 1\.46 s, −31\.9 pp$/,
+    /^encode, 7% of CPU time, 160 ms, before 1\.46 s, −1\.30 s$/,
     "frames say the change"
   );
   await shot(page, "diff-" + colorScheme);
-  await page.locator('[data-of=share] [data-v="false"]').click();
+  await page.locator('[data-of=share] [data-v="true"]').click();
   like(
     (await text(page, "#table tbody tr:first-child")).replace(/\s+/g, " "),
-    /−950 ms/,
-    "by amount"
+    /−23\.4 pp/,
+    "by share"
   );
+  await page.locator('[data-of=share] [data-v="false"]').click();
 }
 
 // Red where it grew, blue where it shrank: a point of a frame.

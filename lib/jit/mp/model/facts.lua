@@ -11,6 +11,8 @@ local views = require("jit.mp.model.views")
 
 local facts = {}
 
+local FEW = 100	-- CPU samples; below, rows of a small part are chance.
+
 -- Name of the program.
 function facts.script(p)
   return p.info.script and profile.module_name({ source = p.info.script })
@@ -22,8 +24,12 @@ local function timer(p, rate)
   if clock:find("watched", 1, true) then
     return ", no timers: watched by a thread"
   end
-  return clock:find("tick", 1, true) and p.cpu.samples > 0 and
-    rate < 900 / p.cpu.interval and ", limited by the kernel's tick" or ""
+  if clock:find("tick", 1, true) and p.cpu.samples > 0 and
+    rate < 900 / p.cpu.interval then
+    return ", limited by the kernel's tick"
+  end
+  return p.cpu.samples > 0 and p.cpu.samples < FEW and p.cpu.interval > 1 and
+    "; i1 takes more" or ""
 end
 
 -- "582 samples (108/s)"; nil where CPU was not sampled.

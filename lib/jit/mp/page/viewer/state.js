@@ -11,10 +11,6 @@ const START = mp.data.start;
 /* A profile of functions alone has no lines. */
 const UNITS = START.functions ? ["func"] : ["func", "lines"];
 
-/* Runs of different lengths are compared by shares. */
-const uneven = DIFF && Math.abs(A.info.wall - B.info.wall) >
-  0.1 * Math.max(A.info.wall, B.info.wall);
-
 const first = Object.freeze({
   view: START.view, objects: START.objects,
   unit: START.lines ? "lines" : "func",
@@ -28,7 +24,7 @@ const first = Object.freeze({
   search: "", sel: -1,	/* The item of the sandwich. */
   zoom: "",		/* Items from the root on, joined by dots. */
   sort: DIFF ? "self change" : "self", sortView: "", dir: -1, shown: 60,
-  width: "after", share: uneven,
+  width: "after", share: false,
   heap: 0,		/* The line of the heap walk that is zoomed to. */
   file: -1, mark: -1, whole: false
 });
