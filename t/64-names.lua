@@ -76,6 +76,79 @@ out = tap.luajit("-joff -jm=Ghb1 "..dir.."/app.lua",
   { env = { LUA_PATH = dir.."/?.lua;"..package.path } }).out
 tap.like(out, "main chunk;require;%(module loader%) %d+\n",
   "require and the loader behind it")
+-- -- C functions -------------------------------------------------------------
+
+-- Modules without headers: text(n) makes a string of that many bytes.
+local module = [[
+%s
+void lua_pushlstring(void *, const char *, unsigned long);
+long lua_tointeger(void *, int);
+void lua_createtable(void *, int, int);
+void lua_pushcclosure(void *, int (*)(void *), int);
+void lua_setfield(void *, int, const char *);
+%s
+static char bytes[5000];
+static int %s(void *L)
+{
+  lua_pushlstring(L, bytes, (unsigned long)lua_tointeger(L, 1));
+  return 1;
+}
+%s
+__attribute__((visibility("default"))) int luaopen_cmod(void *L)
+{
+  lua_createtable(L, 0, 1);
+  lua_pushcclosure(L, %s, 0);
+  lua_setfield(L, -2, "text");
+  return 1;
+}
+%s
+]]
+local function compile(cc, name, flags, ...)
+  tap.write(dir.."/"..name..".c", module:format(...))
+  return tap.sh(("%s -shared -fPIC %s -o %s.so %s.c"):format(cc, flags, name,
+    name), { dir = dir }).status == 0
+end
+local function report(program, library, options)
+  tap.sh("cp "..library..".so cmod.so", { dir = dir })
+  tap.write(dir.."/app.lua", "local cmod = require('cmod')\n"..
+    "local function one(i) return cmod.text(i) end\n"..
+    "local function two(i) return cmod.text(i) end\n"..
+    "for i = 1, 2000 do "..program.." end\nos.exit(0)\n")
+  return tap.luajit("-joff -jm="..(options or "hb1").." app.lua",
+    { dir = dir, env = { LUA_CPATH = dir.."/?.so;"..package.cpath } }).out
+end
+
+local cc = os.getenv("CC") or "cc"
+if not tap.is_foreign() and compile(cc, "plain", "", "", "", "make_text", "",
+    "make_text", "") then
+  local all = "one(i) two(i + 2000) local s = cmod.text(4000 + i % 900)"
+  out = report(all, "plain")
+  tap.like(out, " cmod.so:make_text\n", "a function that is not exported")
+  tap.unlike(out, "cmod.so:[ot]", "is one, whatever it was called by")
+  out = report(all, "plain", "hb1,x.mp")
+  out = tap.sh(tap.mp.." report x.mp h", { dir = dir }).out
+  tap.like(out, " cmod.so:make_text\n", "a profile file has its name")
+
+  compile(cc, "bare", "-s", "", "", "make_text", "", "make_text", "")
+  out = report(all, "bare")
+  tap.like(out, " cmod.so:text\n", "without symbols: the name of a call")
+  tap.unlike(out, "cmod.so:[ot][nw]", "and not of one that made a tail call")
+  out = report("one(i) two(i + 2000)", "bare")
+  tap.like(out, " cmod.so%+0x%x+\n", "or its place, if there is no other")
+
+  compile(cc, "other", "", "", "", "other_text", "", "other_text", "")
+  out = report(all.." if i == 1 then os.rename('other.so', 'cmod.so') end",
+    "plain")
+  tap.like(out, " cmod.so:text\n", "a library that was replaced")
+end
+
+if not tap.is_foreign() and compile("c++ -x c++", "cxx", "",
+    "extern \"C\" {", "} namespace image { namespace {", "decode",
+    "} } extern \"C\"", "image::decode",
+    "#include <string>\nstd::string unused(\"x\");") then
+  tap.like(report("local s = cmod.text(i)", "cxx"), " cmod.so:image::"..
+    "%(anonymous namespace%)::decode\n", "a function in C++")
+end
 os.execute("rm -r "..dir)
 
 -- -- All views and formats ---------------------------------------------------

@@ -37,7 +37,8 @@ typedef struct mp_frame {
   int32_t line;			/* Current line, or 0: unknown. */
   int32_t linedefined;		/* First line (0: main chunk); -1: unknown. */
   uint32_t builtin;		/* Builtin's number, or 0. */
-  uint64_t code, chunk;		/* Lua: identities (vm/code.h), or 0. */
+  uint64_t code, chunk;		/* Lua: identities (vm/code.h), or 0; C: the */
+				/* function's address, and its library's. */
   mp_kind kind;
 } mp_frame;
 

@@ -4,6 +4,7 @@
 */
 #include "config.h"
 
+#include "profile/cnames.h"
 #include "profile/eventlist.h"
 #include "profile/extent.h"
 #include "profile/field.h"
@@ -19,6 +20,18 @@
 static void push_list(lua_State *L, const mp_extent *e, uint32_t n)
 {
   lua_createtable(L, e->row_of != NULL ? 0 : (int)n, 0);
+}
+
+/* A C function's identity is its place in its library. */
+static void push_identity(lua_State *L, const mp_frame *f)
+{
+  if (f->code == 0) return;
+  if (f->kind != MP_LUA) {
+    mp_field(L, "code", (double)(f->code - f->chunk));
+  } else {
+    mp_field(L, "code", (double)f->code);
+    mp_field(L, "chunk", (double)f->chunk);
+  }
 }
 
 static void push_frames(lua_State *L, const mp_stacks *s, const mp_extent *e)
@@ -50,12 +63,10 @@ static void push_frames(lua_State *L, const mp_stacks *s, const mp_extent *e)
     if (f->line > 0) mp_field(L, "line", f->line);
     if (f->linedefined >= 0) mp_field(L, "linedefined", f->linedefined);
     if (f->builtin != 0) mp_field(L, "builtin", f->builtin);
-    if (f->code != 0) {
-      mp_field(L, "code", (double)f->code);
-      mp_field(L, "chunk", (double)f->chunk);
-    }
+    push_identity(L, f);
     lua_rawseti(L, -2, (int)id);
   }
+  mp_cnames(L, s, e);
 }
 
 /* Pushes the stacks as two arrays: parent and frame. */

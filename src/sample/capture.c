@@ -202,7 +202,7 @@ static void learn_site(mp_capture *c, const mp_vmframe *callee,
 ** to every stack. */
 static bool is_host(const mp_frame *f)
 {
-  return f->kind == MP_C && f->name != NULL && f->name[0] == '+';
+  return f->kind == MP_C && f->name == NULL;
 }
 
 /* The stack of n verified frames above the stack `below`. The level of each

@@ -61,13 +61,10 @@ void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX])
   base = strrchr(info.dli_fname, '/');
   f->source = base ? base + 1 : info.dli_fname;
   f->sourcelen = (uint32_t)strlen(f->source);
-  if (info.dli_sname != NULL && info.dli_saddr == addr) {
+  f->code = (uintptr_t)addr;
+  f->chunk = (uintptr_t)info.dli_fbase;
+  if (info.dli_sname != NULL && info.dli_saddr == addr)
     mp_name_set(f, info.dli_sname, strlen(info.dli_sname), buf);
-  } else if (f->name == NULL) {
-    f->namelen = (uint32_t)snprintf(buf, MP_NAME_MAX, "+0x%lx", (unsigned long)
-      ((const char *)addr - (const char *)info.dli_fbase));
-    f->name = buf;
-  }
 }
 
 /* Names a chunk that came from a string, as Lua's messages do: by the first

@@ -32,19 +32,41 @@ static bool is_luajit(const void *base)
 	 info.dli_fbase == base;
 }
 
-bool mp_nativename_get(const mp_frame *f, char buf[MP_NATIVE_NAME],
-		       const char **library)
+/* Where the code is, and what it called. */
+static bool parse(const mp_frame *f, const char **code, char what[32])
 {
   unsigned long addr;
-  char name[96], what[32];
-  Dl_info info;
-  bool found;
+  char name[96];
   if (f->kind != MP_C || f->name == NULL || f->namelen >= sizeof(name))
     return false;
   memcpy(name, f->name, f->namelen);  /* It need not end in 0. */
   name[f->namelen] = '\0';
   if (sscanf(name, NATIVE "%31s %lx", what, &addr) != 2) return false;
-  found = dladdr((const char *)addr - 1, &info) != 0 && info.dli_fname != NULL;
+  *code = (const char *)addr - 1;
+  return true;
+}
+
+bool mp_nativename_code(const mp_frame *f, const void **code)
+{
+  Dl_info info;
+  const char *at;
+  char what[32];
+  if (!parse(f, &at, what) || dladdr(at, &info) == 0 ||
+      is_luajit(info.dli_fbase))
+    return false;
+  *code = at;
+  return true;
+}
+
+bool mp_nativename_get(const mp_frame *f, char buf[MP_NATIVE_NAME],
+		       const char **library)
+{
+  const char *code;
+  char what[32];
+  Dl_info info;
+  bool found;
+  if (!parse(f, &code, what)) return false;
+  found = dladdr(code, &info) != 0 && info.dli_fname != NULL;
   *library = NULL;
   if (found) {
     const char *base = strrchr(info.dli_fname, '/');

@@ -19,6 +19,7 @@
 --
 ----------------------------------------------------------------------------
 
+local cnames = require("jit.mp.model.cnames")
 local definitions = require("jit.mp.model.definitions")
 local names = require("jit.mp.model.names")
 local sources = require("jit.mp.model.sources")
@@ -30,7 +31,7 @@ local printable = names.printable
 
 -- The key of a frame's function: no other function has it.
 local function identity(f)
-  if f.kind ~= "Lua" or not (f.linedefined or f.code) then
+  if not (f.linedefined or f.code) then
     return table.concat({ f.kind, f.source or "", f.name or "" }, "\0")
   end
   local code = f.code and ("%.0f"):format(f.code) or ""
@@ -42,8 +43,9 @@ local function identity(f)
 end
 
 -- All functions, as { index, kind, source, line (where it begins), code (if the
--- line is not known), frame (one of its frames), votes (stacks by name), name
--- (that its source had when the profile was written) } and by frame.
+-- line is not known), place (of a C function in its library), frame (one of its
+-- frames), votes (stacks by name), name (that its source had when the profile
+-- was written, or its symbol) } and by frame.
 local function collect(p)
   local list, of, by = {}, {}, {}
   for id, f in ipairs(p.frames) do
@@ -53,11 +55,12 @@ local function collect(p)
       fn = { index = #list + 1, kind = f.kind, source = f.source, frame = f,
 	line = f.kind == "Lua" and f.linedefined or nil,
 	code = f.kind == "Lua" and not f.linedefined and f.code or nil,
-	votes = {} }
+	place = f.kind == "C" and f.code or nil, votes = {}, sure = {} }
       by[key] = fn
       list[#list+1] = fn
     end
-    fn.definition = fn.definition or fn.line and f.definition or nil
+    fn.definition = fn.definition or (fn.line or fn.place) and f.definition or
+      nil
     fn.name = fn.definition
     of[id] = fn
   end
@@ -142,7 +145,7 @@ local function vote(p, of)
     local fn = of[id]
     local name = fn and p.frames[id].name
     -- "(for generator)" and the like tell the purpose of the call.
-    if name and fn.kind == "Lua" and not name:find("^%(") then
+    if name and (fn.kind == "Lua" or fn.place) and not name:find("^%(") then
       fn.votes[name] = (fn.votes[name] or 0) + 1
       local site = (p.frame[p.parent[stack]] or 0).."\0"..name
       sites[site] = sites[site] or { name = name }
@@ -191,34 +194,53 @@ end
 
 -- A host's own functions may have no symbols: the first frame of a stack is the
 -- host's.
-local function host_frames(p)
+local function hosts_of(p, of)
   local hosts = {}
   for stack, id in ipairs(p.frame) do
-    if p.parent[stack] == 0 then hosts[id] = true end
+    if p.parent[stack] == 0 and of[id] then hosts[of[id]] = true end
   end
   return hosts
 end
 
-local function c_name(f, is_host)
-  local name, source = f.name, f.source
-  if name and name:find("^%(for ") then name = terms.iterator end
-  if not source then return printable(name or terms.c_function) end
-  if not name then return printable(source)..":?" end
-  if name:find("^%+") then  -- An offset.
-    if is_host then return "("..printable(source)..")" end
-    return printable(source)..printable(name)
+-- Lua functions whose names a tail call may have passed on to a C function: a
+-- set, of the sources that there are.
+local function passed_on(p, list)
+  local set, seen = {}, {}
+  for _, fn in ipairs(list) do
+    if fn.kind == "Lua" and fn.source and not seen[fn.source] then
+      seen[fn.source] = true
+      local text = sources.read(p, fn.source, { source_root = p.source_root })
+      if text then cnames.passed_on(text, definitions.read(text), set) end
+    end
   end
-  return printable(source)..":"..printable(name)
+  return set
 end
 
-local function name_others(p, of)
-  local hosts = host_frames(p)
-  for id, f in ipairs(p.frames) do
+-- Notes the names by which functions of the same name called C functions, and
+-- the C functions that loops called. Returns whether any has no symbol.
+local function examine_calls(p, of)
+  local any = false
+  for stack, id in ipairs(p.frame) do
     local fn = of[id]
-    if f.kind == "C" then
-      fn.name = c_name(f, hosts[id])
-    elseif f.kind ~= "Lua" then
-      fn.name = printable(f.name or "?")
+    local name = fn and fn.place and not fn.definition and p.frames[id].name
+    if name then
+      local caller = of[p.frame[p.parent[stack]]]
+      if caller and caller.name == name then fn.sure[name] = true end
+      fn.iterates = fn.iterates or name:find("^%(for ") ~= nil
+      any = true
+    end
+  end
+  return any
+end
+
+local function name_others(p, list, of, doubtful)
+  local hosts = hosts_of(p, of)
+  local set = examine_calls(p, of) and passed_on(p, list) or {}
+  for _, fn in ipairs(list) do
+    if fn.kind == "C" then
+      fn.name = cnames.name(fn, hosts[fn], set, doubtful[fn] or {})
+    elseif fn.kind ~= "Lua" then
+      fn.name = printable(fn.frame.name or "?")
     end
   end
 end
@@ -235,14 +257,14 @@ local function of_profile(p)
   local changed = define_all(p, list)
   local doubtful = doubt(sites)
   for _, fn in ipairs(list) do
-    fn.definition = fn.line and fn.name or nil
+    if fn.kind == "Lua" then fn.definition = fn.line and fn.name or nil end
     if fn.line == 0 then fn.name = terms.main_chunk
     elseif fn.kind == "Lua" then
       fn.name = fn.name or elect(fn.votes, doubtful[fn])
       fn.name = fn.name and printable(fn.name)
     end
   end
-  name_others(p, of)
+  name_others(p, list, of, doubtful)
   return list, of, changed
 end
 
