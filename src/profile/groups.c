@@ -71,8 +71,9 @@ static void push_info(lua_State *L, mp_profile *p)
 		 "stacks, names and zones count as (other); option C raises "
 		 "the limit");
   if (p->cpu.lines && mp_bug_found())
-    mp_notes_add(&p->notes, "this LuaJIT has a bug that a profile may bring "
-		 "out: see BUGS in luajit-mp(1)");
+    mp_notes_add(&p->notes, "this LuaJIT has a bug in table lengths, which "
+		 "lines bring out in few programs: if one misbehaves, use "
+		 "option f, -O-fwd or a LuaJIT from after 20 May 2022");
   set_list(L, "notes", p->notes.list, MP_NOTES);
 }
 

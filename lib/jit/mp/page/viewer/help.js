@@ -22,8 +22,8 @@ function showHeader() {
   $("facts").append(...i.facts.map(([name, value, more], n) => el("div", {},
     el("dt", {}, name), el("dd", {}, value, was(n)),
     more && el("dd", {}, more))));
-  const notes = [...i.notes,
-    ...(DIFF ? B.info.notes.map((x) => "before: " + x) : [])];
+  const old = DIFF ? B.info.notes.filter((x) => !i.notes.includes(x)) : [];
+  const notes = [...i.notes, ...old.map((x) => "before: " + x)];
   $("notes").append(...notes.map((x) => el("li", {}, x)));
   $("notes").hidden = !notes.length;
 }
