@@ -108,5 +108,29 @@ tap.is(r.status, 2, "no such state: status")
 tap.like(r.err, "takes a number from 1 to 3", "no such state: said")
 stop("three states")
 
+-- A command that is killed, or interrupted, while the program loads the
+-- profiler: the program ends the call by itself.
+local built = tap.sh(([[cc -O -Wl,-E -o loader '%s/t/attach/loader.c' \
+  $(pkg-config --cflags --libs luajit) -lpthread -ldl]]):format(tap.srcdir),
+  { dir = dir }).status == 0
+for _, signal in ipairs(built and { "KILL", "INT" } or {}) do
+  tap.write(dir.."/slow", "")
+  pid = start("loader slow")
+  r = tap.sh(([[
+    %s attach -t 0.1 %s 2>err & attach=$!
+    until grep -q 'slow to load' err || ! kill -0 $attach; do sleep 0.1; done
+    kill -%s $attach; wait $attach; echo "status $?"; cat err; rm slow]])
+    :format(tap.mp, pid, signal), { dir = dir })
+  tap.like(r.out, signal == "INT" and "^status 1\n" or "^status 137\n",
+    signal.." while it loads: status")
+  if signal == "INT" then
+    tap.like(r.out, "interrupted; process "..pid.." finishes by itself",
+      signal.." while it loads: said")
+  end
+  r = attach("-t 0.1 "..pid)
+  tap.is(r.status, 0, signal.." while it loads: the next one", r.err)
+  stop(signal.." while it loads")
+end
+
 os.execute("rm -r "..dir)
 tap.done()

@@ -68,7 +68,7 @@ static bool take_back(mp_session *s, const mp_attach_call *call)
   const volatile int never = 0;
   mp_attach_call none = *call;
   none.wish = MP_WISH_NONE;
-  if (s->block == 0) return true;
+  if (!s->told) return true;
   do {
     if (placed == 0 && mp_visit(s, &none, &placed) != MP_VISITED) return true;
     if (placed > 0 && mp_visit_read(s) && s->answer.open == 0)
@@ -79,7 +79,7 @@ static bool take_back(mp_session *s, const mp_attach_call *call)
 
 static const char *not_reached(const mp_session *s)
 {
-  if (s->block == 0)
+  if (!s->told)
     return "no moment was found at which the profiler could be loaded: the "
 	   "program was stopped, or in the C library, all the time";
   return "the program did not run any Lua code that could be interrupted: it "
@@ -94,6 +94,7 @@ bool mp_session_start(mp_session *s, int state, const char *options,
   char name[64];
   bool answered;
   mp_visited v;
+  s->place.end = end;
   s->state = &s->states[state];
   *late = false;
   if (strlen(options) >= sizeof(call.options) ||
@@ -124,6 +125,7 @@ bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)
   mp_attach_call call = { .version = MP_ATTACH_VERSION };
   bool answered;
   mp_visited v;
+  s->place.end = end;
   call.wish = MP_WISH_STOP;
   call.mainl = s->state->mainl;
   mp_visit_choose(s);  /* It may be another thread by now. */
@@ -139,6 +141,7 @@ bool mp_session_write(mp_session *s, double seconds, const volatile int *end)
   double until = mp_clock_wall() + seconds, placed = 0;
   mp_attach_call call = { .version = MP_ATTACH_VERSION };
   uint32_t before = s->answer.written;
+  s->place.end = end;
   call.wish = MP_WISH_WRITE;
   call.mainl = s->state->mainl;
   while (!*end && mp_clock_wall() < until) {

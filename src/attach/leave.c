@@ -203,7 +203,7 @@ static bool step_out(const mp_code *c, mp_tracee *t, double until)
   uint64_t ret;
   return mp_remote_read(c->maps->pid, &ret, mp_tracee_registers(t).sp, 8) &&
 	 mp_maps_compiled(mp_maps_find(c->maps, ret)) &&
-	 mp_tracee_run_to(t, ret, until - mp_clock_wall());
+	 mp_tracee_run_to(t, ret, until);
 }
 
 typedef enum way { LEFT, STUCK, ANOTHER } way;
@@ -238,18 +238,18 @@ static bool to_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
   bool there = false;
   if (mp_far_trace_read(&tr, c->maps, state, 0))
     there = mp_tracee_run_to(t, tr.loop != 0 ? tr.mcode + tr.loop : tr.link,
-			     until - mp_clock_wall());
+			     until);
   mp_far_trace_free(&tr);
   return there;
 }
 
-bool mp_leave(const mp_code *c, const mp_found *state, mp_tracee *t)
+static way leave(const mp_code *c, const mp_found *state, mp_tracee *t)
 {
   double until = mp_clock_wall() + TIME;
   way w = ANOTHER;
   if (!mp_maps_compiled(mp_maps_find(c->maps, mp_tracee_registers(t).ip)) &&
       !to_trace(c, state, t, until))
-    return false;
+    return STUCK;
   while (w == ANOTHER) {
     mp_far_trace tr;
     w = STUCK;
@@ -257,5 +257,14 @@ bool mp_leave(const mp_code *c, const mp_found *state, mp_tracee *t)
       w = leave_trace(c, state, t, &tr, until);
     mp_far_trace_free(&tr);
   }
-  return w == LEFT;
+  return w;
+}
+
+bool mp_leave(const mp_code *c, const mp_found *state, mp_tracee *t)
+{
+  bool left;
+  mp_tracee_begin_steps(t);
+  left = leave(c, state, t) == LEFT;
+  mp_tracee_end_steps(t);
+  return left;
 }

@@ -5,8 +5,10 @@
 #include "config.h"
 
 #include <linux/futex.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "attach/safe.h"
 
@@ -63,6 +65,40 @@ static bool interrupted(const mp_code *c, uint64_t sp)
       return true;
   }
   return false;
+}
+
+/* A mutex as the C library has it. */
+typedef struct mutex {
+  uint32_t lock, count, owner, users, kind;
+} mutex;
+
+#define RECURSIVE 1
+#define LINKER_MAX (64 << 10)
+
+static bool is_thread(pid_t pid, uint32_t tid)
+{
+  char name[64];
+  snprintf(name, sizeof(name), "/proc/%ld/task/%lu", (long)pid,
+	   (unsigned long)tid);
+  return access(name, F_OK) == 0;
+}
+
+/* The linker's locks are recursive mutexes somewhere among its variables. */
+bool mp_safe_loader(const mp_code *c)
+{
+  static char variables[LINKER_MAX];
+  size_t size = c->linker_size < LINKER_MAX ? c->linker_size : LINKER_MAX, i;
+  mutex m;
+  if (c->linker == 0 ||
+      !mp_remote_read(c->maps->pid, variables, c->linker, size))
+    return true;
+  for (i = 0; i + sizeof(m) <= size; i += 8) {
+    memcpy(&m, variables + i, sizeof(m));
+    if (m.kind == RECURSIVE && m.lock > 0 && m.lock <= 2 && m.count > 0 &&
+	m.owner > 0 && is_thread(c->maps->pid, m.owner))
+      return false;
+  }
+  return true;
 }
 
 bool mp_safe_asleep(const mp_tracee *t)

@@ -15,6 +15,8 @@ typedef struct mp_code {
   const mp_mapping *libc;	/* the C library, */
   const mp_mapping *loader;	/* the dynamic linker, */
   const mp_mapping *memory;	/* and who defines malloc. */
+  uint64_t linker;		/* The dynamic linker's variables, or 0, */
+  uint64_t linker_size;		/* and bytes of them. */
   uint64_t restorer;		/* Where signal handlers return to, or 0. */
 } mp_code;
 
@@ -23,6 +25,9 @@ typedef struct mp_code {
 ** system call that is not made for memory, for a lock or by the dynamic linker;
 ** if a signal handler runs, the same must hold for the code it interrupted. */
 bool mp_safe_now(const mp_code *c, const mp_tracee *t);
+
+/* Whether no thread is in the dynamic linker, as far as its locks tell. */
+bool mp_safe_loader(const mp_code *c);
 
 /* Whether the thread is in a system call, that is, sleeps. */
 bool mp_safe_asleep(const mp_tracee *t);

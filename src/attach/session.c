@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -88,19 +89,30 @@ static bool find_code(mp_session *s)
   c->vm = keep(&s->objects[0], object_with(&s->maps, "luaJIT_profile_start"));
   c->libc = keep(&s->objects[1], libc);
   c->loader = keep(&s->objects[2], object_with(&s->maps, "__tls_get_addr"));
+  c->linker = mp_symbol_variable(&s->maps, c->loader, "_rtld_global",
+				 &c->linker_size);
   c->memory = keep(&s->objects[3], find_malloc(&s->maps, libc));
   c->restorer = find_bytes(&s->maps, libc, return_code,
 			   sizeof(return_code) - 1);
-  s->place.syscall = find_bytes(&s->maps, libc, "\x0f\x05", 2);
-  s->place.trap = find_bytes(&s->maps, libc, "\xcc", 1);
+  s->place.returns = c->restorer;
+  s->map = mp_symbol_find(&s->maps, libc, "mmap");
+  s->unmap = mp_symbol_find(&s->maps, libc, "munmap");
   s->open = mp_symbol_find(&s->maps, NULL, "dlopen");
   if (s->open == 0)
     s->open = mp_symbol_find(&s->maps, NULL, "__libc_dlopen_mode");
-  s->find = mp_symbol_find(&s->maps, NULL, "dlsym");
-  if (s->find == 0) s->find = mp_symbol_find(&s->maps, NULL, "__libc_dlsym");
   s->error = mp_symbol_find(&s->maps, NULL, "dlerror");
-  return s->open != 0 && s->find != 0 && c->libc != NULL &&
-	 s->place.syscall != 0 && s->place.trap != 0;
+  return s->open != 0 && s->map != 0 && s->unmap != 0 && c->libc != NULL &&
+	 c->restorer != 0;
+}
+
+/* Has the file of the module in memory before the process wants it. */
+static void warm(const char *library)
+{
+  char buf[1 << 16];
+  int fd = open(library, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  while (read(fd, buf, sizeof(buf)) > 0) ;
+  close(fd);
 }
 
 /* The list may be readable where the memory itself is not. */
@@ -148,7 +160,21 @@ static bool read_process(mp_session *s)
   if (s->nstates == 0)
     return fails(s, "the program has a LuaJIT in it, but no Lua state that "
 		 "luajit-mp can read");
+  if (!mp_session_loaded(s)) warm(s->library);
   return mp_sandbox_permits(s->pid, s->msg, sizeof(s->msg));
+}
+
+bool mp_session_loaded(mp_session *s)
+{
+  const mp_mapping *a = NULL;
+  uint64_t size;
+  int i;
+  for (i = 0; i < s->maps.n && a == NULL; i++)
+    if (strcmp(s->maps.list[i].path, s->library) == 0) a = &s->maps.list[i];
+  if (a == NULL) return false;
+  s->enter = mp_symbol_find(&s->maps, a, MP_ATTACH_ENTER);
+  s->block = mp_symbol_variable(&s->maps, a, MP_ATTACH_ANSWER, &size);
+  return s->enter != 0 && s->block != 0;
 }
 
 bool mp_session_open(mp_session *s, pid_t pid, const char *library)
@@ -194,7 +220,7 @@ bool mp_session_wait(mp_session *s, double seconds, const volatile int *end)
   while (!*end && (left = until - mp_clock_wall()) > 0) {
     struct pollfd p = { s->pidfd, POLLIN, 0 };
     uint32_t beat = ++s->answer.beat;
-    if (s->block != 0)
+    if (s->told)
       mp_remote_write(s->pid, s->block + offsetof(mp_attach_block, beat), &beat,
 		      sizeof(beat));
     if (poll(&p, 1, left < 1 ? (int)(left * 1000) + 1 : 1000) > 0) return false;

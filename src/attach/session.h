@@ -11,6 +11,7 @@
 #ifndef MP_SESSION_H
 #define MP_SESSION_H
 
+#include "attach/call.h"
 #include "attach/find.h"
 #include "attach/safe.h"
 #include "module/attach.h"
@@ -23,13 +24,15 @@ typedef struct mp_session {
   mp_maps maps;
   mp_mapping objects[4];	/* Copies: the list is read anew at times. */
   mp_code code;			/* These are the objects in it. */
-  mp_place place;		/* Where calls are made from. */
-  uint64_t open, find, error;	/* dlopen, dlsym and dlerror. */
+  mp_place place;		/* How calls are made, */
+  uint64_t map, unmap;		/* and functions: mmap, munmap, */
+  uint64_t open, error;		/* dlopen and dlerror. */
   mp_found states[MP_STATES_MAX];
   int nstates;			/* There may be more. */
   const mp_found *state;	/* The chosen one. */
   uint64_t enter;		/* The module's entry; 0: not loaded yet. */
-  uint64_t block;		/* Address of its answer. */
+  uint64_t block;		/* Address of its answer; 0: see above. */
+  bool told;			/* The module has got a wish of ours. */
   mp_attach_block answer;	/* As it was read last. */
   int fd;			/* The profile that is written, or -1. */
   char msg[1024];
@@ -39,6 +42,9 @@ typedef struct mp_session {
 ** failure. */
 bool mp_session_open(mp_session *s, pid_t pid, const char *library);
 void mp_session_close(mp_session *s);
+
+/* Whether the process has loaded the module: finds its entry and its answer. */
+bool mp_session_loaded(mp_session *s);
 
 /* Whether the state is being profiled already. */
 bool mp_session_profiled(const mp_session *s, int state);

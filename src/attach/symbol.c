@@ -74,22 +74,31 @@ static bool find_tables(pid_t pid, uint64_t at, tables *t)
 	 t->nsize < TABLE_MAX;
 }
 
+/* A symbol that is searched for. */
+typedef struct wanted {
+  const char *name;
+  unsigned type;
+  uint64_t size;		/* Found out. */
+} wanted;
+
 static uint64_t find_among(const tables *t, const Elf64_Sym *symbols,
-			   const char *names, const char *name)
+			   const char *names, wanted *w)
 {
   size_t i, n = (t->names - t->symbols) / sizeof(*symbols);
-  size_t len = strlen(name) + 1;
+  size_t len = strlen(w->name) + 1;
   for (i = 1; i < n; i++) {
     const Elf64_Sym *s = &symbols[i];
-    if (s->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(s->st_info) == STT_FUNC &&
-	s->st_name < t->nsize && t->nsize - s->st_name >= len &&
-	memcmp(names + s->st_name, name, len) == 0)
-      return t->base + s->st_value;
+    if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != w->type ||
+	s->st_name >= t->nsize || t->nsize - s->st_name < len ||
+	memcmp(names + s->st_name, w->name, len) != 0)
+      continue;
+    w->size = s->st_size;
+    return t->base + s->st_value;
   }
   return 0;
 }
 
-static uint64_t find_in(pid_t pid, uint64_t at, const char *name)
+static uint64_t find_in(pid_t pid, uint64_t at, wanted *w)
 {
   uint64_t found = 0;
   Elf64_Sym *symbols;
@@ -101,14 +110,13 @@ static uint64_t find_in(pid_t pid, uint64_t at, const char *name)
   if (symbols != NULL && names != NULL &&
       mp_remote_read(pid, symbols, t.symbols, t.names - t.symbols) &&
       mp_remote_read(pid, names, t.names, t.nsize))
-    found = find_among(&t, symbols, names, name);
+    found = find_among(&t, symbols, names, w);
   free(symbols);
   free(names);
   return found;
 }
 
-uint64_t mp_symbol_find(const mp_maps *m, const mp_mapping *object,
-			const char *name)
+static uint64_t find(const mp_maps *m, const mp_mapping *object, wanted *w)
 {
   const mp_mapping *last = NULL;
   uint64_t found = 0;
@@ -118,7 +126,23 @@ uint64_t mp_symbol_find(const mp_maps *m, const mp_mapping *object,
     if (a->inode == 0 || mp_maps_same(a, last)) continue;
     last = a;
     if (object == NULL || mp_maps_same(a, object))
-      found = find_in(m->pid, a->from, name);
+      found = find_in(m->pid, a->from, w);
   }
+  return found;
+}
+
+uint64_t mp_symbol_find(const mp_maps *m, const mp_mapping *object,
+			const char *name)
+{
+  wanted w = { name, STT_FUNC, 0 };
+  return find(m, object, &w);
+}
+
+uint64_t mp_symbol_variable(const mp_maps *m, const mp_mapping *object,
+			    const char *name, uint64_t *size)
+{
+  wanted w = { name, STT_OBJECT, 0 };
+  uint64_t found = find(m, object, &w);
+  *size = w.size;
   return found;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Functions that the objects of another process export.
+** Functions and variables that the objects of another process export.
 **
 ** The search is made in the memory of the process: the file of an object may
 ** have been replaced, or be visible to that process alone.
@@ -14,5 +14,9 @@
 ** object, or NULL, for all of them in turn. */
 uint64_t mp_symbol_find(const mp_maps *m, const mp_mapping *object,
 			const char *name);
+
+/* The same for a variable; *size: its bytes. */
+uint64_t mp_symbol_variable(const mp_maps *m, const mp_mapping *object,
+			    const char *name, uint64_t *size);
 
 #endif

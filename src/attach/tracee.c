@@ -1,83 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** See attach/tracee.h.
-**
-** When the thread continues, the kernel restarts a system call that was
-** interrupted, by the registers of that moment. So a call removes the number of
-** the system call from the registers, and all of them are restored afterwards.
 */
 #include "config.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "attach/maps.h"
+#include "attach/stops.h"
 #include "attach/tracee.h"
 #include "data/clock.h"
 
-#define PATIENCE 1.0		/* Seconds until a thread must have stopped, */
-#define CALL_MAX 2.0		/* and until a call must have returned. */
-#define XSTATE_MAX 65536	/* Bytes of the registers for vectors. */
-#define TRAP_FLAG 0x100
-#define DIRECTION_FLAG 0x400
-
-struct mp_tracee {
-  pid_t tid;
-  int signal;			/* To be delivered when it goes on. */
-  bool changed;			/* `regs` are to be written first. */
-  bool gone;			/* It has ended. */
-  bool halted;			/* It got SIGSTOP meanwhile. */
-  struct user_regs_struct regs;	/* As the program has them. */
-  size_t xsize;
-  char xstate[XSTATE_MAX];	/* The other registers, during a call. */
-};
-
-/* Whether the thread has stopped or ended. */
-static bool has_stopped(mp_tracee *t, int *status)
-{
-  pid_t got = waitpid(t->tid, status, __WALL | WNOHANG);
-  if (got == t->tid) t->gone = !WIFSTOPPED(*status);
-  else if (got < 0 && errno != EINTR) t->gone = true;
-  return got == t->tid || t->gone;
-}
-
-static void rest(void)
-{
-  const struct timespec step = { 0, 20000 };
-  nanosleep(&step, NULL);
-}
-
-/* Waits until the thread stops. False: it has ended. To be used where what the
-** thread has been told to do comes to an end, and must, before it is left. */
-static bool await_stop(mp_tracee *t, int *status)
-{
-  while (!has_stopped(t, status)) rest();
-  return !t->gone;
-}
-
-/* Waits until the thread stops. False: it has ended, or does not stop. */
-static bool wait_stop(mp_tracee *t, double seconds, int *status)
-{
-  double end = mp_clock_wall() + seconds;
-  while (!has_stopped(t, status)) {
-    if (mp_clock_wall() > end) return false;
-    rest();
-  }
-  return !t->gone;
-}
+#define PATIENCE 1.0		/* Seconds until a thread must have stopped. */
 
 /* Seconds that the thread has run so far, and whether it sleeps. A thread that
 ** waits for a processor does not. */
@@ -107,7 +50,7 @@ static bool wait_working(mp_tracee *t, double seconds, int *status)
   double first = 0, last = 0, ran;
   bool asleep, known = read_work(t->tid, &first, &asleep);
   last = first;
-  while (!wait_stop(t, seconds, status)) {
+  while (!mp_stops_within(t, seconds, status)) {
     if (t->gone || !known || !read_work(t->tid, &ran, &asleep)) return false;
     if (ran - first > seconds || (asleep && ran == last)) return false;
     last = ran;
@@ -144,7 +87,7 @@ mp_tracee *mp_tracee_stop(pid_t tid, int *err)
   if (t == NULL) return NULL;
   t->tid = tid;
   *err = 0;
-  if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0 ||
+  if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0 ||
       ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0)
     *err = errno;
   if (*err == 0) *err = wait_interrupt(t);
@@ -201,7 +144,7 @@ bool mp_tracee_step(mp_tracee *t)
   if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
   t->changed = false;
   if (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) != 0 ||
-      !await_stop(t, &status))
+      !mp_stops_await(t, &status))
     return false;
   ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
   if (status >> 16 != 0) return false;
@@ -225,151 +168,47 @@ uint64_t mp_tracee_value(const mp_tracee *t, int reg)
   return value;
 }
 
-/* Sets a breakpoint in the processor; 0: clears it. */
-static bool set_breakpoint(mp_tracee *t, uint64_t ip)
+bool mp_tracee_poke(mp_tracee *t, uint64_t to, const char *from, size_t n)
 {
-  const size_t debug = offsetof(struct user, u_debugreg);
-  const size_t control = debug + 7 * sizeof(long);
-  long enabled = ip != 0;
-  return ptrace(PTRACE_POKEUSER, t->tid, (void *)debug, (void *)ip) == 0 &&
-	 ptrace(PTRACE_POKEUSER, t->tid, (void *)control, (void *)enabled) == 0;
-}
-
-bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds)
-{
-  int status;
-  if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
-  t->changed = false;
-  if (!set_breakpoint(t, ip) ||
-      ptrace(PTRACE_CONT, t->tid, NULL, NULL) != 0)
-    return false;
-  if (!wait_stop(t, seconds, &status) && !t->gone) {
-    ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
-    await_stop(t, &status);
-  }
-  if (t->gone) return false;
-  ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
-  set_breakpoint(t, 0);
-  if (status >> 16 != 0) return false;
-  if (WSTOPSIG(status) == SIGTRAP && t->regs.rip == ip) return true;
-  t->signal = WSTOPSIG(status);
-  return false;
-}
-
-/* -- Calls --------------------------------------------------------------- */
-
-/* Holds back all signals that are not needed during a call. */
-static bool hold_signals(mp_tracee *t, uint64_t *old)
-{
-  static const int needed[] = { SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE };
-  uint64_t mask = ~UINT64_C(0);
   size_t i;
-  for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-    mask &= ~(UINT64_C(1) << (needed[i] - 1));
-  return ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(*old), old) == 0 &&
-	 ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask) == 0;
-}
-
-static bool save(mp_tracee *t, uint64_t *mask)
-{
-  struct iovec io = { t->xstate, sizeof(t->xstate) };
-  if (ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_X86_XSTATE, &io) != 0)
-    return false;
-  t->xsize = io.iov_len;
-  return hold_signals(t, mask);
-}
-
-static void put_back(mp_tracee *t, uint64_t mask)
-{
-  struct iovec io = { t->xstate, t->xsize };
-  if (t->gone) return;
-  ptrace(PTRACE_SETREGSET, t->tid, (void *)NT_X86_XSTATE, &io);
-  ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
-  ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
-  t->changed = false;
-}
-
-/* Registers for a call, of a thread that is in no system call. */
-static struct user_regs_struct fresh(const mp_tracee *t, uint64_t ip)
-{
-  struct user_regs_struct r = t->regs;
-  r.orig_rax = ~UINT64_C(0);
-  r.eflags &= ~(uint64_t)(TRAP_FLAG | DIRECTION_FLAG);
-  r.rip = ip;
-  return r;
-}
-
-/* Whether a stop is none that a call, or a step of it, ends with: SIGSTOP can
-** neither be held back, nor may it end a call halfway. */
-static bool comes_between(mp_tracee *t, int status)
-{
-  if (status >> 16 == 0 && WSTOPSIG(status) != SIGSTOP) return false;
-  if (status >> 16 == 0) t->halted = true;
+  long word;
+  for (i = 0; i < n; i += sizeof(word)) {
+    word = 0;
+    memcpy(&word, from + i, n - i < sizeof(word) ? n - i : sizeof(word));
+    if (ptrace(PTRACE_POKEDATA, t->tid, (void *)(to + i), (void *)word) != 0)
+      return false;
+  }
   return true;
 }
 
-int64_t mp_tracee_syscall(mp_tracee *t, const mp_place *p, long number,
-			  const uint64_t args[6])
+/* Blocks a signal, or unblocks it. */
+static void block_signal(mp_tracee *t, int sig, bool block)
 {
-  struct user_regs_struct r = fresh(t, p->syscall);
-  uint64_t mask;
-  int status;
-  if (!save(t, &mask)) return -EPERM;
-  r.rax = (uint64_t)number;
-  r.rdi = args[0];
-  r.rsi = args[1];
-  r.rdx = args[2];
-  r.r10 = args[3];
-  r.r8 = args[4];
-  r.r9 = args[5];
-  ptrace(PTRACE_SETREGS, t->tid, NULL, &r);
-  r.rax = (uint64_t)-EINTR;
-  while (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) == 0 &&
-	 await_stop(t, &status)) {
-    struct user_regs_struct now;
-    ptrace(PTRACE_GETREGS, t->tid, NULL, &now);
-    if (comes_between(t, status) && now.rip == p->syscall) continue;
-    r.rax = now.rax;
-    break;
-  }
-  put_back(t, mask);
-  return (int64_t)r.rax;
+  uint64_t mask, bit = UINT64_C(1) << (sig - 1);
+  if (ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(mask), &mask) != 0)
+    return;
+  mask = block ? mask | bit : mask & ~bit;
+  ptrace(PTRACE_SETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
 }
 
-/* Waits for the breakpoint that the call returns to. A call that does not
-** return is abandoned, wherever it is. */
-static bool wait_return(mp_tracee *t, const mp_place *p,
-			struct user_regs_struct *r)
+/* The kernel unblocks a blocked SIGTRAP for good, and removes its handler. */
+void mp_tracee_begin_steps(mp_tracee *t)
 {
-  int status;
-  while (wait_working(t, CALL_MAX, &status)) {
-    ptrace(PTRACE_GETREGS, t->tid, NULL, r);
-    if (comes_between(t, status)) ptrace(PTRACE_CONT, t->tid, NULL, NULL);
-    else return WSTOPSIG(status) == SIGTRAP && r->rip == p->trap + 1;
-  }
-  if (!t->gone && ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) == 0)
-    await_stop(t, &status);
+  uint64_t mask = 0;
+  ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof(mask), &mask);
+  t->blocks_trap = (mask & UINT64_C(1) << (SIGTRAP - 1)) != 0;
+  if (t->blocks_trap) block_signal(t, SIGTRAP, false);
+}
+
+void mp_tracee_end_steps(mp_tracee *t)
+{
+  if (t->blocks_trap && !t->gone) block_signal(t, SIGTRAP, true);
+  t->blocks_trap = false;
+}
+
+bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double until)
+{
+  while (mp_clock_wall() < until && mp_tracee_step(t))
+    if (t->regs.rip == ip) return true;
   return false;
-}
-
-bool mp_tracee_call(mp_tracee *t, const mp_place *p, uint64_t top,
-		    uint64_t function, const uint64_t args[3],
-		    uint64_t *result)
-{
-  struct user_regs_struct r = fresh(t, function);
-  uint64_t mask;
-  bool ok;
-  r.rsp = (top & ~UINT64_C(15)) - 8;
-  r.rax = 0;
-  r.rdi = args[0];
-  r.rsi = args[1];
-  r.rdx = args[2];
-  if (!mp_remote_write(t->tid, r.rsp, &p->trap, sizeof(p->trap)) ||
-      !save(t, &mask))
-    return false;
-  ok = ptrace(PTRACE_SETREGS, t->tid, NULL, &r) == 0 &&
-       ptrace(PTRACE_CONT, t->tid, NULL, NULL) == 0 && wait_return(t, p, &r);
-  if (ok) *result = r.rax;
-  put_back(t, mask);
-  return ok;
 }

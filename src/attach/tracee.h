@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** A thread of another process that is stopped for a moment, by ptrace, to
-** inspect it or to make it call a function.
-**
-** A call is made on a stack of its own and with signals held back; afterwards
-** the thread continues as if nothing had happened, even in a system call that
-** was interrupted. All functions are for one thread of this process.
+** inspect it or to make it call a function (attach/call.h). Afterwards it
+** continues as if nothing had happened. All functions are for one thread of
+** this process.
 */
 #ifndef MP_TRACEE_H
 #define MP_TRACEE_H
@@ -43,9 +41,16 @@ struct sock_filter *mp_tracee_filter(mp_tracee *t, unsigned i,
 ** thread is to be released. */
 bool mp_tracee_step(mp_tracee *t);
 
-/* Lets the thread run to an instruction. False: it did not reach that within so
-** many seconds. */
-bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double seconds);
+/* The same until it reaches an instruction. False: it did not by that time. */
+bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double until);
+
+/* Writes to its memory, even where the thread may not. */
+bool mp_tracee_poke(mp_tracee *t, uint64_t to, const char *from, size_t n);
+
+/* Around steps. If we are killed between two of them, the thread gets SIGTRAP,
+** which must not end the process: see module/attach. */
+void mp_tracee_begin_steps(mp_tracee *t);
+void mp_tracee_end_steps(mp_tracee *t);
 
 /* The lower 64 bits of a register: general ones from 0 on as the processor
 ** numbers them, and from 16 on those for floating point. */
@@ -53,21 +58,5 @@ uint64_t mp_tracee_value(const mp_tracee *t, int reg);
 
 /* Makes the thread continue at that instruction. */
 void mp_tracee_jump(mp_tracee *t, uint64_t ip);
-
-/* Where calls are made from: instructions somewhere in its memory. */
-typedef struct mp_place {
-  uint64_t syscall;		/* A system call, */
-  uint64_t trap;		/* and a breakpoint (0xcc). */
-} mp_place;
-
-/* Makes a system call. Its result; less than 0: a negative errno value. */
-int64_t mp_tracee_syscall(mp_tracee *t, const mp_place *p, long number,
-			  const uint64_t args[6]);
-
-/* Calls a function with up to three arguments on the stack that ends at `top`.
-** False: it did not return. */
-bool mp_tracee_call(mp_tracee *t, const mp_place *p, uint64_t top,
-		    uint64_t function, const uint64_t args[3],
-		    uint64_t *result);
 
 #endif

@@ -23,6 +23,8 @@
 #define AREA	(1 << 20)	/* Bytes mapped there for the time of calls: */
 				/* arguments at one end, a stack at the */
 				/* other. */
+#define PAGE	4096
+#define ROOM	(16 << 10)	/* Bytes of a thread's own stack. */
 #define HURRY	(-20)		/* The highest priority. */
 #define ENTERED	1.0		/* Seconds in which a state is entered once. */
 #define AGAIN	0.3		/* Seconds until a hook is taken for lost. */
@@ -44,83 +46,144 @@ bool mp_visit_read(mp_session *s)
   return b.version == MP_ATTACH_VERSION;
 }
 
+/* Compiled code comes and goes: the list of what is mapped is read anew. */
+static void refresh(mp_session *s)
+{
+  mp_maps m;
+  if (mp_maps_read(&m, s->pid) == 0 && m.n > 0) {
+    mp_maps_free(&s->maps);
+    s->maps = m;
+  } else {
+    mp_maps_free(&m);
+  }
+}
+
 /* -- Calls --------------------------------------------------------------- */
 
-/* Calls a function of the process: the result, or 0. */
-static uint64_t call(mp_session *s, mp_tracee *t, uint64_t area,
-		     uint64_t function, uint64_t a, uint64_t b)
+/* Calls a function of the process. */
+static bool call(mp_session *s, mp_tracee *t, uint64_t function, uint64_t a,
+		 uint64_t b)
 {
-  const uint64_t args[3] = { a, b, 0 };
-  uint64_t result;
-  if (function == 0 ||
-      !mp_tracee_call(t, &s->place, area + AREA, function, args, &result))
-    return 0;
-  return result;
+  const uint64_t args[6] = { a, b, 0, 0, 0, 0 };
+  int64_t last;
+  mp_called called = mp_call(t, &s->place, function, args, &last);
+  if (called == MP_CALL_LEFT)
+    snprintf(s->msg, sizeof(s->msg), "interrupted; process %ld finishes by "
+	     "itself what it had begun", (long)s->pid);
+  else if (called == MP_CALL_FAILED)
+    snprintf(s->msg, sizeof(s->msg), "a call in process %ld failed",
+	     (long)s->pid);
+  return called == MP_CALL_DONE;
+}
+
+/* Whether the thread's stack has room for a call. */
+static bool has_room(const mp_session *s, const mp_tracee *t)
+{
+  uint64_t sp = mp_tracee_registers(t).sp;
+  const mp_mapping *a = mp_maps_find(&s->maps, sp);
+  return a != NULL && a->writable && sp - a->from > ROOM;
+}
+
+/* Maps memory, by a call on the thread's own stack: its address, or 0. */
+static uint64_t map(mp_session *s, mp_tracee *t, uint64_t size, int protection)
+{
+  const uint64_t args[6] = { 0, size, (uint64_t)protection,
+    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0 };
+  int64_t at;
+  s->place.stack = 0;
+  if (!has_room(s, t)) return 0;
+  if (mp_call(t, &s->place, s->map, args, &at) != MP_CALL_DONE) return 0;
+  return at > 0 || at < -4095 ? (uint64_t)at : 0;
+}
+
+static void unmap(mp_session *s, mp_tracee *t, uint64_t at, uint64_t size)
+{
+  const uint64_t args[6] = { at, size, 0, 0, 0, 0 };
+  int64_t result;
+  s->place.stack = 0;
+  if (at != 0) mp_call(t, &s->place, s->unmap, args, &result);
+}
+
+/* The text of dlerror. It needs code of ours, to see what was returned. */
+static bool last_error(mp_session *s, mp_tracee *t, uint64_t at, char *to,
+		       size_t n)
+{
+  uint64_t code = map(s, t, PAGE, PROT_READ | PROT_EXEC), text = 0;
+  bool there = false;
+  s->place.stack = at + AREA;
+  if (code != 0 && s->error != 0 &&
+      mp_tracee_poke(t, code, MP_CALL_CODE, sizeof(MP_CALL_CODE))) {
+    s->place.returns = code;
+    there = call(s, t, s->error, 0, 0) && mp_call_result(t, &text) &&
+	    text != 0 && mp_remote_string(s->pid, to, text, n);
+    s->place.returns = s->code.restorer;
+  }
+  unmap(s, t, code, PAGE);
+  return there;
 }
 
 /* The reason why the library could not be loaded. */
-static mp_visited not_loaded(mp_session *s, mp_tracee *t, uint64_t area)
+static mp_visited not_loaded(mp_session *s, mp_tracee *t, uint64_t at)
 {
-  uint64_t text = call(s, t, area, s->error, 0, 0);
   char why[512];
-  if (text == 0 || !mp_remote_string(s->pid, why, text, sizeof(why)))
+  if (!last_error(s, t, at, why, sizeof(why)))
     snprintf(why, sizeof(why), "no reason is known");
   snprintf(s->msg, sizeof(s->msg), "process %ld cannot load %.200s: %s",
 	   (long)s->pid, s->library, why);
   return MP_VISIT_FAILED;
 }
 
-static uint64_t load_object(mp_session *s, mp_tracee *t, uint64_t area,
-			    const char *name, int flags)
+/* False: s->msg says that the call did not come to its end. */
+static bool load_object(mp_session *s, mp_tracee *t, uint64_t at,
+			const char *name, int flags)
 {
-  if (!mp_remote_write(s->pid, area, name, strlen(name) + 1)) return 0;
-  return call(s, t, area, s->open, area, (uint64_t)flags);
+  s->place.stack = at + AREA;
+  if (mp_remote_write(s->pid, at, name, strlen(name) + 1))
+    return call(s, t, s->open, at, (uint64_t)flags);
+  fails(s, strerror(errno));
+  return false;
 }
 
 /* Loads the module. If LuaJIT's functions are visible only to some objects,
 ** they are made visible to all first. */
-static mp_visited load(mp_session *s, mp_tracee *t, uint64_t area)
+static mp_visited load(mp_session *s, mp_tracee *t, uint64_t at)
 {
-  uint64_t handle = load_object(s, t, area, s->library, RTLD_NOW);
-  if (handle == 0 &&
-      load_object(s, t, area, s->code.vm->path,
-		  RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) != 0)
-    handle = load_object(s, t, area, s->library, RTLD_NOW);
-  if (handle == 0) return not_loaded(s, t, area);
-  if (!mp_remote_write(s->pid, area, MP_ATTACH_ENTER, sizeof(MP_ATTACH_ENTER)))
-    return fails(s, strerror(errno));
-  s->enter = call(s, t, area, s->find, handle, area);
-  return s->enter != 0 ? MP_VISITED : not_loaded(s, t, area);
+  if (!load_object(s, t, at, s->library, RTLD_NOW)) return MP_VISIT_FAILED;
+  refresh(s);
+  if (mp_session_loaded(s)) return MP_VISITED;
+  if (!load_object(s, t, at, s->code.vm->path,
+		   RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) ||
+      !load_object(s, t, at, s->library, RTLD_NOW))
+    return MP_VISIT_FAILED;
+  refresh(s);
+  return mp_session_loaded(s) ? MP_VISITED : not_loaded(s, t, at);
 }
 
 /* Tells the module the wish. */
-static mp_visited tell(mp_session *s, mp_tracee *t, uint64_t area,
+static mp_visited tell(mp_session *s, mp_tracee *t, uint64_t at,
 		       const mp_attach_call *wish)
 {
-  uint64_t block;
-  if (!mp_remote_write(s->pid, area, wish, sizeof(*wish)))
+  s->place.stack = at + AREA;
+  if (!mp_visit_read(s))
+    return fails(s, "the process has loaded another version of luajit-mp: "
+		 "start it anew, or use that version");
+  if (!mp_remote_write(s->pid, at, wish, sizeof(*wish)))
     return fails(s, strerror(errno));
-  block = call(s, t, area, s->enter, area, 0);
-  if (block == 0) return fails(s, "the call of the profiler did not return");
-  s->block = block;
-  if (mp_visit_read(s)) return MP_VISITED;
-  return fails(s, "the process has loaded another version of luajit-mp: start "
-	       "it anew, or use that version");
+  if (!call(s, t, s->enter, at, 0)) return MP_VISIT_FAILED;
+  s->told = true;
+  mp_visit_read(s);
+  return MP_VISITED;
 }
 
 static mp_visited work(mp_session *s, mp_tracee *t, const mp_attach_call *wish)
 {
-  const uint64_t map[6] = { 0, AREA, PROT_READ | PROT_WRITE,
-    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0 };
-  uint64_t unmap[6] = { 0, AREA, 0, 0, 0, 0 };
-  int64_t area = mp_tracee_syscall(t, &s->place, SYS_mmap, map);
+  uint64_t at = map(s, t, AREA, PROT_READ | PROT_WRITE);
   mp_visited v = MP_VISITED;
-  if (area < 0 && area > -4096)
+  if (at == 0)
     return fails(s, "the process cannot map memory for the profiler");
-  if (s->enter == 0) v = load(s, t, (uint64_t)area);
-  if (v == MP_VISITED) v = tell(s, t, (uint64_t)area, wish);
-  unmap[0] = (uint64_t)area;
-  mp_tracee_syscall(t, &s->place, SYS_munmap, unmap);
+  if (s->enter == 0) v = load(s, t, at);
+  if (v == MP_VISITED) v = tell(s, t, at, wish);
+  unmap(s, t, at, AREA);
   return v;
 }
 
@@ -198,18 +261,6 @@ void mp_visit_choose(mp_session *s)
 
 /* -- A visit ------------------------------------------------------------- */
 
-/* Compiled code comes and goes: the list of what is mapped is read anew. */
-static void refresh(mp_session *s)
-{
-  mp_maps m;
-  if (mp_maps_read(&m, s->pid) == 0 && m.n > 0) {
-    mp_maps_free(&s->maps);
-    s->maps = m;
-  } else {
-    mp_maps_free(&m);
-  }
-}
-
 /* The Lua thread that can be used while this one sleeps, or 0. */
 static uint64_t usable_now(mp_session *s, mp_tracee *t)
 {
@@ -226,7 +277,7 @@ static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
   double now = mp_clock_wall();
   mp_visited v = MP_VISITED;
   if (*placed > 0 && mp_visit_read(s) && s->answer.open == 0) return v;
-  if (mp_safe_now(&s->code, t)) {
+  if (mp_safe_now(&s->code, t) && (s->enter != 0 || mp_safe_loader(&s->code))) {
     if (mp_safe_asleep(t) && wish.wish < MP_WISH_NONE)
       wish.now = usable_now(s, t);
     if (*placed == 0 || wish.now != 0 || now > *placed + AGAIN) {
@@ -234,7 +285,7 @@ static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
       *placed = now;
     }
   }
-  if (v == MP_VISITED && *placed > 0 && s->answer.open != 0)
+  if (v == MP_VISITED && *placed > 0 && s->answer.open != 0 && s->answer.steps)
     mp_leave(&s->code, s->state, t);
   return v;
 }

@@ -31,7 +31,10 @@
 #define NAME	"attached.mp"	/* Its suffix says what is written. */
 #define WRITER_STACK (1 << 20)	/* Bytes. */
 
-static mp_attach_block block = { .version = MP_ATTACH_VERSION };
+__attribute__((visibility("default")))
+mp_attach_block mp_attach_answer = { .version = MP_ATTACH_VERSION };
+
+#define block	mp_attach_answer
 static mp_attach_call wanted;	/* A copy of the call. */
 static volatile bool performing;  /* A wish is being done. */
 static volatile bool writing;	/* A profile that has ended is written, */
@@ -262,12 +265,64 @@ static void perform_protected(lua_State *L)
   block.open = 0;
 }
 
+/* -- Steps --------------------------------------------------------------- */
+
+/* While a wish is open the command may lead the thread through compiled code,
+** instruction by instruction. If the command is killed then, a last step is
+** left over, whose signal would end the process. */
+static struct sigaction old_trap;
+static bool has_trap;
+
+/* Another SIGTRAP is the program's. Without a handler it ends the program: the
+** instruction is done again, or the signal sent. */
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+  int code = info->si_code;
+  if (code == TRAP_TRACE) return;  /* The kernel has ended the steps. */
+  if (old_trap.sa_handler == SIG_IGN) return;
+  if (old_trap.sa_handler == SIG_DFL) {
+    sigaction(sig, &old_trap, NULL);
+    raise(sig);
+  } else if ((old_trap.sa_flags & SA_SIGINFO) != 0) {
+    old_trap.sa_sigaction(sig, info, context);
+  } else {
+    old_trap.sa_handler(sig);
+  }
+}
+
+static bool is_trap_ours(void)
+{
+  struct sigaction now;
+  return sigaction(SIGTRAP, NULL, &now) == 0 &&
+	 (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_trap;
+}
+
+static void take_trap(void)
+{
+  struct sigaction sa;
+  if (has_trap) return;
+  memset(&sa, 0, sizeof(sa));
+  sa.sa_sigaction = on_trap;
+  sa.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigfillset(&sa.sa_mask);
+  has_trap = sigaction(SIGTRAP, &sa, &old_trap) == 0;
+  block.steps = has_trap;
+}
+
+static void leave_trap(void)
+{
+  block.steps = false;
+  if (has_trap && is_trap_ours()) sigaction(SIGTRAP, &old_trap, NULL);
+  has_trap = false;
+}
+
 /* -- The hook ------------------------------------------------------------ */
 
 static void on_hook(lua_State *L, lua_Debug *ar)
 {
   (void)ar;
   lua_sethook(L, old.hook, old.mask, old.count);
+  leave_trap();
   perform_protected(L);
 }
 
@@ -288,6 +343,7 @@ static void set_hook(lua_State *L)
 
 static void unset_hook(lua_State *L)
 {
+  leave_trap();
   if (lua_gethook(L) == on_hook) lua_sethook(L, old.hook, old.mask, old.count);
 }
 
@@ -315,6 +371,7 @@ static void set_lease(mp_ctx *c)
 
 static void do_later(lua_State *L)
 {
+  take_trap();
   set_hook(L);
   if (run != NULL) mp_cpu_trigger(&run->profile.cpu);
 }

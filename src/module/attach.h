@@ -16,8 +16,9 @@
 
 #include <stdint.h>
 
-#define MP_ATTACH_VERSION 1	/* Of what follows. */
+#define MP_ATTACH_VERSION 2	/* Of what follows. */
 #define MP_ATTACH_ENTER	"mp_attach_enter"
+#define MP_ATTACH_ANSWER "mp_attach_answer"
 #define MP_ATTACH_LEASE	10	/* Seconds. */
 
 typedef enum mp_wish {
@@ -53,9 +54,13 @@ typedef struct mp_attach_block {
 				** profile that nobody waits for any more ends
 				** after MP_ATTACH_LEASE seconds. */
   volatile uint32_t written;	/* How often it was written meanwhile. */
+  volatile uint32_t steps;	/* A step that is left over does no harm. */
   int32_t fd;			/* While it runs: where the .mp file goes. */
   char msg[512];
 } mp_attach_block;
+
+/* The answer; the command finds it by its name. */
+extern mp_attach_block mp_attach_answer;
 
 /* Has the wish carried out when the VM reaches a safe place, or before this
 ** function returns if it is at one. Returns the address of the answer. */
