@@ -151,6 +151,39 @@ if built and is_root and are_read() then
   end
 end
 
+-- -- A process that is no friend ---------------------------------------------
+
+tap.sh("mkfifo fifo", { dir = dir })
+if tap.sh(("cc -Wl,-E -o hostile '%s/t/attach/hostile.c' "..
+  "$(pkg-config --cflags --libs luajit)"):format(tap.srcdir),
+  { dir = dir }).status == 0 then
+  for _, name in ipairs({ dir.."/fifo", "/dev/zero", "/etc/passwd" }) do
+    refused("the profile is "..name:match("[^/]+$"), run(("./hostile %s %s")
+      :format(p.file, name)), "its profile is no file that luajit%-mp reads")
+  end
+end
+
+-- -- Memory that was never touched --------------------------------------------
+
+tap.write(dir.."/sparse.lua", [[
+local ffi = require("ffi")
+ffi.cdef("void *mmap(void *, size_t, int, int, int, long);")
+local p = ffi.C.mmap(nil, 2^36, 3, 0x4022, -1, 0)
+while ffi.cast("intptr_t", p) ~= -1 do tostring({}) end
+]])
+local sparse = run(tap.command.." sparse.lua")
+local function page_tables()
+  return tonumber((tap.read("/proc/"..sparse.."/status") or "")
+    :match("VmPTE:%s*(%d+)"))
+end
+local before = page_tables()
+if is_running(sparse) and before then
+  r = tap.sh(tap.mp.." attach -t 0.1 "..sparse)
+  tap.is(r.status, 0, "64 GB of untouched memory: status", r.err)
+  tap.ok(page_tables() < before + 1000, "its page tables are as large",
+    ("%d kB, then %d"):format(before, page_tables()))
+end
+
 -- -- Profiled already, several states, another mount namespace ---------------
 
 local profiled = run(("%s -jm=f,/dev/null '%s/t/attach/alloc.lua' %s"):format(

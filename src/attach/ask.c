@@ -4,12 +4,12 @@
 */
 #include "config.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/receive.h"
 #include "attach/session.h"
 #include "attach/visit.h"
 #include "data/clock.h"
@@ -91,7 +91,6 @@ bool mp_session_start(mp_session *s, int state, const char *options,
 		      const volatile int *end, bool *late)
 {
   mp_attach_call call = { .version = MP_ATTACH_VERSION };
-  char name[64];
   bool answered;
   mp_visited v;
   s->place.end = end;
@@ -114,10 +113,8 @@ bool mp_session_start(mp_session *s, int state, const char *options,
     return fails(s, *end ? "interrupted" : not_reached(s));
   }
   if (s->answer.phase != MP_ATTACH_RUNNING) return fails(s, s->answer.msg);
-  snprintf(name, sizeof(name), "/proc/%ld/fd/%d", (long)s->pid,
-	   (int)s->answer.fd);
-  s->fd = open(name, O_RDONLY | O_CLOEXEC);
-  return s->fd >= 0 || fails(s, "cannot open the profile of the process");
+  s->fd = mp_receive(s->pidfd, s->pid, (int)s->answer.fd);
+  return s->fd >= 0 || fails(s, "its profile is no file that luajit-mp reads");
 }
 
 bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "attach/find.h"
+#include "attach/present.h"
 #include "vm/layout.h"
 
 #define CHUNK	(1 << 20)	/* Bytes that are read at a time. */
@@ -119,22 +120,51 @@ static int search(const mp_maps *m, uint64_t own, const uint64_t *words,
   return n;
 }
 
-int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list)
+/* A search through the memory of a process. */
+typedef struct hunt {
+  const mp_maps *maps;
+  uint64_t own;
+  mp_found *list;
+  int n;
+  uint64_t *words;
+  const volatile int *end;
+} hunt;
+
+static void search_pages(hunt *h, uint64_t at, uint64_t end)
 {
-  uint64_t *words = malloc(CHUNK), at;
-  int i, n = 0;
-  if (words == NULL) return 0;
-  for (i = 0; i < m->n; i++) {
-    const mp_mapping *a = &m->list[i];
+  for (; at < end && !*h->end; at += CHUNK) {
+    size_t size = end - at < CHUNK ? end - at : CHUNK;
+    if (mp_remote_read(h->maps->pid, h->words, at, size))
+      h->n = search(h->maps, h->own, h->words, size / 8, at, h->list, h->n);
+  }
+}
+
+static void search_mappings(hunt *h, mp_where where)
+{
+  mp_present p;
+  int i;
+  mp_present_open(&p, h->maps->pid, where);
+  for (i = 0; i < h->maps->n; i++) {
+    const mp_mapping *a = &h->maps->list[i];
+    uint64_t at = a->from, end;
     if (!a->readable || !a->writable || a->inode != 0) continue;
-    for (at = a->from; at < a->to; at += CHUNK) {
-      size_t size = a->to - at < CHUNK ? a->to - at : CHUNK;
-      if (mp_remote_read(m->pid, words, at, size))
-	n = search(m, own, words, size / 8, at, list, n);
+    while (!*h->end && (end = mp_present_next(&p, &at, a->to)) != 0) {
+      search_pages(h, at, end);
+      at = end;
     }
   }
-  free(words);
-  return n;
+  mp_present_close(&p);
+}
+
+int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list,
+		   const volatile int *end)
+{
+  hunt h = { m, own, list, 0, malloc(CHUNK), end };
+  if (h.words == NULL) return 0;
+  search_mappings(&h, MP_IN_MEMORY);
+  if (h.n == 0) search_mappings(&h, MP_SWAPPED);
+  free(h.words);
+  return h.n;
 }
 
 /* -- Rest ---------------------------------------------------------------- */

@@ -24,8 +24,10 @@ typedef struct mp_found {
 
 /* Finds the states but those with that allocator, which are the profiler's.
 ** Returns their number, of which those from MP_STATES_MAX on are not in the
-** list. */
-int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list);
+** list. Pages that are swapped out are read only if no state is elsewhere.
+** The search stops once *end is set. */
+int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list,
+		   const volatile int *end);
 
 /* The Lua thread of a state that can be used while the thread of the process
 ** whose stack is at sp stands still; 0: there is none.

@@ -19,6 +19,7 @@
 #include "data/clock.h"
 
 #define TIME	0.02		/* Seconds, at most. */
+#define CODE_MAX (64 << 20)	/* Bytes of code that are searched. */
 #define MOVES	24		/* Moves at the beginning of a loop, at most. */
 #define HEAD_STEPS 2		/* Until a trace has noted its number. */
 
@@ -60,7 +61,7 @@ static int stub_number(const mp_code *c, uint64_t at)
 static uint64_t find_stub_in(const mp_code *c, const mp_mapping *a, uint32_t n)
 {
   size_t size = a->to - a->from, i;
-  uint8_t *code = malloc(size);
+  uint8_t *code = size <= CODE_MAX ? malloc(size) : NULL;
   uint64_t found = 0;
   if (code != NULL && mp_remote_read(c->maps->pid, code, a->from, size))
     for (i = 0; i + STUB_SIZE < size && found == 0; i++)

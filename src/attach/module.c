@@ -15,6 +15,7 @@
 #include "lauxlib.h"
 
 #ifdef MP_LAYOUT
+#include "attach/receive.h"
 #include "attach/session.h"
 
 #define TYPE	"luajit-mp session"
@@ -67,7 +68,7 @@ static int session_open(lua_State *L)
   luaL_getmetatable(L, TYPE);
   lua_setmetatable(L, -2);
   take_signals();
-  return mp_session_open(s, pid, library) ? 1 : fail(L, s);
+  return mp_session_open(s, pid, library, &ended) ? 1 : fail(L, s);
 }
 
 /* states(): a list of { bytes, chunk, profiled }. */
@@ -138,7 +139,8 @@ static int session_read(lua_State *L)
   off_t at = 0;
   ssize_t n;
   luaL_buffinit(L, &b);
-  while ((n = pread(s->fd, luaL_prepbuffer(&b), LUAL_BUFFERSIZE, at)) > 0) {
+  while (at < MP_RECEIVE_MAX &&
+	 (n = pread(s->fd, luaL_prepbuffer(&b), LUAL_BUFFERSIZE, at)) > 0) {
     luaL_addsize(&b, (size_t)n);
     at += n;
   }

@@ -20,6 +20,8 @@
 #include "attach/symbol.h"
 #include "data/clock.h"
 
+#define CODE_MAX (64 << 20)	/* Bytes of code that are searched. */
+
 static bool fails(mp_session *s, const char *msg)
 {
   snprintf(s->msg, sizeof(s->msg), "%s", msg);
@@ -44,7 +46,7 @@ static uint64_t find_bytes(const mp_maps *m, const mp_mapping *object,
     const mp_mapping *a = &m->list[i];
     size_t size = a->to - a->from;
     char *code, *at;
-    if (!a->executable || !mp_maps_same(a, object)) continue;
+    if (!a->executable || size > CODE_MAX || !mp_maps_same(a, object)) continue;
     if ((code = malloc(size)) == NULL) return 0;
     if (mp_remote_read(m->pid, code, a->from, size) &&
 	(at = memmem(code, size, bytes, n)) != NULL)
@@ -151,7 +153,8 @@ static bool read_process(mp_session *s)
 		 "profiler: it is linked statically");
   s->nstates = mp_find_states(&s->maps, mp_symbol_find(&s->maps, NULL,
 							"mp_state_alloc"),
-			      s->states);
+			      s->states, s->place.end);
+  if (*s->place.end) return fails(s, "interrupted");
   if (s->code.vm == NULL && s->nstates == 0)
     return fails(s, "the program has no LuaJIT in it");
   if (s->code.vm == NULL)
@@ -177,9 +180,11 @@ bool mp_session_loaded(mp_session *s)
   return s->enter != 0 && s->block != 0;
 }
 
-bool mp_session_open(mp_session *s, pid_t pid, const char *library)
+bool mp_session_open(mp_session *s, pid_t pid, const char *library,
+		     const volatile int *end)
 {
   memset(s, 0, sizeof(*s));
+  s->place.end = end;
   s->pid = s->tid = pid;
   s->pidfd = s->fd = -1;
   s->library = realpath(library, NULL);

@@ -38,9 +38,10 @@ typedef struct mp_session {
   char msg[1024];
 } mp_session;
 
-/* Finds the states of the process. The session must be closed even after a
-** failure. */
-bool mp_session_open(mp_session *s, pid_t pid, const char *library);
+/* Finds the states of the process, until *end is set. The session must be
+** closed even after a failure. */
+bool mp_session_open(mp_session *s, pid_t pid, const char *library,
+		     const volatile int *end);
 void mp_session_close(mp_session *s);
 
 /* Whether the process has loaded the module: finds its entry and its answer. */
