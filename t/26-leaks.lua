@@ -9,15 +9,15 @@ local leaks = require("jit.mp.model.leaks")
 -- noise: a function that gives a relative error, sd: what it is said to be;
 -- count: of objects, otherwise one.
 local function verdict(value, n, last, noise, sd, count)
-  local times, series = {}, { bytes = {}, variance = {}, count = {} }
+  local series = { by_bytes = {}, bytes = {}, variance = {}, count = {} }
   for i = 1, n do
     local t = i / n * (last or 1)
-    times[i] = t
+    series.by_bytes[i] = t
     series.bytes[i] = value(t) * (1 + (noise and noise() or 0))
     series.variance[i] = (series.bytes[i] * (sd or 0)) ^ 2
     series.count[i] = count or 1
   end
-  return leaks.grows(times, series, 1)
+  return leaks.grows(series)
 end
 
 local function line(t) return 1e6 * t end
@@ -103,17 +103,93 @@ end
 tap.is(verdict(function(t) return t < 1 and 0 or 48 end, 20), nil,
   "what is new in the last record is unclear")
 
--- A heap without garbage is collected whenever it has doubled.
-local function sparse(bytes)
-  local times, variance = {}, {}
-  for i = 1, #bytes do times[i], variance[i] = 2 ^ (i - #bytes), 0 end
-  return leaks.grows(times, { bytes = bytes, variance = variance,
-    count = bytes }, 1)
+-- A heap without garbage is collected whenever it has doubled, and twice at the
+-- end. value(t): bytes held, by CPU time; alloc(t): the bytes that the program
+-- has allocated by then, from 0 to 1; inuse(t): what is in use, with garbage.
+local function sparse(value, alloc, inuse, born)
+  alloc, inuse = alloc or function(t) return t end, inuse or value
+  local curve = { inuse = {}, allocated = {}, by_bytes = {}, by_cpu = {},
+    first = 0.45 }
+  local series = { by_bytes = {}, by_cpu = {}, bytes = {}, variance = {},
+    count = {}, curve = curve, born = born,
+    last = { bytes = value(1), variance = 0 } }
+  for i = 1, 100 do
+    local t = i / 100
+    curve.inuse[i] = inuse(t)
+    curve.allocated[i] = math.max(inuse(t), curve.allocated[i-1] or 0)
+    curve.by_bytes[i], curve.by_cpu[i] = alloc(t), t
+    local n = #series.bytes
+    if t > 1.8 * (series.by_cpu[n] or 0) then
+      series.bytes[n+1], series.variance[n+1] = value(t), 0
+      series.count[n+1] = 99
+      series.by_bytes[n+1], series.by_cpu[n+1] = alloc(t), t
+    end
+  end
+  return leaks.grows(series), series
 end
-tap.is(sparse({ 1, 2, 4, 8, 16, 32 }), true,
-  "doubled at each collection: grows")
-tap.is(sparse({ 1, 2, 4, 8, 16, 16 }), false, "not at the last one: flat")
-tap.is(sparse({ 4, 8, 16 }), nil, "three such collections are too few")
+
+local grow, flat = 0, 0
+for k = 0, 49 do
+  local scale = 2 ^ (k / 50)
+  local function table_of(t) return doubling(t * scale) end
+  for _, value in ipairs({ line, table_of, math.sqrt }) do
+    local v = sparse(function(t) return value(t * scale) end)
+    grow, flat = grow + (v and 1 or 0), flat + (v == false and 1 or 0)
+  end
+end
+tap.is(grow, 150, "without garbage: what grows, grows, wherever the run ends")
+tap.is(flat, 0, "and none of it is flat")
+
+-- By the bytes allocated, what was loaded in a moment grows to the end.
+for part = 0.05, 0.4, 0.05 do
+  local function load(t) return 1e6 * math.min(1, t / part) end
+  local v = sparse(load, function(t) return math.min(1, t / part) end)
+  tap.is(v, nil, "data for a computation without garbage: "..part)
+end
+tap.is(sparse(cache), false, "a cache that was filled, and rests, is flat")
+
+-- Emptied whenever it is full: garbage goes at the next collection.
+found = 0
+for period = 0.1, 0.44, 0.01 do
+  local function held(t) return 1e6 * (t / period % 1) + 1e4 end
+  if sparse(held, nil, function(t) return held(t) + 5e5 end, 0.8) then
+    found = found + 1
+  end
+end
+tap.is(found, 0, "without garbage: what is emptied does not grow")
+for from = 0.5, 0.99, 0.01 do
+  local v = sparse(function(t) return t < from and 2e5 or 1e6 end)
+  if v then tap.ok(false, "one step at "..from.." grows") end
+end
+
+-- A third of it is kept: the objects that are held are from all of the run.
+local function with_garbage(t) return 3e6 * t end
+tap.is(sparse(line, nil, with_garbage, 0.5), true, "a third of it is kept")
+tap.is(sparse(line, nil, with_garbage, 0.9), nil,
+  "unless the objects are from the end")
+tap.is(sparse(line, nil, with_garbage, 0.1), nil, "or the beginning")
+
+-- Collections leave garbage, which full ones at the end do not.
+local function judged(value, last, garbage, left)
+  local series = { by_bytes = {}, bytes = {}, variance = {}, count = {},
+    last = last and { bytes = last, variance = 0 }, left = left }
+  for i = 1, 20 do
+    local t = i / 21
+    series.by_bytes[i], series.bytes[i] = t, value(t) + garbage(t)
+    series.variance[i], series.count[i] = 0, 99
+  end
+  return leaks.grows(series)
+end
+local function always(t) return 5e5 + 1e3 * math.sin(99 * t) end
+local function ten_times(t) return 10 * always(t) end
+tap.is(judged(line, 1e6, always), true, "what grows with some garbage")
+tap.is(judged(line, 9e5, line), nil, "it may be the garbage that grows")
+tap.is(judged(line, 1e6, ten_times), nil, "garbage hides growth")
+tap.is(judged(constant, 1e6, always), false, "what is flat with some garbage")
+tap.is(judged(constant, 3e6, always), nil, "much more at last is not flat")
+tap.is(judged(constant, nil, always, 1e5), false,
+  "without a full collection, with little garbage: flat")
+tap.is(judged(constant, nil, always, 1e6), nil, "with much: unclear")
 
 -- Sampling noise: of 1,000 series no more than 1 in 100 gets a wrong verdict.
 math.randomseed(42)
@@ -136,7 +212,8 @@ end
 local function native(inuse)
   local row = { native_inuse_bytes = inuse, native_inuse_objects = inuse / 10 }
   local p = { rows = { row }, collections = {}, native_records = {},
-    native_held = {}, info = { wall = 1 }, heap = {}, collected = true }
+    native_held = {}, info = { wall = 1 }, heap = {}, course = {},
+    timeline = {}, collected = true }
   function p:is_before() return false end
   for i = 1, 20 do
     p.native_records[i] = { wall = i / 20, allocated = i }

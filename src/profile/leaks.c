@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "profile/leaks.h"
+#include "profile/point.h"
 
 /* The second collection takes the objects that finalizers let go. */
 static int collect_twice(lua_State *L)
@@ -35,6 +36,8 @@ void mp_leaks_collect(mp_profile *p, lua_State *L)
   if (!h->wants_leaks || h->collected) return;
   if (h->vm.proved && mp_vm_ontrace(&h->vm)) return;
   if (!lua_checkstack(L, 4)) return;
+  mp_point_force(p);  /* All that was in use; the collections take time. */
+  p->collected_after = mp_cpu_time(&p->cpu);
   h->collected = true;
   p->busy = true;
   push_collect(h, L);

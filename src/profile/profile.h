@@ -56,6 +56,8 @@ typedef struct mp_profile {
   struct mp_memory *memory;	/* Taken for the reports; or NULL. */
   size_t limit;			/* Bytes for stacks, names and rows, and */
   uint32_t maxrows;		/* rows; what is beyond counts as "(other)". */
+  double collected_after;	/* CPU seconds until the collections that */
+				/* option L makes at the end. */
   bool busy;			/* Works in the VM: finalizers may call us. */
 } mp_profile;
 

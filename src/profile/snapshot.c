@@ -240,5 +240,6 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
     mp_survivors_push(L, &p->heap, e.rows,
 		      still != NULL ? still->survived : NULL);
     mp_field_bool(L, "collected", p->heap.collected);
+    if (p->heap.collected) mp_field(L, "collected_after", p->collected_after);
   }
 }

@@ -235,6 +235,8 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   double objects = h->exact ? 1 : mp_period_weight(h->period.mean, nsize);
   uint32_t row = timed_capture(h, site), id;
   void *p;
+  /* Afterwards no row has the block that is being moved. */
+  if (!h->exact) h->tick(h->tick_data, false);
   p = allocate_any(h, ptr, osize, nsize, row);
   if (p == NULL) return NULL;
   if (h->exact) mp_alloc_draw_nothing(h);
@@ -242,7 +244,6 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   h->taken++;
   if (h->vm.proved) mp_alloc_watch(h, 0);
   else mp_alloc_inuse(h);
-  if (!h->exact) h->tick(h->tick_data, false);
   id = record_sample(h, objects, nsize, row);
   if (id != 0) mp_objects_count_type(h, site, row, nsize);
   if (id != 0 && mp_objects_remember(h, p, id, nsize))

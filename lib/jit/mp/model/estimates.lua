@@ -216,13 +216,25 @@ local function scale_records(s, factors)
   end
 end
 
+-- Scales what was in use over time, as what is in use at the end was.
+local function scale_curve(s, factors)
+  for _, change in ipairs(s.timeline or {}) do
+    local factor = factors[change.row]
+    if factor and change.inuse_bytes then
+      change.inuse_bytes = change.inuse_bytes * factor
+    end
+  end
+end
+
 -- Brings the rows of a snapshot into line with its totals. Doing so again
 -- changes nothing.
 local function calibrate(s)
   local heap = s.heap
   if s.calibrated or not heap or not heap.inuse_start then return end
   if heap.period > 1 then scale_allocated(s) end
-  scale_records(s, scale_held(s, "inuse", heap.inuse))
+  local factors = scale_held(s, "inuse", heap.inuse)
+  scale_records(s, factors)
+  scale_curve(s, factors)
   if s.rows[1] and s.rows[1].peak_bytes then
     scale_held(s, "peak", heap.peak)
   end

@@ -59,6 +59,7 @@ end
 local groups = {
   { name = "profile", key = "", fields = {
     { "collected", "flag", optional = true },
+    { "collected_after", "number", optional = true, max = SECONDS },
   } },
   { name = "info", key = "info", fields = {
     seconds("wall"), seconds("cpu"),

@@ -7,20 +7,30 @@
 -- The evidence is a series: the bytes of a group of rows that each collection
 -- left alive. Garbage that waits for the next collection is not included, and
 -- the age of a block plays no part: a table that grows is a new block each
--- time.
+-- time. Garbage that is made while a collection marks is left alive, however,
+-- so that such a record is an upper bound. Only the full collections at the end
+-- leave no garbage at all: they tell what is held at last, and are compared
+-- with upper bounds alone.
 --
 -- A group grows if it holds more at the end of the series than in the middle of
 -- the run, by more than DOUBT standard errors of the difference and by more
 -- than RISE of what it holds, and if more of the later records rise than fall.
 -- Growth at the start is no evidence: programs warm up and caches fill. Nor is
 -- growth of what was emptied before, or was larger before: a cache that is
--- emptied when it is full grows, too, until it is. A program that makes no
--- garbage is collected only each time its heap has doubled; then every one of
--- the last records has to be higher than the one before. One step is no growth:
--- the program may have made permanent data at that moment. A group is flat if
--- such growth can be excluded, for instance because its samples have been the
--- same ones since early in the run. Otherwise, and without enough collections,
--- it is unclear.
+-- emptied when it is full grows, too, until it is. One step is no growth: the
+-- program may have made permanent data at that moment.
+--
+-- A program that makes little garbage is collected only each time its heap has
+-- doubled, or never. Then the curve of what was in use is evidence, which is an
+-- upper bound at any time: a group grows if more is held at the end than was
+-- ever in use in the first part of the run, by the bytes that the program
+-- allocated and by its CPU time, and if it has come to that gradually.
+--
+-- A group is flat if such growth can be excluded: because its samples have been
+-- the same ones since early in the run, because it has hardly allocated
+-- anything since, or because the collections left as much in the middle of the
+-- run as at its end, even without the garbage that they may have left.
+-- Otherwise, and without enough collections, it is unclear.
 --
 -- C memory has records of its own: of all that is in use, at moments spread
 -- over what is allocated. The collector does not count that memory, but
@@ -31,7 +41,12 @@
 -- record counts for more than is in use then.
 --
 -- The clock is the number of bytes that the program has allocated, which stands
--- still while the program waits.
+-- still while the program waits. Where the CPU time is known, the records have
+-- to tell the same by that clock: data that is loaded at the start of a long
+-- computation may be all that is allocated.
+--
+-- The collector's own memory, such as its table of strings, grows with that of
+-- the program, and has no verdict of growth.
 --
 ----------------------------------------------------------------------------
 
@@ -39,15 +54,22 @@ local EARLY = 0.35 -- Before this part of the series it is too early to judge.
 local MIDDLE = 0.6 -- The middle of the run ends there,
 local LATE = 0.8 -- and its end begins there.
 local RECENT = 0.5 -- Of the run: the last collection must be after it.
+local FIRST = 0.45 -- The first part of the run: a table that grows steadily
+  -- has doubled for the last time after the half of it.
+local GRADUAL = 0.15 -- Part of the run in which growth goes from
+local LITTLE = 0.3 -- this part of what is held
+local MOST = 0.9 -- to that one.
+local BORN = 0.3 -- Of a steady leak, half of the run is the mean time of birth.
+local KEPT = 0.95 -- A group with so much of what it allocated keeps it all.
 local DOUBT = 2.5 -- Standard errors that chance seldom makes.
 local RISE = 0.15 -- Smallest growth, as a part of what is held.
 local LEAK = 0.35 -- A steady leak grows by more from the middle to the end.
 local TREND = 0.3 -- Smallest part of pairs that rise, less those that fall.
-local DENSE = 4 -- Records after EARLY for the first rule,
-local SPARSE = 5 -- and in all for the second.
+local DENSE = 4 -- Records after EARLY at least.
+local SAME = 0.001 -- Of the run: records as close are of one moment.
 local CHANCE = 0.05 -- A leak whose samples are all from early on is rarer.
 
--- -- The rule ----------------------------------------------------------------
+-- -- Records of collections --------------------------------------------------
 
 local function median(list)
   table.sort(list)
@@ -106,6 +128,8 @@ local function unchanged(times, series)
   end
   local early = times[first] / times[n]
   if n - first + 1 < DENSE or early > EARLY then return false end
+  local last = series.last
+  if last and math.abs(last.bytes - held) > 1e-6 * held then return false end
   local samples = math.min(series.count[n],
     held ^ 2 / math.max(series.variance[n], 1))
   return early ^ samples < CHANCE
@@ -140,29 +164,34 @@ local function held_more(times, series, time, bytes)
   return false
 end
 
-local function grows_dense(times, series)
-  local last = times[#times]
-  local low, low_variance = level(times, series, EARLY * last, MIDDLE * last)
-  local high, high_variance = level(times, series, LATE * last, last)
-  if not low then return nil end
-  local up = rises(low, low_variance, high, high_variance)
-  if up then up = trend(times, series, EARLY * last) > TREND end
-  if up and (not climbs(series) or was_emptied(series) or
-      held_more(times, series, MIDDLE * last, high)) then
-    return nil
+-- Whether a series that does not rise tells that nothing grows; `low` and
+-- `high` are its levels in the middle and at the end.
+local function stays(series, low, low_variance, high)
+  local last, left = series.last, series.left or 0
+  if last then
+    if rises(low, low_variance, last.bytes, last.variance) ~= false then
+      return false
+    end
+    left, high = math.max(high - last.bytes, 0), last.bytes
   end
-  return up
+  return low - left > (1 - LEAK) * high
 end
 
-local function grows_sparse(times, series)
-  local answer = true
-  for i = #times - 2, #times do
-    local up = rises(series.bytes[i-1], series.variance[i-1], series.bytes[i],
-      series.variance[i])
-    if up == false then return false end
-    answer = answer and up
+local function grows_dense(times, series)
+  local n = times[#times]
+  local low, low_variance = level(times, series, EARLY * n, MIDDLE * n)
+  local high, high_variance = level(times, series, LATE * n, n)
+  if not low then return nil end
+  local up = rises(low, low_variance, high, high_variance)
+  if up == false and stays(series, low, low_variance, high) then
+    return false
+  elseif not up or trend(times, series, EARLY * n) <= TREND or
+      not climbs(series) or was_emptied(series) or
+      held_more(times, series, MIDDLE * n, high) or
+      series.last and series.last.bytes <= low then
+    return nil
   end
-  return answer and not was_emptied(series) or nil
+  return true
 end
 
 local function count_from(times, from)
@@ -173,19 +202,112 @@ local function count_from(times, from)
   return n
 end
 
--- Whether a series grows; nil: that is unclear.
--- times: when the records were made, ascending, by any clock; series: bytes,
--- variance and count (of objects), lists of one number for each, and
--- has_garbage, if a part of the bytes may be garbage; stop: the end of the run.
-local function grows(times, series, stop)
+-- -- The curve of what was in use --------------------------------------------
+
+-- The most that was in use in the first part of the run, by the curve and by
+-- the records; clock and times: theirs, from 0 to 1.
+local function most_before(curve, clock, first, series, times)
+  local before = 0
+  for i, bytes in ipairs(curve.inuse) do
+    if clock[i] <= first then before = math.max(before, bytes) end
+  end
+  for i, t in ipairs(times) do
+    if t <= FIRST then before = math.max(before, series.bytes[i]) end
+  end
+  return before
+end
+
+-- Whether so much was reached gradually, by CPU time.
+local function is_gradual(curve, held)
+  local little, most = 0, 0
+  for i, t in ipairs(curve.by_cpu) do
+    if t <= 1 and curve.inuse[i] <= LITTLE * held then little = t end
+    if t <= 1 and curve.inuse[i] < MOST * held then most = t end
+  end
+  return most - little >= GRADUAL
+end
+
+-- Whether hardly anything was allocated after the first part of the run.
+local function rests(curve, clock, held)
+  local by_then, all = 0, curve.allocated[#curve.allocated]
+  for i, bytes in ipairs(curve.allocated) do
+    if clock[i] <= FIRST then by_then = bytes end
+  end
+  return all - by_then < RISE * held
+end
+
+-- Whether at no collection up to the middle of the run so much was held as is
+-- at the end, whose objects are from all of the run: a cache that was emptied
+-- or is replaced has later ones, and data for all of the run earlier ones.
+local function outlives(series)
+  local last, born, seen = series.last, series.born, false
+  if not (last and born and born >= BORN and born <= 1 - BORN) then
+    return false
+  end
+  for i, t in ipairs(series.by_bytes) do
+    local rise = last.bytes - series.bytes[i]
+    local doubt = DOUBT * math.sqrt(last.variance + series.variance[i])
+    if t <= MIDDLE then
+      if rise <= RISE * last.bytes or rise <= doubt then return false end
+      seen = seen or t >= BORN
+    end
+  end
+  return seen
+end
+
+-- -- The rule ----------------------------------------------------------------
+
+-- Whether the curve of a group tells that it grows; nil: it does not tell.
+local function grows_by_curve(series)
+  local curve, n = series.curve, #series.bytes
+  local last = series.last or series.kept or { bytes = series.bytes[n],
+    variance = series.variance[n] }
+  if not (curve and last.bytes and last.bytes > 0) then return nil end
+  local before = math.max(
+    most_before(curve, curve.by_bytes, FIRST, series, series.by_bytes),
+    most_before(curve, curve.by_cpu, curve.first, series, series.by_cpu))
+  local rise = last.bytes - before
+  if rise > RISE * last.bytes and
+      rise > DOUBT * math.sqrt(last.variance) and
+      is_gradual(curve, last.bytes) and not was_emptied(series) then
+    return true
+  elseif series.last and rests(curve, curve.by_bytes, last.bytes) and
+      rests(curve, curve.by_cpu, last.bytes) then
+    return false
+  end
+end
+
+-- Whether the records tell that a series grows; nil: they do not tell.
+local function grows_by_records(times, series)
   local n = #times
-  if n == 0 or times[n] < RECENT * stop then return nil end
+  if n == 0 or times[n] < RECENT then return nil end
   if unchanged(times, series) then return false end
   if count_from(times, EARLY * times[n]) >= DENSE then
     return grows_dense(times, series)
-  elseif n >= SPARSE and not series.has_garbage then
-    return grows_sparse(times, series)
   end
+end
+
+-- Whether a series grows; nil: that is unclear. The series has bytes, variance
+-- and count (of objects), lists of one number for each record, by_bytes, the
+-- times of records from 0 to 1, by the bytes allocated, and, if known:
+--   by_cpu    the times by CPU time,
+--   last      bytes and variance of what is held at the end, without garbage,
+--   kept      the same, if nothing has ever been freed,
+--   born      mean time of allocation of what is held, from 0 to 1,
+--   left      most garbage that a collection may have left,
+--   curve     inuse and allocated, lists of bytes, and by_bytes and by_cpu,
+--             their times; first: the end of the first part by CPU time.
+local function grows(series)
+  local times, cpu = series.by_bytes, series.by_cpu
+  local n, answer = #times, nil
+  if series.last or series.kept or n > 0 and times[n] >= RECENT then
+    answer = grows_by_curve(series)
+  end
+  if answer == nil and outlives(series) then answer = true end
+  if answer ~= nil then return answer end
+  answer = grows_by_records(times, series)
+  if cpu and answer ~= grows_by_records(cpu, series) then return nil end
+  return answer
 end
 
 -- -- Groups of rows ----------------------------------------------------------
@@ -205,6 +327,7 @@ local function add_inuse(p, group)
     if row.inuse_bytes > 0 and not p:is_before(row) then
       local g = group(row)
       g.inuse = g.inuse + row.inuse_bytes
+      g.of_program = g.of_program or row.state ~= "G"
       g.objects = g.objects + row.inuse_objects
     end
   end
@@ -213,6 +336,71 @@ local function add_inuse(p, group)
     g.births = g.births + s.births
     g.survivors = g.survivors + s.objects
   end
+end
+
+-- The collections that the program made itself: all but those at the end.
+local function own_records(p)
+  local list = p.collections
+  local n = #list
+  while p.collected and not p.is_native and n > 0 and
+      list[n].allocated > (1 - SAME) * list[#list].allocated do
+    n = n - 1
+  end
+  return n
+end
+
+-- The end of the first part of the run by CPU time; where the timeline has no
+-- point shortly before, that of its next point.
+local function first_part(p, cpu)
+  local seen = false
+  for _, point in ipairs(p.course) do
+    local t = point.cpu / cpu
+    if t > FIRST then return seen and FIRST or t end
+    seen = t > FIRST - GRADUAL
+  end
+  return FIRST
+end
+
+-- The curve of each group of a profile.
+local function add_curves(p, by, name)
+  local key_of, now = {}, {}
+  local cpu, stop = p.collected_after or p.info.cpu, p.heap.alloc_bytes
+  if cpu <= 0 or stop <= 0 then return end
+  for i, row in ipairs(p.rows) do
+    key_of[i], now[i] = name(row), 0
+  end
+  for _, change in ipairs(p.timeline) do
+    local g, point = by[key_of[change.row]], p.course[change.point]
+    if g then
+      local c = g.curve or { at = {}, inuse = {}, allocated = {},
+	by_bytes = {}, by_cpu = {}, first = first_part(p, cpu) }
+      local n = #c.at
+      if c.at[n] ~= point then
+	n = n + 1
+	c.at[n], c.inuse[n] = point, c.inuse[n-1] or 0
+	c.allocated[n] = c.allocated[n-1] or 0
+	c.by_bytes[n], c.by_cpu[n] = point.allocated / stop, point.cpu / cpu
+      end
+      c.inuse[n] = c.inuse[n] + change.inuse_bytes - now[change.row]
+      c.allocated[n] = c.allocated[n] + change.alloc_bytes
+      now[change.row], g.curve = change.inuse_bytes, c
+    end
+  end
+end
+
+-- The most garbage that a group's last record may have: as much as it allocated
+-- since the record before.
+local function most_left(p, curve, n)
+  if not curve or n < 2 then return 0 end
+  local function allocated(time)
+    local bytes = 0
+    for i, point in ipairs(curve.at) do
+      if point.allocated <= time then bytes = curve.allocated[i] end
+    end
+    return bytes
+  end
+  return allocated(p.collections[n].allocated) -
+    allocated(p.collections[n-1].allocated)
 end
 
 -- Whether the last collection was the first one to leave anything.
@@ -228,14 +416,70 @@ local function cap(g, most)
   for i, bytes in ipairs(g.bytes) do g.bytes[i] = math.min(bytes, most) end
 end
 
-local function verdict(p, times, g)
-  if p.is_native and g.inuse == 0 then return "flat" end
-  if g.held < 0.1 * g.inuse or #times >= DENSE and came_last(g) then
-    return "new"
+-- The times of the first n records, from 0 to 1: by the bytes allocated, and by
+-- CPU time.
+local function times_of(p, n)
+  local by_bytes, by_cpu, k = {}, {}, 1
+  local cpu = p.collected_after or p.info.cpu
+  local stop = p.allocated or p.heap.alloc_bytes
+  for i = 1, n do
+    local record = p.collections[i]
+    while k < #p.course and p.course[k].wall < record.wall do k = k + 1 end
+    by_bytes[i] = record.allocated / stop
+    by_cpu[i] = p.course[k] and math.min(p.course[k].cpu / cpu, 1)
   end
-  local answer = grows(times, g, p.allocated or p.heap.alloc_bytes)
-  if answer == nil then return "unclear" end
-  return answer and "grows" or "flat"
+  return by_bytes, not p.is_native and #p.course > 0 and cpu > 0 and by_cpu or
+    nil
+end
+
+-- The time at which the full collections began.
+local function stop_wall(p)
+  local wall = p.collections[#p.collections].wall
+  for _, point in ipairs(p.course) do
+    if point.cpu <= (p.collected_after or math.huge) then wall = point.wall end
+  end
+  return wall
+end
+
+-- All that is in use at the end, if the group has most of what it has ever
+-- allocated, and several collections have freed nothing.
+local function kept(g, n)
+  local curve = g.curve
+  local last = curve and #curve.at
+  if not last or n < DENSE or curve.inuse[last] < KEPT *
+      curve.allocated[last] then
+    return nil
+  end
+  return { bytes = curve.inuse[last], variance = g.variance[n] *
+    (curve.inuse[last] / math.max(g.bytes[n], 1)) ^ 2 }
+end
+
+-- The series of a group as the rule takes it: the first n of its records.
+local function evidence(p, g, n)
+  local all = #p.collections
+  local s = { bytes = {}, variance = {}, count = {}, curve = g.curve }
+  s.by_bytes, s.by_cpu = times_of(p, n)
+  for i = 1, n do
+    s.bytes[i], s.variance[i], s.count[i] = g.bytes[i], g.variance[i],
+      g.count[i]
+  end
+  if n < all then
+    s.last = { bytes = g.bytes[all], variance = g.variance[all] }
+    s.born = g.survivors > 0 and g.births / g.survivors / stop_wall(p)
+  elseif not p.is_native then
+    s.left, s.kept = most_left(p, g.curve, n), kept(g, n)
+  end
+  return s
+end
+
+local function verdict(p, g, own)
+  if p.is_native and g.inuse == 0 then return "flat" end
+  if g.held < 0.1 * g.inuse then return "new" end
+  local answer = grows(evidence(p, g, own))
+  if answer and not g.of_program then answer = nil end
+  if answer then return "grows" end
+  if #p.collections >= DENSE and came_last(g) then return "new" end
+  return answer == nil and "unclear" or "flat"
 end
 
 -- Groups the rows of a profile by name(row). Returns a list of groups:
@@ -246,12 +490,11 @@ end
 --   bytes, variance, count: the series, one number for each of p.collections,
 --   verdict: "grows", "flat", "new" or "unclear".
 local function groups(p, name)
-  local list, by, times = {}, {}, {}
-  for i, c in ipairs(p.collections) do times[i] = c.allocated end
+  local list, by, n = {}, {}, #p.collections
   local function group(row)
     local key = name(row)
     if not by[key] then
-      by[key] = new_group(key, #times)
+      by[key] = new_group(key, n)
       list[#list+1] = by[key]
     end
     return by[key]
@@ -263,16 +506,17 @@ local function groups(p, name)
     g.variance[i] = g.variance[i] + h.variance
     g.count[i] = g.count[i] + h.objects
   end
+  local own = own_records(p)
+  if not p.is_native then add_curves(p, by, name) end
   for _, g in ipairs(list) do
     if p.capped then cap(g, g.bytes[#g.bytes] or 0) end
     if p.is_native then cap(g, g.inuse) end
-    g.has_garbage = p.is_native and not p.capped
-    g.held = math.min(g.bytes[#times] or 0, g.inuse)
+    g.held = math.min(g.bytes[n] or 0, g.inuse)
     g.new = g.inuse - g.held
     if g.survivors > 0 then
       g.age = math.max(0, p.info.wall - g.births / g.survivors)
     end
-    g.verdict = verdict(p, times, g)
+    g.verdict = verdict(p, g, own)
   end
   return list
 end

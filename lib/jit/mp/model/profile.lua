@@ -43,7 +43,8 @@ local function new(snapshot)
     native_held = snapshot.native_held,
     walk = snapshot.walk, memory = snapshot.memory or {},
     pins = snapshot.pins,
-    survivors = snapshot.survivors, collected = snapshot.collected
+    survivors = snapshot.survivors, collected = snapshot.collected,
+    collected_after = snapshot.collected_after
   }, Profile)
 end
 
