@@ -368,7 +368,7 @@ local stripped = tap.tmpname(".luac")
 tap.is(tap.luajit(("-bs %s %s"):format(program, stripped)).status, 0, "-bs")
 for _, jit in ipairs({ "-joff", "-jon" }) do
   local file = tap.tmpname(".mp")
-  tap.luajit(("%s -jm=hb1,%s %s"):format(jit, file, stripped))
+  tap.luajit(("%s -jm=b1,%s %s"):format(jit, file, stripped))
   local out = tap.sh(("%s report %s fhorm0"):format(tap.mp, file)).out
   tap.unlike(out, "main chunk", jit..": bytecode has no main chunk")
   if known then

@@ -63,7 +63,7 @@ local file = tap.tmpname(".mp")
 for _, output in ipairs { "/dev/null", file, "/dev/null,"..file..".html" } do
   local names = '"'..output:gsub(",", '", "')..'"'
   local r = tap.luajit(tap.program(prelude..([[
-    assert(mp.start("ehu", %s))
+    assert(mp.start("e", %s))
     drop(100)
     print(count(mp.snapshot(), "drop"))
     collect()
@@ -101,7 +101,7 @@ os.remove(file..".html")
 -- The child of a fork: memory from before is freed there, too.
 local report = tap.tmpname()
 local r = tap.luajit(tap.program(prelude..([[
-  assert(mp.start("ehu", %q))
+  assert(mp.start("e", %q))
   local keep = hold(50)
   drop(40)
   collect()

@@ -159,7 +159,7 @@ for _, case in ipairs { "-joff -jm=e,"..file, "-jon -jm=e,"..file,
     "are those of the rows")
 end
 local reports = {}
-for _, options in ipairs { "ehu", "tehu" } do
+for _, options in ipairs { "e", "te" } do
   r = tap.luajit("-joff -jm="..options.." "..busy)
   reports[options] = r.out:match("ALLOCATIONS\n(.-)\nDEALLOCATIONS").."\n"..
     r.out:match("\nAllocations of each type:\n(.-)\nIn use:")
@@ -172,7 +172,7 @@ for _, options in ipairs { "ehu", "tehu" } do
     tap.ok(n and n >= 300 and n < 1000, options..": a total of type "..kind, n)
   end
 end
-tap.is(reports.ehu, reports.tehu, "rows with types make the same report")
+tap.is(reports.e, reports.te, "rows with types make the same report")
 
 -- A window has its own, and the child of a fork those from there on.
 r = tap.luajit(tap.program(([[
@@ -190,7 +190,7 @@ r = tap.luajit(tap.program(([[
       if r.type == "function" then return r.alloc_objects end
     end
   end
-  assert(mp.start("ehu", "%s-%%p.txt"))
+  assert(mp.start("e", "%s-%%p.txt"))
   local keep = closures(1000)
   mp.window()
   local more = closures(200)

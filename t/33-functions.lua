@@ -251,8 +251,10 @@ local zones = tap.program([[
     zone("texts") sum = sum + apply(texts, 3000) zone()
     zone("tables") sum = sum + apply(tables, 3000) zone()
   until clock() > stop]])
-for _, options in ipairs { "cri1m0", "cri1m0b1" } do
-  r = tap.luajit("-jm="..options.." "..zones)
+local stored = tap.tmpname(".mp")
+for _, options in ipairs { "i1", "i1b1" } do
+  tap.luajit(("-jm=j%s,%s %s"):format(options, stored, zones))
+  r = tap.sh(("%s report %s crm0"):format(tap.mp, stored))
   n = samples(r.out)
   if exact then
     tap.ok((n.apply or 0) * 5 < (n.tables or 0) + (n.texts or 0),

@@ -43,7 +43,7 @@ said(report("zfm0b1C1m", [[
     zone()
   end
 ]]), "zones")
-said(report("fm0eC1m", names), "events")
+said(report("m0eC1m", names), "events")
 
 -- Rows that there is room for still count.
 text = report("fm0b1C1m", [[

@@ -23,7 +23,7 @@ local function work(n)
   for i = 1, n do keep[i] = { i } end
 end
 for n = 1, 3 do
-  assert(mp.start("hb1", "x.%m.mp", n..".mp"))
+  assert(mp.start("b1", "x.%m.mp", n..".mp"))
   work(n * 1000)
   if n == 3 then
     assert(mp.write("h", "so-far.%m.mp"))
@@ -48,7 +48,7 @@ local ffi = require("ffi")
 ffi.cdef "int fork(void); int waitpid(int, int *, int);"
 local mp = require("jit.mp")
 local function profile(n)
-  assert(mp.start("hb1", "fork.%m.%p.mp"))
+  assert(mp.start("b1", "fork.%m.%p.mp"))
   local keep = {}
   for i = 1, n do keep[i] = { i } end
   assert(mp.stop())

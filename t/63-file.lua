@@ -369,7 +369,7 @@ tap.is(difference(m, assert(file.read(file.write(m))), "profile"), nil,
   "a merged profile is a profile")
 
 -- Every view can do without each value that a file may lack.
-local whole = profiled("fMb1")
+local whole = profiled("Mb1")
 whole.native = { enabled = true, samples = 9, dropped = 1, inuse_samples = 4,
   period = 4096, adaptive = true }
 for _, row in ipairs(whole.rows) do

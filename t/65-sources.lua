@@ -51,7 +51,7 @@ os.exit(0)
 ]]
 local function annotated(now)
   tap.write(dir.."/now.lua", made)
-  tap.luajit("-jm=ab1,now.mp now.lua", { dir = dir })
+  tap.luajit("-jm=b1,now.mp now.lua", { dir = dir })
   tap.write(dir.."/now.lua", now)
   return tap.sh(tap.mp.." report now.mp ah", { dir = dir }).out
 end

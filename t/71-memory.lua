@@ -114,7 +114,8 @@ mp.report("M")
 tap.like(r.out, "\n +%d+%% +[%d.]+ MB +RSS\n", "mp.report gives it any time")
 
 r = tap.sh(tap.mp.." report "..mp.." Mf")
-tap.is(r.status, 0, "M goes with letters that change nothing")
+tap.like(r.err, "option 'f' has no effect with option 'M'",
+  "a letter that changes nothing")
 r = tap.luajit("-jm=MW -e 1")
 tap.like(r.err, "'W' and 'M' are two different reports", "but not with W")
 

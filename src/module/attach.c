@@ -146,8 +146,9 @@ static void start(lua_State *L)
   lua_pushcclosure(L, mp_start, 1);
   lua_pushstring(L, wanted.options);
   lua_pushliteral(L, NAME);
+  lua_pushliteral(L, "--for=others");  /* The command makes the reports. */
   push_writer(L);
-  lua_call(L, 3, 2);
+  lua_call(L, 4, 2);
   c = lua_toboolean(L, 1) ? mp_guard_get(L) : NULL;
   if (c == NULL) {
     fail(lua_isstring(L, 2) ? lua_tostring(L, 2) : "the start failed");

@@ -45,8 +45,9 @@ static int core_stop(lua_State *L)
   return 1;
 }
 
-/* report([options [, out...]]) */
-static int core_report(lua_State *L)
+/* Writes a report by the options and to the outputs on the stack. purpose: a
+** word for jit.mp.plan. */
+static int write_report(lua_State *L, const char *purpose)
 {
   mp_ctx *c = mp_guard_running(L);
   bool help;
@@ -54,11 +55,19 @@ static int core_report(lua_State *L)
   int err;
   mp_check_arguments(L);
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
+  lua_pushstring(L, purpose);
+  lua_insert(L, 2);
   mp_point_force(&c->profile);
   err = mp_window_write(L, c, NULL, NULL, &help, msg, sizeof(msg));
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, !help);
   return 1;
+}
+
+/* report([options [, out...]]) */
+static int core_report(lua_State *L)
+{
+  return write_report(L, "--for=report");
 }
 
 /* again([out...]): a report by the options of the start. */
@@ -68,7 +77,7 @@ static int core_again(lua_State *L)
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   lua_pushstring(L, c->plan.text);
   lua_insert(L, 1);
-  return core_report(L);
+  return write_report(L, "--for=others");
 }
 
 /* write(name, text) */

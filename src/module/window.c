@@ -41,9 +41,9 @@ static bool take(window *w)
   return false;
 }
 
-/* Takes the window up to this moment, and puts the options of the start below
-** the outputs, which are all that is on the stack. Returns 0, or the number of
-** results of a call that failed. */
+/* Takes the window up to this moment, and puts the options of the start, and a
+** word for jit.mp.plan, below the outputs, which are all that is on the stack.
+** Returns 0, or the number of results of a call that failed. */
 static int open_window(lua_State *L, window *w)
 {
   memset(w, 0, sizeof(*w));
@@ -55,6 +55,8 @@ static int open_window(lua_State *L, window *w)
   lua_pushstring(L, w->run->plan.text);
   lua_insert(L, 1);
   w->as_table = lua_isnoneornil(L, 2);
+  lua_pushliteral(L, "--for=others");
+  lua_insert(L, 2);
   if (!take(w)) return mp_fail(L, "not enough memory", ENOMEM);
   return 0;
 }

@@ -11,6 +11,7 @@ local dir, remove = trial.directory()
 
 local options = { "f", "fb1", "l", "fl", "e", "L", "W", "tb1", "a", "g", "vf",
   "zf", "x", "s", "G", "q", "cri1", "uob4k" }
+local file_options = { "f", "fb1", "b4ki1", "C2mw60" }
 local suffixes = { ".txt", ".txt", ".txt", ".html", ".mp", ".heap.pb.gz",
   ".speedscope.json", ".heapprofile", ".dhat.json", ".prom" }
 
@@ -21,7 +22,8 @@ end
 
 local function cycle()
   local name = dir.."/r"..trial.pick(suffixes)
-  local ok, msg = mp.start(trial.pick(options), name)
+  local text = trial.pick(name:find("txt$") and options or file_options)
+  local ok, msg = mp.start(text, name)
   if ok then
     work()
     if math.random(4) == 1 then mp.report("f", "/dev/null") end

@@ -99,9 +99,9 @@ for i = 1, 20000 do keep[i % 100 + 1] = { i } end
 -- One report by a profile that is under way, or a whole profile, whose file is
 -- looked for at the start and written at the end.
 local function write(name)
-  if math.random(2) == 1 then return mp.report("fm50", name) end
+  if math.random(2) == 1 then return mp.report("f", name) end
   mp.stop()
-  local ok, msg = mp.start("fm50", name)
+  local ok, msg = mp.start("f", name)
   C.usleep(math.random(500))
   return ok, msg
 end

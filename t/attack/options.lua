@@ -2,6 +2,8 @@
 -- Random option strings and outputs, by jit.mp.start and by -jm: each gives a
 -- report, or an error that names what is wrong.
 
+local effects = require("jit.mp.effects")
+local options = require("jit.mp.options")
 local tap = require("tap")
 local trial = require("attack.trial")
 local mp = require("jit.mp")
@@ -29,13 +31,28 @@ local function junk()
   return pick(numbers)
 end
 
-local function option_string()
+local function words_of(wrong)
   local list = {}
-  local wrong = random(2) == 1
   for i = 1, random(0, 6) do
     list[i] = wrong and random(4) == 1 and junk() or pick(words)
   end
   return table.concat(list)
+end
+
+local function has_effect(text, name)
+  local o = options.parse(text)
+  return o and not effects.check(o, { name }, true)
+end
+
+-- One in two should be right for that output: most that are made up have an
+-- option without effect.
+local function option_string(name)
+  if random(2) == 1 then return words_of(true) end
+  for _ = 1, 100 do
+    local text = words_of(false)
+    if has_effect(text, name) then return text end
+  end
+  return "f"
 end
 
 -- -- Outputs -----------------------------------------------------------------
@@ -91,7 +108,8 @@ local function stop_if(ok)
 end
 
 local function by_start(i)
-  local text, name = option_string(), output(i)
+  local name = output(i)
+  local text = option_string(name)
   local valid, ok, msg = pcall(mp.start, text, name)
   local why
   if not valid then
@@ -111,7 +129,8 @@ local program = tap.program(
   "local t = {} for i = 1, 300 do t[i % 50 + 1] = { i } end print('done')")
 
 local function by_command(i)
-  local text, name = option_string(), output(i)
+  local name = output(i)
+  local text = option_string(name)
   local r = tap.luajit(("%s %s"):format(
     tap.quote("-jm="..text..","..name), program))
   local why

@@ -37,9 +37,9 @@ local list = {
       ".speedscope.json .cpuprofile .firefox.json .dhat.json server" },
   { "<n>", "depth of the stacks shown",
     unit = "frames", from = 1, to = 100, default = 1, field = "depth",
-    shows = "table diff L W G a A .folded" },
+    shows = "table:names diff:names L W G a A .folded" },
   { "-<n>", "the same, callers first",
-    shows = "table:frames diff:frames L:frames W:frames" },
+    shows = "table:frames diff:frames L:callers W:callers" },
   { "s", "split: functions, and their callers (with -: their callees)",
     shows = "table diff G a A .folded" },
   { "R", "recursion collapsed: a function that calls itself is one frame",
@@ -49,36 +49,37 @@ local list = {
       ".dhat.json server" },
   { "p", "full paths of source files",
     sets = "path",
-    shows = "table diff g n L W G a:callers A:callers .folded .html" },
+    shows = "table:names diff:names g n L W G a:callers A:callers .folded "..
+      ".html" },
   { "v", "VM states; before or after f, F or l: split by it",
     shows = "table diff G a A .folded .html" },
   { "z", "zones (jit.zone); before or after f, F or l: split by it",
     shows = "table diff G a A .folded .html" },
   { "t", "types of objects; before or after f, F or l: split by it",
-    shows = "table:heap diff:heap G:heap a:heap A:heap .folded:heap .html "..
-      ".mp .pb.gz server" },
+    shows = "table:heap diff:heap G:heap a:heap A:heap e:measured "..
+      "n:measured .folded:amount .html .mp .pb.gz server" },
   { "c", "view: CPU",
-    shows = "table diff g G a A q .folded .pb.gz .speedscope.json server "..
-      ".html:first file:measured" },
+    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
+      ".html:first .cpuprofile .firefox.json" },
   { "h", "view: heap, allocated",
-    shows = "table diff g G a A q .folded .pb.gz .speedscope.json server "..
-      ".heapprofile .html:first" },
+    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
+      ".heapprofile .dhat.json .firefox.json .html:first" },
   { "u", "view: heap, in use; default: these three views",
-    shows = "table diff g G a A q .folded .pb.gz .speedscope.json server "..
-      ".heapprofile .html:first" },
+    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
+      ".heapprofile .dhat.json .html:first" },
   { "x", "view: heap, in use when it was largest",
-    shows = "table diff g G a A q .folded .pb.gz .speedscope.json server "..
-      ".heapprofile .html:first" },
+    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
+      ".heapprofile .dhat.json .html:first" },
   { "Y", "view: C memory, allocated; luajit-mp run --native measures it",
-    shows = "table diff g G a A q .folded .pb.gz .speedscope.json server "..
+    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
       ".html:first" },
   { "U", "view: C memory, in use",
-    shows = "table diff g G a A q .folded .pb.gz .speedscope.json server "..
+    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
       ".html:first" },
   { "o", "count objects in the heap views, not bytes",
     sets = "objects",
     shows = "table:heap diff:heap g:heap G:heap a:heap A:heap q:heap n "..
-      ".folded:heap .speedscope.json:heap .html" },
+      ".folded:amount .speedscope.json:heap .html" },
   { "r", "raw numbers: samples, bytes or objects",
     sets = "raw", shows = "table diff g n L W M a A q" },
   { "k", "bytes in KiB, MiB and GiB",
@@ -100,7 +101,7 @@ local list = {
     "whether it grows; exit status 3 if n bytes or more leak",
     letter = "L", report = true, lined = true, sets = "leaks",
     unit = "bytes", from = 1, to = 2^40, sample = "100k", optional = true,
-    field = "leak_limit", shows = "text .mp .html .folded" },
+    field = "leak_limit", shows = "text .mp .html .folded file:limit" },
   { "W", "heap walk: the holders of the memory at the end, by size, and "..
     "the stacks that allocated it",
     report = true, lined = true,

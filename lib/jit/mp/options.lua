@@ -200,10 +200,12 @@ local function set_defaults(o, seen)
   o.walk = (seen.W or seen.L) and math.max(o.min, 0.1) / 100 or nil
   o.period = o.period or by_letter.b.with[o.report]
   if o.folded then
-    if o.chosen == 0 then o.views = { "cpu" } end
+    o.views = { o.views[1] }
     if o.scope == "" then o.scope = "f" end
     if not o.min_given then o.min = 0 end
   end
+  o.cpu_only = #o.views == 1 and o.views[1] == "cpu" and not o.events and
+    not o.walk
 end
 
 -- Parses an option string. Returns a table, or nil and a message:
@@ -215,6 +217,7 @@ end
 --   levels (of the rows of a table, see above), split ("stack" or nil),
 --   shows_lines (whether the table does),
 --   annotate ("a", "A" or nil),
+--   cpu_only (whether no view of the heap is asked for),
 --   walk (share of the heap that has a line of its own, or nil),
 --   report (the letter of a report other than the table, or nil),
 --   lines (whether the report shows them), run_only (the first letter that has

@@ -9,6 +9,7 @@
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
+local effects = require("jit.mp.effects")
 local formats = require("jit.mp.format.formats")
 local names = require("jit.mp.model.names")
 local options = require("jit.mp.options")
@@ -32,21 +33,26 @@ local function files(outputs, o)
   return list, remarks
 end
 
--- Takes the word --sort=KEY out of names of outputs. Returns the key, if any.
-local function take_sort(outputs)
-  for i, name in ipairs(outputs) do
-    local key = name:match("^%-%-sort=(.*)$")
-    if key then
+-- Takes the words --sort=KEY and --for=PURPOSE out of names of outputs. Returns
+-- them as a table.
+local function take_words(outputs)
+  local words = {}
+  for i = #outputs, 1, -1 do
+    local word, value = outputs[i]:match("^%-%-(%a+)=(.*)$")
+    if word == "sort" or word == "for" then
       table.remove(outputs, i)
-      return key
+      words[word] = value
     end
   end
+  return words
 end
 
 -- Adds to the options those that an output of the format stands for.
 local function imply(o, format)
   if not format then return end
-  if format.walk then o.walk, o.walk_file = o.walk or o.min / 100, true end
+  if format.walk then
+    o.walk, o.walk_file, o.cpu_only = o.walk or o.min / 100, true, false
+  end
   if formats.shows_lines(format) and not o.functions then o.lines = true end
   if format.types then o.types = true end
 end
@@ -58,26 +64,15 @@ local function load_modules(o)
     if name:find("%m", 1, true) then o.add = require("jit.mp.together") end
   end
   if o.live then o.livekeys = require("jit.mp.livekeys") end
+  if o.leak_limit then formats.view("-", o) end
 end
 
--- Takes an option string, or a table of options (jit.mp.settings), and names of
--- outputs, one of which may be --sort=KEY in place of a name; false or ""
--- stands for none. Returns the parsed options (jit.mp.options) with these
--- fields besides, or nil and a message:
---   files       names of the outputs: one at least
---   remarks     messages for when a file is written, by its name
---   cpu_only    no view of the heap is asked for
---   bold        a terminal may get bold text
---   lines       an output shows lines
---   types       an output shows types of objects
---   contents    the text to be written in place of a report: the help
---   livekeys    jit.mp.livekeys, for option T
---   add         jit.mp.together, if a name has %m, which stands for one report
---               of several profiles: the core asks for their sum then
-local function make(text, ...)
-  local outputs = {}
+-- Parses the options. Returns them with the names of the outputs and the words
+-- among these; or nil and a message.
+local function parse(text, ...)
+  local outputs, fields = {}, nil
   if type(text) == "table" then
-    text, outputs = require("jit.mp.settings").read(text)
+    text, outputs, fields = require("jit.mp.settings").read(text)
     if not text then return nil, outputs end
   end
   local o, msg = options.parse(text)
@@ -86,11 +81,8 @@ local function make(text, ...)
     local name = select(i, ...)
     if name and name ~= "" then outputs[#outputs+1] = name end
   end
-  local key = take_sort(outputs)
-  if key then
-    local ok, wrong = sorting.set(o, key)
-    if not ok then return nil, wrong end
-  end
+  local words = take_words(outputs)
+  o.fields = fields
   if #outputs == 0 then
     outputs = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
   end
@@ -98,11 +90,44 @@ local function make(text, ...)
     msg = formats.wrong_suffix(name)
     if msg then return nil, msg end
   end
+  return o, outputs, words
+end
+
+-- Sets the order of rows, and checks that all options have an effect. Returns a
+-- message; nil: they have.
+local function check(o, outputs, words)
+  if words.sort then
+    local ok, msg = sorting.set(o, words.sort)
+    if not ok then return msg end
+  end
+  if words["for"] == "others" then return nil end
+  return effects.check(o, outputs, words["for"] ~= "report") or
+    words.sort and effects.check_word(o, "--sort", "table g", outputs)
+end
+
+-- Takes an option string, or a table of options (jit.mp.settings), and names of
+-- outputs; false or "" stands for none. Among the names may be --sort=KEY, the
+-- order of rows, and --for=report, a report of a profile that is under way, or
+-- --for=others, other outputs than those that the options were meant for.
+-- Returns the parsed options (jit.mp.options) with these fields besides, or nil
+-- and a message:
+--   files       names of the outputs: one at least
+--   remarks     messages for when a file is written, by its name
+--   bold        a terminal may get bold text
+--   lines       an output shows lines
+--   types       an output shows types of objects
+--   contents    the text to be written in place of a report: the help
+--   livekeys    jit.mp.livekeys, for option T
+--   add         jit.mp.together, if a name has %m, which stands for one report
+--               of several profiles: the core asks for their sum then
+local function make(...)
+  local o, outputs, words = parse(...)
+  if not o then return nil, outputs end
   o.files, o.remarks = files(outputs, o)
   o.types = o.states == "t"
   for _, name in ipairs(o.files) do imply(o, formats.of(name)) end
-  o.cpu_only = #o.views == 1 and o.views[1] == "cpu" and not o.events and
-    not o.leaks and not o.walk
+  local msg = check(o, outputs, words)
+  if msg then return nil, msg end
   o.bold = style.allowed()
   if o.help then o.contents = options.help() end
   load_modules(o)

@@ -80,6 +80,11 @@ local function with_native(p, o)
   return t
 end
 
+-- The bytes that leak, for an output that does not show them.
+local function bytes_leaked(p, o)
+  return (select(3, formats.view("-", o)(p, o, {})))
+end
+
 -- Renders a profile (jit.mp.model.profile) by parsed options.
 --   env.name   the output's name, whose suffix says the format
 --   env.width  columns of the terminal that the report goes to, if any
@@ -105,6 +110,7 @@ local function render(p, o, env)
     body, msg, leaked = view(p, vo, env)
   end
   if not body then return nil, msg end
+  if o.leak_limit and not is_text then leaked = bytes_leaked(p, o) end
   if is_text and not (o.folded or o.leak_only or o.quickfix) then
     local above, below = header(p, vo, env)
     body = above..body..below

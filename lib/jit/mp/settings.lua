@@ -55,13 +55,13 @@ local function number(opt, value)
   return options.parse(letter..text) and letter..text
 end
 
--- Takes the table. Returns the string and a list of names, or nil and a
--- message.
+-- Takes the table. Returns the string, a list of names, and the fields that
+-- stand for options, by letter; or nil and a message.
 local function read(t)
   local text = t.options
   if text == nil then text = "f" end
   if type(text) ~= "string" then return wrong("options", "a string") end
-  local outputs, msg = names(t.outputs)
+  local given, outputs, msg = {}, names(t.outputs)
   if not outputs then return nil, msg end
   for field, value in pairs(t) do
     local opt = by_key[field]
@@ -81,8 +81,9 @@ local function read(t)
     local word = value and number(opt, value)
     if word and opt.field == "depth" then text = word..text
     elseif word then text = text..word end
+    if word then given[opt.letter] = opt.key or opt.field end
   end
-  return text, outputs
+  return text, outputs, given
 end
 
 return { read = read }

@@ -54,7 +54,9 @@ end
 return function(given, operands, command)
   local text, outs = given.opts or "f", given.out or {}
   local o = files.parse_options(text, given, command)
+  if #outs == 0 then outs = { "-" } end
   check(o, outs, command)
+  files.check_effects(o, given, outs, command)
   local time = target.seconds(given.time, command)
   local session, pid = target.attach(operands[1],
     for_process(text, o, outs), given, command)
@@ -65,7 +67,6 @@ return function(given, operands, command)
   local ended = session:wait(time or 1e9) == "end"
   local p, msg = file.read(target.finish(session, pid, ended))
   if not p then stop.data(msg) end
-  if #outs == 0 then outs = { "-" } end
   for _, out in ipairs(outs) do
     files.write(p, o, expand(out, pid), { source_root = given.source_root })
   end

@@ -39,6 +39,17 @@ local function check(limit, by_share, amount, view, row)
     limit, row and ", most in "..row or ""))
 end
 
+-- Fails if an option has no effect: --share has one in text and on the
+-- threshold.
+local function check_effects(o, given, format, out, command)
+  o.target = "diff"
+  files.check_effects(o, given, { out or "-" }, command)
+  if given.share and format and not given.threshold then
+    stop.usage("diff: --share has no effect with .html: the page shows both",
+      command)
+  end
+end
+
 return function(given, operands, command)
   local o = files.parse_options(given.opts or "f", given, command)
   if o.report then
@@ -53,6 +64,7 @@ return function(given, operands, command)
   if format and format[1] ~= ".html" then
     stop.usage("diff: writes text or .html", command)
   end
+  check_effects(o, given, format, out, command)
   if operands[1] == "-" and operands[2] == "-" then
     stop.usage("diff: standard input can be read only once", command)
   end

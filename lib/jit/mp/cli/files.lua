@@ -5,6 +5,7 @@
 
 local address = require("jit.mp.push.address")
 local core = require("jit.mp.core")
+local effects = require("jit.mp.effects")
 local file = require("jit.mp.format.file")
 local formats = require("jit.mp.format.formats")
 local options = require("jit.mp.options")
@@ -29,16 +30,19 @@ local function parse_options(text, given, command)
   if given.source_root then check_root(given.source_root, command) end
   if given.nosource then text = text.."N" end
   local parsed, msg = options.parse(text)
-  if parsed and parsed.run_only and not command.measures then
-    parsed, msg = nil, ("option '%s' is for the run of a program: a profile "..
-      "stays as it was measured"):format(parsed.run_only)
-  end
   local ok = parsed
   if parsed and given.sort and command.name ~= "diff" then
     ok, msg = sorting.set(parsed, given.sort)
   end
   if not ok then stop.usage(command.name..": "..msg, command) end
   return parsed
+end
+
+-- Fails if an option or --sort has no effect on any of the outputs.
+local function check_effects(o, given, outs, command)
+  local msg = effects.check(o, outs, command.measures) or
+    given.sort and effects.check_word(o, "--sort", "table g diff", outs)
+  if msg then stop.usage(command.name..": "..msg, command) end
 end
 
 local function read_text(name)
@@ -105,6 +109,7 @@ local function write(p, o, out, env)
 end
 
 return {
-  parse_options = parse_options, read = read, write_text = write_text,
+  parse_options = parse_options, check_effects = check_effects,
+  read = read, write_text = write_text,
   write = write, looks = looks, check_output = check_output
 }

@@ -40,6 +40,7 @@ end
 
 return function(given, operands, command)
   local o = files.parse_options(given.opts or "f", given, command)
+  files.check_effects(o, given, { "profile.html" }, command)
   local page, msg = render.render(files.read(operands[1]), o,
     { name = "profile.html", source_root = given.source_root })
   if not page then stop.data(msg) end

@@ -15,5 +15,6 @@ return function(given, operands, command)
       :format(to), command)
   end
   files.check_output(to, command)
+  files.check_effects(o, given, { to }, command)
   for i = 2, #operands do files.write(files.read(operands[i]), o, to, {}) end
 end

@@ -32,6 +32,7 @@ return function(given, operands, command)
   end
   o.leak_only = given.leak_only
   local out = files.check_output(given.out and given.out[1], command)
+  files.check_effects(o, given, { out or "-" }, command)
   files.write(files.read(operands[1]), o, out,
     { source_root = given.source_root })
 end

@@ -109,7 +109,10 @@ end
 return function(given, operands, command, env)
   local text, outs = given.opts or "f", given.out or {}
   check_commas(text, outs, command)
-  check_views(files.parse_options(text, given, command), given, command)
+  local o = files.parse_options(text, given, command)
+  check_views(o, given, command)
+  files.check_effects(o, given, outs[1] and outs or
+    { os.getenv("LUAJIT_PROFILEFILE") or "-" }, command)
   if operands[1] ~= "-" then check_script(operands[1]) end
   local words = { text..(given.nosource and "N" or ""), unpack(outs) }
   if given.sort then words[#words+1] = "--sort="..given.sort end

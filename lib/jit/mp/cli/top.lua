@@ -6,9 +6,9 @@
 
 local cells = require("jit.mp.text.cells")
 local file = require("jit.mp.format.file")
+local files = require("jit.mp.cli.files")
 local livekeys = require("jit.mp.livekeys")
 local names = require("jit.mp.model.names")
-local options = require("jit.mp.options")
 local render = require("jit.mp.render")
 local stop = require("jit.mp.cli.stop")
 local style = require("jit.mp.text.style")
@@ -80,12 +80,25 @@ local function run(session, pid, screen, s, time)
   return why == "gone" and ("process %d has ended"):format(pid)
 end
 
+-- The view is there while the process runs, and in the terminal only.
+local function check(o, command)
+  for _, c in ipairs({ "T", "w", "H", "q", "G" }) do
+    if o.seen[c] then
+      stop.usage(("top: option '%s' has no effect with top, which shows "..
+	"reports in the terminal"):format(c), command)
+    end
+  end
+  if o.leak_limit then
+    stop.usage("top: option L without a number: the exit status is the "..
+      "program's own", command)
+  end
+  o.live = true
+  files.check_effects(o, {}, {}, command)
+end
+
 return function(given, operands, command)
   local text = given.opts
-  if text then
-    local o, msg = options.parse(text)
-    if not o then stop.usage("top: "..msg, command) end
-  end
+  if text then check(files.parse_options(text, given, command), command) end
   local time = target.seconds(given.time, command)
   local screen, reason = terminal.open()
   if not screen then stop.data(reason) end

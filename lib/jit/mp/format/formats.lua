@@ -7,13 +7,14 @@ local names = require("jit.mp.model.names")
 local address = require("jit.mp.push.address")
 
 -- view: the module. set: options that the suffix implies. part: another suffix
--- stands for this one. lines: false where the format shows none. types: whether
--- it shows types of objects.
+-- stands for this one. kind: the name in the option list, if not the suffix.
+-- lines: false where the format shows none. types: whether it shows types of
+-- objects.
 local list = {
-  { ".cpu.pb.gz", view = "format.pprof", part = true,
+  { ".cpu.pb.gz", view = "format.pprof", part = true, kind = ".pb.gz",
     set = { pprof = "cpu" } },
-  { ".heap.pb.gz", view = "format.pprof", part = true, types = true,
-    set = { pprof = "heap" } },
+  { ".heap.pb.gz", view = "format.pprof", part = true, kind = ".pb.gz",
+    types = true, set = { pprof = "heap" } },
   { ".pb.gz", view = "format.pprof", pprof = true, types = true },
   { ".speedscope.json", view = "format.speedscope" },
   { ".cpuprofile", view = "format.cpuprofile" },
@@ -27,10 +28,10 @@ local list = {
   { ".html", view = "page.html", types = true },
   { ".mp", view = "format.file_write", types = true },
   { ".bin", view = "format.file_write", part = true,  -- See misc.lua.
-    types = true },
+    kind = ".mp", types = true },
 }
 
-local server = { "", view = "push.view", types = true }
+local server = { "", kind = "server", view = "push.view", types = true }
 
 -- The format of a file name, or of the address of a server; nil: text.
 local function of(name)

@@ -32,9 +32,11 @@ local SHIFT = 2 -- Columns that further levels are to the right.
 local Report = {}
 Report.__index = Report
 
--- Cumulative sums by name, or nil: rows are not single functions or lines.
+-- Cumulative sums by name, or nil: rows are not single functions or lines. The
+-- raw table of states, zones and types has none, as programs know it.
 local function cumulate(p, o)
-  if o.levels[1] ~= "name" or math.abs(o.depth) ~= 1 then
+  if o.levels[1] ~= "name" or math.abs(o.depth) ~= 1 or
+      o.raw and o.states then
     return nil
   end
   local values = {}
