@@ -139,6 +139,28 @@ tap.is(r.out, "status 143\n", "blocked for ever: status")
 reported("after.txt", "blocked for ever: the report")
 tap.is(read("err"), "", "blocked for ever: nothing is said")
 
+-- Two signals that are there at once: it dies of the same one as ever.
+local two = [[
+ffi.cdef "int getpid(void); int kill(int, int); int sigemptyset(void *);"
+ffi.cdef "int sigaddset(void *, int); int sigprocmask(int, void *, void *);"
+local set = ffi.new("char[128]")
+ffi.C.sigemptyset(set)
+for _, sig in ipairs({ %d, %d }) do ffi.C.sigaddset(set, sig) end
+ffi.C.sigprocmask(0, set, nil)
+for _, sig in ipairs({ %d, %d }) do ffi.C.kill(ffi.C.getpid(), sig) end
+ready()
+ffi.C.sigprocmask(1, set, nil)
+while true do end
+]]
+for _, case in ipairs({ { 1, 14 }, { 15, 10 }, { 13, 26 } }) do
+  local a, b = case[1], case[2]
+  local program = blocked..two:format(a, b, a, b)
+  local plain = run("", program, "").out
+  tap.is(run("-jm=f,after.txt", program, "").out, plain,
+    ("signals %d and %d: status"):format(a, b))
+  reported("after.txt", ("signals %d and %d: the report"):format(a, b))
+end
+
 -- Interrupted in malloc, with another thread beside.
 r = run("-jm=f,after.txt", blocked..[[
 ffi.cdef "void *malloc(size_t); void qsort(void *, size_t, size_t, void *);"

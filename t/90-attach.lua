@@ -163,6 +163,29 @@ r = tap.sh(("%s ends.lua & p=$!; sleep 0.5; %s attach -t 1.5 $p; "..
   "s=$?; wait $p; exit $s"):format(tap.command, tap.mp), { dir = dir })
 tap.is(r.status, 0, "it ends with the profile: status", r.err)
 tap.like(r.out, "^luajit%-mp  ends.lua", "it ends with the profile: the report")
+-- A signal that comes while its profile is written.
+tap.write(dir.."/late.c", [[
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+int ftruncate(int fd, off_t n)
+{
+  static int (*real)(int, off_t);
+  *(void **)&real = dlsym(RTLD_NEXT, "ftruncate");
+  kill(getpid(), SIGTERM);
+  return real(fd, n);
+}
+]])
+if tap.sh("cc -shared -fPIC -o late.so late.c -ldl", { dir = dir }).status == 0
+then
+  p = start("env LD_PRELOAD="..dir.."/late.so "..program("alloc"))
+  r = attach("-t 0.5 "..p.pid)
+  tap.is(r.status, 0, "a signal while it is written: status", r.err)
+  tap.like(r.out, "^luajit%-mp  .*fill", "and the report")
+  local _, status = p:stop()
+  tap.is(status, 128 + 15, "of which it dies afterwards")
+end
 p = start(program("alloc"))
 r = while_attached(p.pid, "kill -KILL "..p.pid)
 tap.is(r.status, 1, "it is killed: status")

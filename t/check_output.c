@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -301,6 +302,38 @@ START_TEST(no_signal_comes_of_a_write)
 END_TEST
 
 /* In a directory like /tmp, as root and as the user nobody. */
+static bool interrupts;
+
+/* In place of the C library's. */
+int unlinkat(int at, const char *name, int flags)
+{
+  if (interrupts) kill(getpid(), SIGTERM);
+  return (int)syscall(SYS_unlinkat, at, name, flags);
+}
+
+START_TEST(a_signal_at_the_start_leaves_no_file)
+{
+  int status, n = 0;
+  pid_t child;
+  DIR *d;
+  begin();
+  child = fork();
+  if (child == 0) {
+    mp_output o;
+    signal(SIGTERM, SIG_DFL);
+    interrupts = true;
+    _exit(mp_output_open(&o, "report.txt", dir));
+  }
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  d = opendir(".");
+  while (readdir(d) != NULL) n++;
+  closedir(d);
+  ck_assert_int_eq(n, 2);
+  end();
+}
+END_TEST
+
 START_TEST(the_traps_of_others_are_refused)
 {
   struct stat st;
@@ -360,5 +393,6 @@ CHECK_MAIN("output", a_file_is_made_and_replaced, links_are_followed,
 	   the_directory_is_kept, each_process_has_its_name,
 	   parallel_writers_do_not_collide, a_fifo_while_signals_come,
 	   devices_and_descriptors, no_signal_comes_of_a_write,
+	   a_signal_at_the_start_leaves_no_file,
 	   the_traps_of_others_are_refused,
 	   a_trap_that_is_set_later_is_refused)

@@ -163,7 +163,8 @@ static void start(lua_State *L)
   block.phase = MP_ATTACH_RUNNING;
 }
 
-/* A thread of its own, which writes the profile while the program continues. */
+/* A thread of its own, which writes the profile while the program continues. A
+** signal that ends the program waits until then. */
 static void *write_profile(void *data)
 {
   mp_ctx *c = data;
@@ -174,6 +175,8 @@ static void *write_profile(void *data)
   writing = false;
   if (err != 0) fail(msg);
   else block.phase = MP_ATTACH_DONE;
+  mp_signal_release();
+  mp_guard_leave();
   return NULL;
 }
 
@@ -219,6 +222,22 @@ static void stop_here(lua_State *L)
   else block.phase = MP_ATTACH_DONE;
 }
 
+/* Ends the profile, and has it written aside. False: it has not ended. */
+static bool stop_aside(lua_State *L)
+{
+  mp_ctx *c;
+  mp_signal_hold();
+  c = mp_guard_detach(L);
+  if (c == NULL) {
+    mp_signal_release();
+    return false;
+  }
+  writer = getpid();
+  writing = true;
+  if (!write_aside(c, write_profile)) write_profile(c);
+  return true;
+}
+
 /* Leaks need a collection in the VM, and a heap walk needs it at rest; the rest
 ** is done outside of it. */
 static void stop(lua_State *L)
@@ -234,15 +253,8 @@ static void stop(lua_State *L)
   run = NULL;
   if (ours)
     mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
-  if (!ours) {
-    block.phase = MP_ATTACH_DONE;
-  } else if (c->profile.heap.wants_leaks || mp_guard_detach(L) == NULL) {
-    stop_here(L);
-  } else {
-    writer = getpid();
-    writing = true;
-    if (!write_aside(c, write_profile)) write_profile(c);
-  }
+  if (!ours) block.phase = MP_ATTACH_DONE;
+  else if (c->profile.heap.wants_leaks || !stop_aside(L)) stop_here(L);
 }
 
 static int perform(lua_State *L)

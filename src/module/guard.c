@@ -126,13 +126,17 @@ void mp_guard_release(mp_ctx *c, lua_State *L)
   c->kept = 0;
 }
 
+void mp_guard_leave(void)
+{
+  mp_lock();
+  if (mp_ctx_list() == NULL) mp_signal_leave();
+  mp_unlock();
+}
+
 /* Takes the run out of the list, and its coroutines out of the VM. */
 static void let_go(mp_ctx *c, lua_State *L)
 {
-  mp_lock();
   mp_ctx_delist(c);
-  if (mp_ctx_list() == NULL) mp_signal_leave();
-  mp_unlock();
   mp_guard_release(c, L);
 }
 
@@ -158,6 +162,7 @@ static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
   mp_point_force(&c->profile);
   err = mp_final_report(c, buf, n);
   let_go(c, L);
+  mp_guard_leave();
   if (removed) {
     mp_guard_drop(g, c);
   } else {

@@ -56,9 +56,12 @@ void mp_guard_release(mp_ctx *c, lua_State *L);
 int mp_guard_end(lua_State *L, char *buf, size_t n);
 
 /* Ends the run without a report. The caller owns the returned context, which
-** has no connection to the VM any more, and makes the report from it
-** (process/final.h), in any thread. NULL: the run has not ended, because
-** another allocator was put over ours. */
+** has no connection to the VM any more, makes the report from it
+** (process/final.h), in any thread, and calls mp_guard_leave. NULL: the run has
+** not ended, because another allocator was put over ours. */
 mp_ctx *mp_guard_detach(lua_State *L);
+
+/* Restores the actions of signals unless there is another run. */
+void mp_guard_leave(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "data/lock.h"
@@ -122,7 +123,6 @@ static bool ask(bool *answer)
 static void begin(int sig)
 {
   bool answer;
-  pending = sig;
   if (!ask(&answer)) die_of(sig);
   if (sig == SIGPIPE || sig == SIGXFSZ) {
     standing_in = true;
@@ -131,20 +131,36 @@ static void begin(int sig)
   send_later(sig, answer ? PATIENCE : SOON);
 }
 
+static void on_arrival(int sig, bool first)
+{
+  if (writing && (sig == SIGQUIT || enough())) give_up(sig);
+  if (standing_in && sig == SIGQUIT) arrived = 3;
+  if (first && !writing) begin(sig);  /* Else it has to wait. */
+}
+
+/* Of several signals that are pending, the program would die of the one that is
+** delivered first. The handler begins with all of them blocked: otherwise the
+** last one would run first. */
 static void on_fatal(int sig, siginfo_t *info, void *context)
 {
-  int saved = errno;
-  (void)context;
-  if (info->si_code == SI_TIMER && pending == sig) {
-    on_patience_lost(sig);
-  } else {
-    arrived++;
-    if (writing && (sig == SIGQUIT || enough())) give_up(sig);
-    if (standing_in && sig == SIGQUIT) arrived = 3;
-    if (pending == 0 && writing) pending = sig;  /* It has to wait. */
-    else if (pending == 0) begin(sig);
-  }
+  const ucontext_t *interrupted = context;
+  int saved = errno, none = 0;
+  bool late = info->si_code == SI_TIMER && pending == sig;
+  bool first = !late && atomic_compare_exchange_strong(&pending, &none, sig);
+  arrived += !late;
+  pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
+  if (late) on_patience_lost(sig);
+  else on_arrival(sig, first);
   errno = saved;
+}
+
+static sigset_t all_fatal(void)
+{
+  sigset_t set;
+  int i;
+  sigemptyset(&set);
+  for (i = 0; i < NFATAL; i++) sigaddset(&set, fatal[i]);
+  return set;
 }
 
 /* Without SA_RESTART: a blocking call returns, and the VM goes on to its
@@ -154,8 +170,8 @@ static void take(int i)
   struct sigaction sa, old;
   memset(&sa, 0, sizeof(sa));
   sa.sa_sigaction = on_fatal;
-  sa.sa_flags = SA_SIGINFO | SA_NODEFER;
-  sigemptyset(&sa.sa_mask);
+  sa.sa_flags = SA_SIGINFO;
+  sa.sa_mask = all_fatal();
   if (sigaction(fatal[i], NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) &&
       old.sa_handler == SIG_DFL)
     ours[i] = sigaction(fatal[i], &sa, NULL) == 0;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -62,7 +63,7 @@ int mp_replace(int dir, const char *name, const char *text, size_t len)
   return err;
 }
 
-int mp_replace_try(int dir, const char *name)
+static int create_and_remove(int dir, const char *name)
 {
   char temp[NAME_MAX + 1];
   int fd = create_temporary(dir, name, temp, sizeof(temp));
@@ -70,4 +71,16 @@ int mp_replace_try(int dir, const char *name)
   close(fd);
   unlinkat(dir, temp, 0);
   return 0;
+}
+
+/* A signal that ends the program must not leave the file behind. */
+int mp_replace_try(int dir, const char *name)
+{
+  sigset_t all, old;
+  int err;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  err = create_and_remove(dir, name);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return err;
 }
