@@ -52,6 +52,36 @@ r = tap.luajit("-jm=n "..tap.program(
   "debug.sethook(function() end, 'l')\nlocal t = {}"))
 tap.like(r.out, "until the program set a hook", "or that sets one")
 
+-- Functions that lie where others did, after collections.
+r = tap.luajit("-jm=nm0 "..tap.program([[
+for i = 1, 100 do
+  local f = loadstring("return function(...) return ... end", "@chunk"..i)
+  local g = f()
+  pcall(g)
+  g()
+  f, g = nil
+  collectgarbage()
+  collectgarbage()
+end
+]]))
+if tap.knows_layout() then
+  local chunks, functions = 0, 0
+  for line in r.out:gmatch("[^\n]+") do
+    local n = tonumber(line:match("^ +(%d+) .*chunk%d+"))
+    if not n then  -- Another function's.
+    elseif line:find("main chunk", 1, true) then chunks = chunks + n
+    else functions = functions + n end
+  end
+  tap.is(chunks, 100, "a chunk each")
+  tap.is(functions, 200, "a function each")
+end
+-- A stack is not looked at from top to bottom at each call.
+r = tap.luajit("-jm=n "..tap.program([[
+local function down(n) return n == 0 and 0 or 1 + down(n - 1) end
+down(15000)
+]]))
+tap.like(r.out, "\n +15001 [^\n]* down\n", "deep recursion")
+
 local mp = tap.tmpname(".mp")
 r = tap.luajit("-jm=n,"..mp.." "..program)
 r = tap.sh(tap.mp.." report "..mp.." nm0")

@@ -24,7 +24,7 @@ static void set(lua_State *L, mp_calls *c)
 static uint32_t row_of_call(const mp_calls *c, lua_State *L)
 {
   return c->capture->vm->proved || mp_cpu_has_buffer(c->cpu) ?
-	 mp_capture_row(c->capture, L, 'I') :
+	 mp_capture_call(c->capture, L) :
 	 mp_capture_named(c->capture, "(not known)", 'I');
 }
 

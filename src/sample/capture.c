@@ -343,7 +343,17 @@ uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
 {
   uint32_t row;
   mp_capture_enter(c);
+  mp_walk_collected(c->walk);  /* There may have been two since the last one. */
   row = safepoint_row(c, L, state);
+  mp_capture_leave(c);
+  return row;
+}
+
+uint32_t mp_capture_call(mp_capture *c, lua_State *L)
+{
+  uint32_t row;
+  mp_capture_enter(c);
+  row = safepoint_row(c, L, 'I');
   mp_capture_leave(c);
   return row;
 }

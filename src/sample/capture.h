@@ -113,6 +113,10 @@ void mp_capture_anchor(mp_capture *c, lua_State *anchor);
 ** no memory. */
 uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state);
 
+/* The row of L, which the interpreter has just had call a function. To be used
+** at each call: what it knows of the stack it knows from the last one. */
+uint32_t mp_capture_call(mp_capture *c, lua_State *L);
+
 /* The row of a pseudo frame without a stack. The name is a static string. */
 uint32_t mp_capture_named(mp_capture *c, const char *name, int state);
 

@@ -87,7 +87,6 @@ bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
   if (!where(vm, L, w)) return false;
   if (compiled && vm->coarse && w->trace == NULL && !w->lost && !w->compiling)
     leave_function(vm, w);
-  mp_walk_collected(walk);  /* Without a hook nobody tells of collections. */
   set_key(vm, walk, w);
   return true;
 }
