@@ -106,6 +106,11 @@ for _, opt in ipairs(options.list) do
   tap.ok(help:find("  "..opt[1].."%f[%s]") or
     help:find("  "..opt[1].." ", 1, true), "help has "..opt[1])
 end
+-- The distance that adapts begins where the core lets it.
+local first = (tap.read(tap.srcdir.."/src/data/period.h") or ""):match(
+  "MP_PERIOD_FIRST%s+%((%d+)u << 10%)")
+tap.ok(help:find("beginning with "..tostring(first).."k", 1, true),
+  "the help has the first distance of samples", first)
 -- And the parser takes every letter of the list.
 for _, opt in ipairs(options.list) do
   local sample = opt[1]:gsub("<n>%[k|m%]", "7m"):gsub("%[.*", "")

@@ -125,11 +125,12 @@ end
 -- Letters that are about a report or a format, with numbers that differ from
 -- the default.
 local words = { "f", "F", "l", "4", "-4", "-", "s", "R", "p", "v", "z", "t",
-  "c", "h", "u", "x", "Y", "U", "o", "r", "k", "N", "P", "m40" }
+  "c", "h", "u", "x", "Y", "U", "o", "r", "k", "N", "P", "m40", "a", "A", "g",
+  "e", "n", "L", "W", "M", "q", "G" }
 
 -- These may say what a report shows anyway, which is no error.
 local truths = { f = "", l = "", t = "", c = "", u = "",
-  h = "^x%.[df][hi]", x = "^x%.dhat" }
+  h = "^x%.[df][hi]", x = "^x%.dhat", G = "^x%.folded" }
 
 -- Each with options that others may need. Reports need profiles of their own.
 local targets = { { "-" }, { "-", "s" }, { "-", "l" }, { "-", "v" },
@@ -155,10 +156,12 @@ end
 
 -- Checks one option on one target. Returns what was wrong, or nil.
 local function try(name, base, word)
-  local p = own[base] or made_up
+  local p = own[base] or own[word] or made_up
   local text = word..base
   if base:find(word, 1, true) or not options.parse(text) or
-      base:find("h") and ("chuxYU"):find(word, 1, true) then
+      base:find("h") and ("chuxYU"):find(word, 1, true) or
+      -- Without a file these are reports of their own, which are targets.
+      ("aAgenLWMqG"):find(word, 1, true) and not name:find("^x") then
     return nil
   end
   local before = refused(base, name)
@@ -168,8 +171,8 @@ local function try(name, base, word)
   if why then
     count.refused = count.refused + 1
     local letter = word:match("%a") or "depth"
-    -- Option t changes the views that are shown without a choice.
-    if word ~= "t" and why:find("'"..letter.."'", 1, true) and
+    -- Options t and G change the views that are shown without a choice.
+    if word ~= "t" and word ~= "G" and why:find("'"..letter.."'", 1, true) and
 	not same_body(p, base, text, name) then
       return "refused, but it has an effect: "..why
     end
