@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Makes the table of the manual's chapter on cost from what make bench wrote:
 --
---   luajit bench/cost.lua results.txt man/luajit-mp.1
+--   luajit bench/cost.lua results.txt man/luajit-mp-sampling.7
 --
 -- The lines between the two comments "cost:" of the manual are made anew.
 

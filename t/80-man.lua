@@ -1,22 +1,87 @@
 -- SPDX-License-Identifier: MIT
--- The manual has every option of the parser and every field of a profile, and
--- no others; the README's commands name what exists.
+-- The manual has every option of the parser, in full and in brief, with its
+-- effects, and every field of a profile, and no others; the README's commands
+-- name what exists.
 
 local tap = require("tap")
 local fields = require("jit.mp.model.fields")
+local optionlist = require("jit.mp.optionlist")
 local options = require("jit.mp.options")
 
-local page = tap.read(tap.srcdir.."/man/luajit-mp.1")
-local described = {}
-for opt in page:match("^.-\n%.Ss Outputs"):gmatch("\n%.It Cm ([^\n]+)") do
-  tap.ok(not described[opt], opt.." is described once")
-  described[opt] = true
+local function page(name) return tap.read(tap.srcdir.."/man/"..name) end
+
+-- The items of a list, and the text of each up to the next request.
+local function items(part, macro)
+  local list, name = {}, nil
+  for line in part:gmatch("[^\n]+") do
+    local item = line:match("^%.It "..macro.." (.+)$")
+    if item then
+      tap.ok(not list[item], item.." is described once")
+      name, list[item] = item, ""
+    elseif line:find("^%.") then
+      name = nil
+    elseif name then
+      list[name] = list[name]..(list[name] == "" and "" or " ")..line
+    end
+  end
+  return list
 end
+
+local function none_left(list, where)
+  tap.is(next(list), nil, where.." has nothing else")
+end
+
+-- In full.
+local reference = page("luajit-mp-options.7")
+local full = items(reference:match("\n%.Sh OPTIONS\n(.-)\n%.Sh "), "Cm")
 for _, opt in ipairs(options.list) do
-  tap.ok(described[opt[1]], "luajit-mp(1) describes "..opt[1])
-  described[opt[1]] = nil
+  tap.ok(full[opt[1]], "luajit-mp-options(7) describes "..opt[1])
+  full[opt[1]] = nil
 end
-tap.is(next(described), nil, "luajit-mp(1) describes nothing else")
+none_left(full, "luajit-mp-options(7)")
+for _, opt in ipairs(options.list) do
+  if opt.default then
+    local default = optionlist.spelled(opt, opt.default)
+    local text = reference:match("\n%.It Cm "..opt[1]:gsub("%p", "%%%0")..
+      "\n(.-)\n%.It Cm ")
+    tap.ok(text:find("%f[%w]"..default.."%f[%W]"),
+      "luajit-mp-options(7) has the default of "..opt[1])
+  end
+end
+
+-- In brief, in the words of the help.
+local manual = page("luajit-mp.1")
+local brief = items(manual:match(
+  "\n%.Ss Options by question\n(.-)\n%.Ss "), "Cm")
+for _, opt in ipairs(options.list) do
+  local text = optionlist.text(opt)
+  tap.is((brief[opt[1]] or ""):lower():gsub("^\\&", ""), text:lower()..".",
+    "luajit-mp(1) has the help of "..opt[1])
+  brief[opt[1]] = nil
+end
+none_left(brief, "luajit-mp(1)")
+
+-- The reports and formats where each has an effect.
+local shown = {}
+for line in reference:match("\n%.Sh EFFECTS\n(.-)\n%.El\n"):gmatch(
+    "%.It [^\n]+\n%.Cm [^\n]+") do
+  local target, letters = line:match("^%.It %a%a ([^\n]+)\n%.Cm (.+)$")
+  shown[target] = " "..letters.." "
+end
+local function check_effects(target, list)
+  tap.is(shown[target], list, "luajit-mp-options(7): effects on "..target)
+  shown[target] = nil
+end
+local by_target = {}
+for _, opt in ipairs(options.list) do
+  for target in (" "..opt.shows):gmatch("%s([^%s:]+)") do
+    if not opt.run and target ~= "text" and target ~= "file" then
+      by_target[target] = (by_target[target] or " ")..opt.letter.." "
+    end
+  end
+end
+for target, list in pairs(by_target) do check_effects(target, list) end
+none_left(shown, "luajit-mp-options(7), effects,")
 
 -- The fields that a part of luajit-mp(5) lists, by table.
 local function listed(part)
@@ -44,7 +109,7 @@ local function compare(part, list)
   end
   tap.is(next(found), nil, "luajit-mp(5): nothing else")
 end
-local man5 = tap.read(tap.srcdir.."/man/luajit-mp.5")
+local man5 = page("luajit-mp.5")
 local values, tables = man5:match("\n%.Ss Values\n(.-)\n%.Ss Tables\n(.*)")
 compare(values, fields.groups)
 compare(tables, fields.tables)

@@ -31,7 +31,7 @@ local function check_table(results, manual)
   tap.is(r.err, "", "run.lua runs")
   local worst = tap.read(results):match("\nb1 +[%d.]+ +[%d.]+  (%a+)")
   tap.ok(worst == "nbody" or worst == "numeric", "it names the worst program")
-  tap.write(manual, tap.read(tap.srcdir.."/man/luajit-mp.1"))
+  tap.write(manual, tap.read(tap.srcdir.."/man/luajit-mp-sampling.7"))
   r = tap.luajit(("%s %s %s"):format(tap.quote(tap.srcdir.."/bench/cost.lua"),
     tap.quote(results), tap.quote(manual)))
   tap.is(r.err, "", "cost.lua runs")

@@ -56,6 +56,28 @@ local function top(rows)
   end
 end
 
+-- The first lines around one with a share, in annotated source.
+local function first_lines(text)
+  return (text:match("\n([^\n]*|\n@@ %d+ @@\n.-)\n +|[ \n]*\n"))
+end
+
+-- The rows of a table, as many; the numbers at the top are not shown.
+local function rows(n)
+  return function(text)
+    local lines = {}
+    for line in body(text):gmatch("[^\n]*\n") do
+      lines[#lines+1] = line
+      if #lines == n + 1 then break end
+    end
+    return table.concat(lines)
+  end
+end
+
+-- Folded stacks of the program's own functions.
+local function folded(text)
+  return (text:gsub("[^\n]*%([^\n]*\n", ""):gsub("[^\n]*gmatch[^\n]*\n", ""))
+end
+
 local samples = {
   types = { "-joff -jm=tfm10b1 shop.lua", body, varies = true },
   peak = { "-joff -jm=uxb1 peak.lua", body },
@@ -64,19 +86,23 @@ local samples = {
   events = { "-joff -jm=e shop.lua", shortened },
   leaks = { "-joff -jm=Lm5b1 server.lua", by_stack },
   report = { "-jm=f json.lua 0.3", top(6), varies = true },
+  callers = { "-jm=cs json.lua 0.3", rows(8), varies = true },
+  source = { "-joff -jm=hab1 shop.lua", first_lines },
+  folded = { "-joff -jm=Ghb1 shop.lua", folded },
   lines = { "-jm=fl json.lua", top(24), varies = true },
 }
 
 -- -- Documents ---------------------------------------------------------------
 
 -- The marks around a sample in a document, and its spelling there.
+local manual = {
+  pattern = '(%.\\" sample: (%a+)\n%.Bd [^\n]*\n)(.-)(\n%.Ed\n)',
+  write = function(text)
+    return (text:gsub("\\", "\\e"):gsub("%f[^\n%z]([.'])", "\\&%1"))
+  end
+}
 local documents = {
-  ["man/luajit-mp.1"] = {
-    pattern = '(%.\\" sample: (%a+)\n%.Bd [^\n]*\n)(.-)(\n%.Ed\n)',
-    write = function(text)
-      return (text:gsub("\\", "\\e"):gsub("%f[^\n%z]([.'])", "\\&%1"))
-    end
-  },
+  ["man/luajit-mp.1"] = manual, ["man/luajit-mp-options.7"] = manual,
   ["README.md"] = {
     pattern = "(<!%-%- sample: (%a+) %-%->\n+```\n)(.-)(\n```\n)",
     write = function(text) return text end
@@ -100,7 +126,7 @@ local function output_of(sample)
   local r = tap.luajit(sample[1], { dir = tap.srcdir..dir })
   -- The program's own output comes before the report. The samples are those of
   -- a LuaJIT without the bug that a report may name.
-  local text = r.out:match("luajit%-mp  .*") or r.err
+  local text = r.out:match("luajit%-mp  .*") or r.out ~= "" and r.out or r.err
   return (text:gsub("this LuaJIT has a bug [^\n]*\n", ""))
 end
 

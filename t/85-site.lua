@@ -23,7 +23,8 @@ for name in tap.sh("ls "..tap.quote(dir)).out:gmatch("[^\n]+") do
 end
 for _, name in ipairs({ "index.html", "sample.html", "luajit-mp.1.html",
     "luajit-mp.3.html", "luajit-mp.5.html", "jit.mp.3.html",
-    "luajit-mp-hosts.7.html" }) do
+    "luajit-mp-hosts.7.html", "luajit-mp-options.7.html",
+    "luajit-mp-sampling.7.html" }) do
   tap.ok((pages[name] or ""):find("</html>", 1, true), name.." is whole")
 end
 tap.like(pages["sample.html"], "encode_string", "the sample has its functions")

@@ -161,6 +161,12 @@ local function spelled(opt, n)
     ("%.0f"):format(n)
 end
 
+-- The help of an option.
+local function help_of(opt)
+  return opt[2]..(opt.default and
+    "; default "..spelled(opt, opt.default) or "")
+end
+
 -- Breaks a text into lines of at most n characters.
 local function wrap(text, n)
   local lines, line = {}, ""
@@ -177,13 +183,14 @@ end
 local function help()
   local out = { "luajit -jm[=options[,output]] script [args]\n\n" }
   for _, opt in ipairs(list) do
-    local text = opt[2]..(opt.default and
-      "; default "..spelled(opt, opt.default) or "")
-    for i, line in ipairs(wrap(text, 62)) do
+    for i, line in ipairs(wrap(help_of(opt), 62)) do
       out[#out+1] = ("  %-10s  %s\n"):format(i == 1 and opt[1] or "", line)
     end
   end
   return table.concat(out)
 end
 
-return { list = list, by_letter = by_letter, spelled = spelled, help = help }
+return {
+  list = list, by_letter = by_letter, spelled = spelled, text = help_of,
+  help = help
+}
