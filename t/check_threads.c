@@ -173,6 +173,81 @@ START_TEST(a_state_goes_on_in_another_thread)
 }
 END_TEST
 
+#define BUSY	4		/* Threads. */
+
+static pthread_barrier_t all_run;
+
+/* Has samples until all threads have some. Nothing is allocated: compiled code
+** runs in the first half, the interpreter in the other one. */
+static void *have_samples(void *number)
+{
+  lua_State *L = open_state();
+  start(L, "fi1", "/dev/null");
+  pthread_barrier_wait(&all_run);
+  if (*(int *)number % 2) run(L, "jit.off()");
+  run(L, "local core = require('jit.mp.core')\n"
+	 "local function work(s)\n"
+	 "  for i = 1, 100000 do s = s + i % 7 end\n"
+	 "  return s\n"
+	 "end\n"
+	 "local stop, s = os.clock() + 60, 0\n"
+	 "repeat for i = 1, 100 do s = work(s) end\n"
+	 "until core.snapshot().cpu.samples > 50 or os.clock() > stop\n"
+	 "local p = core.snapshot()\n"
+	 "assert(p.cpu.samples > 50, p.cpu.samples)\n"
+	 "assert(#p.info.notes == 0, p.info.notes[1])\n"
+	 "local n, most = 0, 0\n"
+	 "for _, r in ipairs(p.rows) do most = math.max(most, r.cpu or 0) end\n"
+	 "assert(most > p.cpu.samples / 2, most)\n");
+  pthread_barrier_wait(&all_run);
+  run(L, "assert(mp.stop())");
+  lua_close(L);
+  return NULL;
+}
+
+START_TEST(each_thread_has_samples)
+{
+  pthread_t t[BUSY];
+  int i, numbers[BUSY];
+  ck_assert_int_eq(pthread_barrier_init(&all_run, NULL, BUSY), 0);
+  for (i = 0; i < BUSY; i++) {
+    numbers[i] = i;
+    ck_assert_int_eq(pthread_create(&t[i], NULL, have_samples, &numbers[i]), 0);
+  }
+  for (i = 0; i < BUSY; i++) pthread_join(t[i], NULL);
+}
+END_TEST
+
+/* Its thread's states take turns: whichever allocates. */
+START_TEST(the_states_of_a_thread_take_turns)
+{
+  enum { N = 3 };
+  lua_State *L[N];
+  int i, k;
+  for (i = 0; i < N; i++) {
+    L[i] = open_state();
+    start(L[i], "fi1", "/dev/null");
+    run(L[i], "core = require('jit.mp.core')\n"
+	      "function allocate(n)\n"
+	      "  local keep, stop = {}, os.clock() + 60\n"
+	      "  repeat for i = 1, 1000 do keep[i] = { i } end\n"
+	      "  until core.snapshot().cpu.samples >= n or os.clock() > stop\n"
+	      "  assert(core.snapshot().cpu.samples >= n)\n"
+	      "end\n");
+  }
+  for (k = 1; k <= 3; k++)
+    for (i = 0; i < N; i++) {
+      lua_pushinteger(L[i], k * 10);
+      lua_setglobal(L[i], "n");
+      run(L[i], "allocate(n)");
+    }
+  for (i = 0; i < N; i++) {
+    if (i == 1) run(L[i], "assert(mp.stop())");
+    lua_close(L[i]);
+  }
+}
+END_TEST
+
 /* The ends of a worker's states: closed as they are, stopped before, or
 ** either. */
 typedef enum end { CLOSED, STOPPED, EITHER } end;
@@ -282,6 +357,8 @@ START_TEST(forks_while_others_start_and_stop)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return;
 #endif
+  /* A fork while another thread loads a library leaves the loader unusable. */
+  lua_close(open_state());
   enough = false;
   for (i = 0; i < 2; i++)
     ck_assert_int_eq(pthread_create(&t[i], NULL, endless_starts, NULL), 0);
@@ -334,7 +411,8 @@ CHECK_MAIN("threads", another_profiler_in_the_state_that_owns,
 	   another_profiler_counts_its_own_samples,
 	   the_owner_is_closed_while_others_run, exec_while_profiled,
 	   the_cpu_time_of_other_threads_is_not_counted,
-	   a_state_goes_on_in_another_thread, states_are_closed_while_profiled,
+	   a_state_goes_on_in_another_thread, each_thread_has_samples,
+	   the_states_of_a_thread_take_turns, states_are_closed_while_profiled,
 	   states_are_stopped_and_closed, states_end_in_either_way,
 	   forks_while_others_start_and_stop,
 	   a_child_has_no_notes_of_its_parent)

@@ -2,6 +2,7 @@
 /* The timers on the CPU time of a thread. */
 #include "config.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -20,9 +21,11 @@ static pid_t expected;
 
 static void on_tick(int sig, siginfo_t *info, void *context)
 {
+  int saved = errno;
   (void)sig; (void)context;
   ticks += mp_timer_ticks(&timer, info);
   if ((pid_t)syscall(SYS_gettid) != expected) elsewhere++;
+  errno = saved;
 }
 
 static pid_t self(void) { return (pid_t)syscall(SYS_gettid); }

@@ -14,14 +14,16 @@
 #include "data/clock.h"
 #include "data/lock.h"
 #include "sample/cpu.h"
-#include "sample/rehook.h"
+#include "sample/lend.h"
 #include "sample/ticks.h"
 #include "vm/profiler.h"
 
 #include "luajit.h"
 
-static mp_cpu *_Atomic owner;	/* Has LuaJIT's profiler. Written, as the */
-static mp_cpu *heirs;		/* list of those that wait, under the lock. */
+/* All of this is written under the lock. */
+static mp_cpu *_Atomic owner;	/* Has LuaJIT's profiler; NULL: it is lent. */
+static mp_cpu *heirs;		/* Those that wait. */
+static int borrowers;		/* Those that it is lent to, or may be. */
 
 /* -- Time ---------------------------------------------------------------- */
 
@@ -57,24 +59,50 @@ static void begin_clock(mp_cpu *c, pid_t tid, bool by_process)
 static void on_safepoint(void *data, lua_State *L, int samples, int state);
 static mp_ticks_handler on_interrupt;
 
+static mp_ticker ticker(mp_cpu *c)
+{
+  bool lent = c->lent;
+  return (mp_ticker){
+    on_safepoint, lent ? &mp_lend_data : c->vm,
+    lent ? c->capture->vm->g : NULL, c->vm, c->tid, c->interval, on_interrupt, c
+  };
+}
+
+static void has_ticks(mp_cpu *c, mp_ticks *t)
+{
+  c->ticks = t;
+  if (t != NULL) {
+    c->clock = mp_ticks_clock(t);
+    c->had_timer = true;
+  }
+  c->has_timer = t != NULL || c->withheld;
+  begin_clock(c, c->tid, t != NULL && !mp_ticks_own(t));
+}
+
 static void start_timer(mp_cpu *c)
 {
-  const mp_ticker t = { on_safepoint, c->vm, c->tid, c->interval,
-			  on_interrupt };
-  bool own;
-  c->clock = mp_ticks_start(&t, &own);
-  begin_clock(c, c->tid, !own);
+  const mp_ticker t = ticker(c);
+  c->withheld = false;
+  has_ticks(c, mp_ticks_start(&t));
+}
+
+static void stop_timer(mp_cpu *c)
+{
+  if (c->ticks != NULL) mp_ticks_stop(c->ticks);
+  has_ticks(c, NULL);
 }
 
 void mp_cpu_ask(mp_cpu *c)
 {
-  if (c->by_process) mp_ticks_ask_luajit();
+  mp_ticks *t = c->ticks;
+  if (t != NULL && c->by_process) mp_ticks_ask_luajit(t);
   else mp_ticks_ask(c->tid);
 }
 
 void mp_cpu_trigger(mp_cpu *c)
 {
-  if (owner == c) mp_ticks_trigger();
+  mp_ticks *t = c->ticks;
+  if (t != NULL) mp_ticks_trigger(t);
 }
 
 /* -- LuaJIT's profiler --------------------------------------------------- */
@@ -94,36 +122,34 @@ bool mp_cpu_has_buffer(const mp_cpu *c)
 
 static bool taken_over(const mp_cpu *c)
 {
-  return mp_profiler_known() && !mp_profiler_last(on_safepoint, c->vm);
+  return mp_profiler_known() &&
+	 !mp_profiler_last(on_safepoint, c->lent ? &mp_lend_data : c->vm);
 }
 
 static mp_cpu_lack find_lack(const mp_cpu *c)
 {
-  if (owner != c) return MP_CPU_NOT_KNOWN;
+  mp_ticks *t = c->ticks;
+  if (owner != c && !c->lent) return MP_CPU_NOT_KNOWN;
   if (taken_over(c)) return MP_CPU_TAKEN;
   if (c->withheld || (c->tid == this_thread() &&
-		      mp_ticks_look(!c->by_process) == MP_TICKS_BLOCKED))
+		      mp_ticks_look(t, !c->by_process) == MP_TICKS_BLOCKED))
     return MP_CPU_BLOCKED;
-  return mp_ticks_waiting() > 0 ? MP_CPU_STUCK : MP_CPU_NOT_KNOWN;
+  return t != NULL && mp_ticks_waiting(t) > 0 ? MP_CPU_STUCK : MP_CPU_NOT_KNOWN;
 }
 
 static void own(mp_cpu *c)
 {
   mp_ticks_learn();
-  c->withheld = false;
-  start_timer(c);
-  c->has_timer = c->had_timer = true;
   owner = c;
+  start_timer(c);
 }
 
 static void disown(void)
 {
   mp_cpu *c = owner;
   if (c == NULL) return;
-  mp_ticks_stop();
-  mp_rehook_forget();
-  c->has_timer = false;
-  begin_clock(c, c->tid, false);
+  c->withheld = false;
+  stop_timer(c);
   owner = NULL;
 }
 
@@ -162,19 +188,109 @@ static bool taken(void)
 
 static const char *mode(const mp_cpu *c) { return c->lines ? "l" : "f"; }
 
-/* Sets the mode of a VM that waits. If the owner's VM is just being closed,
-** this starts the profiler. */
-static void wait_for_profiler(mp_cpu *c, lua_State *L)
+/* -- Turns ---------------------------------------------------------------- */
+
+static void wait(mp_cpu *c)
 {
   c->waited = true;
+  c->next = heirs;
+  heirs = c;
+}
+
+/* Whether another VM of its thread has the timer. */
+static bool waits(const mp_cpu *c) { return c->lent && !c->has_timer; }
+
+static void leave_heirs(mp_cpu *c)
+{
+  mp_cpu **p;
+  for (p = &heirs; *p != NULL; p = &(*p)->next)
+    if (*p == c) {
+      *p = c->next;
+      break;
+    }
+}
+
+static void lend_to(mp_cpu *c)
+{
+  c->lent = true;
+  borrowers++;
+}
+
+/* Has LuaJIT's profiler lent from now on. False: it is not to be lent. */
+static bool lend(void)
+{
+  mp_cpu *c = owner;
+  void *g;
+  if (c == NULL) return mp_lend_begun();
+  g = c->capture->vm->g;
+  if (!c->capture->vm->proved || c->by_process || c->ticks == NULL)
+    return false;
+  mp_ticks_lend(c->ticks, &mp_lend_data, g);
+  if (!mp_lend_begin(on_safepoint, c->vm, g)) {
+    mp_ticks_lend(c->ticks, c->vm, NULL);
+    return false;
+  }
+  lend_to(c);
+  owner = NULL;
+  return true;
+}
+
+/* Gets the timer of the thread, which no other VM has. */
+static void join(mp_cpu *c)
+{
+  leave_heirs(c);
+  start_timer(c);
+  c->turn = c->seen = mp_cpu_time(c);
+}
+
+#define TURN	0.1		/* Seconds of CPU time. */
+
+/* Two VMs that run in this thread may both be under way, as one may call C code
+** that calls the other. */
+static void take_turn(mp_cpu *c)
+{
+  mp_cpu *other = mp_ticks_user(c->tid);
+  const mp_ticker t = ticker(c);
+  if (other == NULL) {
+    join(c);
+    return;
+  }
+  if (!mp_vm_hosted(other->capture->vm) &&
+      mp_cpu_time(other) - other->turn < TURN)
+    return;
+  if (other->interval != c->interval) {
+    stop_timer(other);
+    join(c);
+  } else {
+    mp_ticks *ticks = other->ticks;
+    mp_ticks_give(ticks, &t);
+    has_ticks(other, NULL);
+    leave_heirs(c);
+    has_ticks(c, ticks);
+    c->turn = c->seen = mp_cpu_time(c);
+  }
+  wait(other);
+}
+
+/* -- Start and stop ------------------------------------------------------- */
+
+/* Sets the mode of a VM while another one has the profiler. If the owner's VM
+** is just being closed, this starts the profiler. */
+static void start_another(mp_cpu *c, lua_State *L)
+{
+  bool lent = c->capture->vm->proved && lend();
   luaJIT_profile_start(L, c->lines ? "li2000000" : "fi2000000", on_safepoint,
 		       (void *)c->vm);
-  if (mp_profiler_known() && mp_profiler_runs(on_safepoint, c->vm)) {
+  if (lent) {
+    lend_to(c);
+    mp_lend_take(c->capture->vm->g);
+    if (mp_ticks_user(c->tid) == NULL) start_timer(c);
+    if (c->ticks == NULL) wait(c);
+  } else if (mp_profiler_known() && mp_profiler_runs(on_safepoint, c->vm)) {
     disown();
     own(c);
   } else {
-    c->next = heirs;
-    heirs = c;
+    wait(c);
   }
 }
 
@@ -187,7 +303,8 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
   c->begun = clock_now(c);
   mp_lock();
   if (owner != NULL && !runs(owner)) disown();
-  if (owner != NULL) wait_for_profiler(c, L);
+  mp_lend_look(on_safepoint);
+  if (owner != NULL || mp_lend_begun()) start_another(c, L);
   else if (taken()) err = EBUSY;
   else start_profiler(c, L, mode(c));
   mp_unlock();
@@ -202,16 +319,6 @@ static void put_back_prof(void)
   struct sigaction sa;
   if (sigaction(SIGPROF, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN)
     sigaction(SIGPROF, &old_prof, NULL);
-}
-
-static void leave_heirs(mp_cpu *c)
-{
-  mp_cpu **p;
-  for (p = &heirs; *p != NULL; p = &(*p)->next)
-    if (*p == c) {
-      *p = c->next;
-      break;
-    }
 }
 
 /* The heir's mode is on already; setting it again would flush its
@@ -242,41 +349,84 @@ static void stop_profiler(lua_State *L)
   luaJIT_profile_stop(L);
 }
 
+static void stop_owner(mp_cpu *c, lua_State *L)
+{
+  bool by_process = c->by_process;
+  bool ours = runs(c);
+  disown();
+  if (ours) stop_profiler(L);
+  mp_ticks_clear();
+  if (!by_process) put_back_prof();
+  hand_over();
+}
+
+/* The next VM of the thread need not wait until it allocates. */
+static void pass_turn(pid_t tid)
+{
+  mp_cpu *c = heirs;
+  while (c != NULL && !(c->lent && c->tid == tid)) c = c->next;
+  if (c != NULL && mp_ticks_user(tid) == NULL) join(c);
+}
+
+/* A dump may have been made in any VM, and is freed as if it were of the one
+** that stops the profiler. */
+static void stop_borrower(mp_cpu *c, lua_State *L)
+{
+  bool had = c->ticks != NULL;
+  leave_heirs(c);
+  c->withheld = c->lent = false;
+  stop_timer(c);
+  if (--borrowers > 0) {
+    if (!mp_profiler_dumped()) {
+      mp_lend_suspend(c->capture->vm->g);
+      luaJIT_profile_stop(L);
+      mp_lend_resume(on_safepoint);
+      mp_ticks_ask_again();
+    }
+    if (had) pass_turn(c->tid);
+  } else {
+    mp_lend_suspend(c->capture->vm->g);
+    stop_profiler(L);
+    mp_lend_end();
+    mp_ticks_clear();
+    put_back_prof();
+    hand_over();
+  }
+}
+
 void mp_cpu_stop(mp_cpu *c, lua_State *L)
 {
   mp_lock();
   c->lack = find_lack(c);
+  c->idle = waits(c);
   c->stopped = true;
-  if (owner == c) {
-    bool by_process = c->by_process;
-    bool ours = runs(c);
-    disown();
-    if (ours) stop_profiler(L);
-    mp_ticks_clear();
-    if (!by_process) put_back_prof();
-    hand_over();
-  } else {
-    leave_heirs(c);
-  }
+  if (owner == c) stop_owner(c, L);
+  else if (c->lent) stop_borrower(c, L);
+  else leave_heirs(c);
   mp_unlock();
 }
 
 /* -- Samples ------------------------------------------------------------- */
 
-/* LuaJIT's callback. A VM that had the profiler before may still come here. */
+/* LuaJIT's callback. A VM that had the profiler before may still come here. The
+** profile may end within, and the VM may have gone to another thread. */
 static void on_safepoint(void *data, lua_State *L, int samples, int state)
 {
-  mp_cpu *c = owner;
+  const void *vm = lua_topointer(L, LUA_REGISTRYINDEX);
+  mp_ticks *t = mp_ticks_of(vm);
+  mp_cpu *c;
   int waiting;
-  if (c == NULL || c->vm != data || lua_topointer(L, LUA_REGISTRYINDEX) != data)
-    return;
-  waiting = mp_ticks_take(samples);
+  (void)data;
+  if (t == NULL) return;
+  c = mp_ticks_receiver(t);
+  waiting = mp_ticks_take(t, samples);
   samples = waiting + c->early;
-  c->early = 0;
-  mp_ticks_enter();
+  if (c->letter != 0) state = c->letter;
+  c->early = c->letter = 0;
+  mp_ticks_enter(t);
   mp_cpu_here(c);
   c->at_safepoint(c->data, L, samples, waiting, state);
-  mp_ticks_leave(owner == c ? c->capture->anchor : NULL);
+  if (mp_ticks_of(vm) == t) mp_ticks_leave(t, c->capture->anchor);
 }
 
 static void count(mp_cpu *c, uint32_t row, int samples)
@@ -289,15 +439,19 @@ static void count(mp_cpu *c, uint32_t row, int samples)
 
 /* In our timer's handler: a tick within compiled code is counted at once, not
 ** at the next safepoint, which may be in another function, or never come. */
-static mp_ticks_after *on_interrupt(const void *context, void **data)
+static mp_ticks_after *on_interrupt(void *user, const void *context,
+				    void **data)
 {
-  mp_cpu *c = owner;
+  mp_cpu *c = user;
+  mp_ticks *t = c->ticks;
   bool calm = false;
   uint32_t row;
   int n;
-  if (c == NULL || !mp_lock_try()) return NULL;
+  /* LuaJIT notes the state of the VM that was interrupted last. */
+  if (c->lent && c->letter == 0) c->letter = mp_vm_letter(c->capture->vm);
+  if (t == NULL || !mp_lock_try()) return NULL;
   row = mp_capture_interrupted(c->capture, context, &calm);
-  if (row != 0 && (n = mp_ticks_take(0)) > 0) {
+  if (row != 0 && (n = mp_ticks_take(t, 0)) > 0) {
     count(c, row, n);
     c->early += n;
   }
@@ -308,11 +462,12 @@ static mp_ticks_after *on_interrupt(const void *context, void **data)
 
 void mp_cpu_count_missed(mp_cpu *c, uint32_t row)
 {
+  mp_ticks *t = c->ticks;
   int n;
   c->capture->missed = false;
-  if (row == 0 || owner != c) return;
+  if (row == 0 || t == NULL) return;
   mp_capture_enter(c->capture);
-  if ((n = mp_ticks_take(0)) > 0) {
+  if ((n = mp_ticks_take(t, 0)) > 0) {
     count(c, row, n);
     c->early += n;
   }
@@ -326,7 +481,8 @@ void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
 
 void mp_cpu_count_own(mp_cpu *c, const char *name)
 {
-  int samples = mp_ticks_take(0);
+  mp_ticks *t = c->ticks;
+  int samples = t != NULL ? mp_ticks_take(t, 0) : 0;
   if (samples > 0) count(c, mp_capture_named(c->capture, name, 'I'), samples);
 }
 
@@ -336,23 +492,27 @@ void mp_cpu_here(mp_cpu *c)
   if (tid == c->tid) return;  /* Only this thread changes it. */
   mp_lock();
   begin_clock(c, tid, c->by_process);
-  if (owner == c && c->by_process) {
-    mp_ticks_move(tid);
-  } else if (owner == c) {
-    mp_ticks_stop();
-    start_timer(c);
+  if (c->ticks != NULL && c->by_process) {
+    mp_ticks_move(c->ticks, tid);
+  } else if (c->ticks != NULL) {
+    stop_timer(c);
+    if (mp_ticks_user(tid) == NULL) start_timer(c);
+    else wait(c);
   }
   mp_unlock();
 }
 
-void mp_cpu_forked(void) { mp_ticks_forget(); }
-
 /* A thread of ours begins when the VM goes on: a child may be about to do what
 ** a process with several threads may not do. */
-static void start_in_child(mp_cpu *c)
+void mp_cpu_forked(void)
 {
-  c->withheld = mp_ticks_watched();
-  if (!c->withheld) start_timer(c);
+  mp_cpu *c;
+  while ((c = mp_ticks_user(0)) != NULL) {
+    c->withheld = mp_ticks_watched(c->ticks);
+    mp_ticks_forget(c->ticks);
+    c->ticks = NULL;
+  }
+  mp_lend_forked();
 }
 
 void mp_cpu_restart(mp_cpu *c)
@@ -362,10 +522,9 @@ void mp_cpu_restart(mp_cpu *c)
   c->before = c->seen = 0;
   c->tid = this_thread();
   c->begun = clock_now(c);
-  if (c->has_timer) {
-    c->waited = false;
-    start_in_child(c);
-  }
+  if (!c->has_timer) return;
+  c->waited = false;
+  if (!c->withheld) start_timer(c);
 }
 
 void mp_cpu_continue(mp_cpu *c)
@@ -373,7 +532,7 @@ void mp_cpu_continue(mp_cpu *c)
   c->before = c->seen;
   c->tid = this_thread();
   c->begun = clock_now(c);
-  if (c->has_timer) start_in_child(c);
+  if (c->has_timer && !c->withheld) start_timer(c);
 }
 
 /* -- The absence of ticks ------------------------------------------------- */
@@ -383,30 +542,38 @@ void mp_cpu_continue(mp_cpu *c)
 static void withhold(mp_cpu *c)
 {
   c->blocked = true;
-  if (c->withheld || c->by_process) return;
-  mp_ticks_stop();
+  if (c->by_process) return;
   c->withheld = true;
+  stop_timer(c);
 }
 
 static void mend(mp_cpu *c)
 {
-  bool own = !c->by_process;
-  mp_ticks_fault fault = mp_ticks_look(own);
+  mp_ticks_fault fault = mp_ticks_look(c->ticks, !c->by_process);
   if (fault == MP_TICKS_BLOCKED) {
-    withhold(c);
-  } else if (fault != MP_TICKS_WELL || c->withheld) {
+    if (!c->withheld) withhold(c);
+  } else if (c->withheld && mp_ticks_user(c->tid) != NULL) {
     c->withheld = false;
-    mp_ticks_stop();
+    stop_timer(c);
+    wait(c);
+  } else if (fault != MP_TICKS_WELL || c->ticks == NULL) {
+    stop_timer(c);
     start_timer(c);
-    if (fault == MP_TICKS_HANDLED) c->handled = c->by_process;
+    if (c->ticks == NULL || c->by_process) c->handled = true;
   }
 }
 
 void mp_cpu_look(mp_cpu *c)
 {
-  if (owner != c) return;
+  if (owner != c && !c->lent) return;
   mp_lock();
-  if (owner == c && runs(c)) mend(c);
+  if (owner == c && runs(c)) {
+    mend(c);
+  } else if (c->lent) {
+    mp_lend_look(on_safepoint);
+    if (c->ticks != NULL || c->withheld) mend(c);
+    else take_turn(c);
+  }
   mp_unlock();
 }
 
@@ -416,7 +583,8 @@ void mp_cpu_look(mp_cpu *c)
 bool mp_cpu_lost(const mp_cpu *c, double now)
 {
   double since = c->samples > 0 ? c->seen : 0;
-  return c->had_timer && now - since > GAP_MIN &&
+  return c->had_timer && !(c->stopped ? c->idle : waits(c)) &&
+	 now - since > GAP_MIN &&
 	 now - since > c->interval * 0.001 * GAP_TICKS;
 }
 

@@ -3,8 +3,10 @@
 ** The CPU sampler: LuaJIT's own profiler (luaJIT_profile_start), driven by a
 ** better timer (sample/ticks.h).
 **
-** There is one such profiler in a process. A second VM that is profiled gets
-** its heap samples all the same, and the profiler once the first VM leaves it.
+** There is one such profiler in a process, which is lent to the VM of each
+** thread (sample/lend.h). VMs that run in one thread take turns. Where it
+** cannot be lent, a second VM that is profiled gets its heap samples all the
+** same, and the profiler once the first VM leaves it.
 **
 ** With its mode "l" compiled code has a safepoint at each line, with mode "f"
 ** where the function changes, which costs next to nothing.
@@ -18,6 +20,7 @@
 #include <sys/types.h>
 
 #include "sample/capture.h"
+#include "sample/ticks.h"
 
 #include "lua.h"
 
@@ -52,12 +55,18 @@ typedef struct mp_cpu {
   atomic_bool has_timer;	/* The profiler is ours, */
   atomic_bool had_timer;	/* or was. */
   bool waited;			/* Another VM that we profile had it. */
+  atomic_bool lent;		/* LuaJIT's is lent to it. */
+  double turn;			/* CPU time when it got it. */
+  mp_ticks *_Atomic ticks;	/* Of its timer; NULL: it has none. */
+  int letter;			/* The VM's state at the first tick since the
+				** last safepoint; 0: LuaJIT tells it. */
   bool by_process;		/* LuaJIT's timer had to stay. */
   bool withheld;		/* Our timer is stopped, because */
   bool blocked;			/* the program has blocked the signal. */
   bool handled;			/* It has set a handler of its own. */
   bool stopped;			/* The profile has ended, */
-  mp_cpu_lack lack;		/* when this was what kept samples away. */
+  bool idle;			/* when it waited for its turn, */
+  mp_cpu_lack lack;		/* or this was what kept samples away. */
   const char *_Atomic clock;	/* Name of the clock: static string, or NULL. */
   uint64_t samples;		/* Ticks counted, */
   int early;			/* of these, since the last safepoint. */

@@ -13,15 +13,21 @@
 
 #include "lua.h"
 
+typedef struct mp_rehook {
+  lua_State *volatile vm;	/* NULL: no hook is noted. */
+  lua_Hook hook;
+  int mask, count;
+} mp_rehook;
+
 /* Notes a hook that is set now: the last call in LuaJIT's callback. vm: a
 ** thread of that VM which lives on. */
-void mp_rehook_note(lua_State *vm);
+void mp_rehook_note(mp_rehook *r, lua_State *vm);
 
 /* Sets the hook again: to be called by the handler of the timer's signal in the
 ** thread of the VM, not within the callback. Async-signal-safe. */
-void mp_rehook_set(void);
+void mp_rehook_set(mp_rehook *r);
 
 /* Forgets the hook: the VM has no profile any more. */
-void mp_rehook_forget(void);
+void mp_rehook_forget(mp_rehook *r);
 
 #endif

@@ -17,85 +17,120 @@
 #include <unistd.h>
 
 #include "data/timer.h"
+#include "sample/lend.h"
 #include "sample/rehook.h"
 #include "sample/ticks.h"
 #include "vm/profiler.h"
 
 #define SIGNAL	SIGURG
 
-/* For the handlers. All but tid is written while tid is 0. */
-static struct {
-  _Atomic pid_t tid;		/* The thread of the VM, or 0. */
-  luaJIT_profile_callback cb;	/* LuaJIT's profiler runs with these. */
-  const void *data;
-  mp_ticks_handler *interrupted;
+#define MAX	256		/* Threads that have a timer. */
+
+/* All but tid is written while tid is 0. */
+struct mp_ticks {
+  _Atomic pid_t tid;		/* The thread of the VM, or 0: for handlers. */
+  atomic_int inside;		/* Handlers that may be using the rest. */
+  const void *_Atomic vm;	/* Of the VM, or NULL. */
+  bool used;
+  mp_ticker of;
   bool own;			/* The timer is ours: this one. */
   mp_timer timer;
-  struct sigaction old;		/* What its signal did before. */
-} target;
+  /* LuaJIT has called back, and has not returned yet. The VM may run in another
+  ** thread by now. */
+  atomic_bool called_back;
+  atomic_bool missed;		/* LuaJIT's handler has to be called again. */
+  atomic_int waiting;		/* Signals of our timer, not counted yet. */
+  int asked;			/* Others, where LuaJIT counts the signals. */
+  mp_rehook hook;
+};
 
-static bool watched;		/* It was a thread of ours. */
+static mp_ticks all[MAX];
+static atomic_int size;		/* Those behind were never used. */
+static mp_ticks *_Atomic theirs;  /* The one of LuaJIT's timer, or NULL. */
 
-static atomic_int inside;	/* Handlers that may be using that. */
+static atomic_int in_prof;	/* Handlers of its signal under way. */
 
 static void (*trigger)(int);	/* LuaJIT's handler, once it was seen. */
 
-/* LuaJIT has, and has not returned yet. The VM may run in another thread by
-** now. */
-static atomic_bool called_back;
-static atomic_int ticks;	/* Signals of our timer, not counted yet. */
-static int asked;		/* Others, where LuaJIT counts the signals. */
-
 static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 
-/* After this call no handler uses the target: a handler that was under way, in
-** the thread that had the timer, has ended. Handlers wait for nothing. */
-static void no_target(void)
+/* After this call no handler uses it: a handler that was under way, in the
+** thread that had the timer, has ended. Handlers wait for nothing. */
+static void hide(mp_ticks *t)
 {
-  target.tid = 0;
-  while (inside != 0) sched_yield();
+  t->tid = 0;
+  if (theirs == t) theirs = NULL;
+  while (in_prof != 0) sched_yield();
+  while (t->inside != 0) sched_yield();
+}
+
+/* For a handler in this thread, which is to call leave; NULL: there is none. */
+static mp_ticks *enter(pid_t tid)
+{
+  int i, n = size;
+  for (i = 0; i < n; i++) {
+    if (all[i].tid != tid) continue;
+    all[i].inside++;
+    if (all[i].tid == tid) return &all[i];
+    all[i].inside--;
+  }
+  return NULL;
+}
+
+static void leave(mp_ticks *t) { t->inside--; }
+
+/* If LuaJIT's profiler has ended in the meantime, or belongs to other code, it
+** is left alone. */
+static void call_luajit(mp_ticks *t)
+{
+  if (!mp_profiler_runs(t->of.cb, t->of.data)) return;
+  if (t->of.g == NULL) trigger(SIGPROF);
+  else if (!mp_lend_trigger(t->of.g, trigger)) t->missed = true;
 }
 
 /* -- Our timer ----------------------------------------------------------- */
 
 /* Whether it is a tick, which is counted, or was asked for. The program may use
 ** the signal for itself, and ignore it. */
-static bool is_ours(const siginfo_t *info)
+static bool is_ours(mp_ticks *t, const siginfo_t *info)
 {
-  int n = mp_timer_ticks(&target.timer, info);
-  ticks += n;
+  int n = mp_timer_ticks(&t->timer, info);
+  t->waiting += n;
   return n > 0 || (info->si_code == SI_TKILL && info->si_pid == getpid());
 }
 
-/* If LuaJIT's profiler has ended in the meantime, or belongs to other code, it
-** is left alone. */
 static void on_tick(int sig, siginfo_t *info, void *context)
 {
   mp_ticks_after *after = NULL;
   void *data = NULL;
   int saved = errno;
+  mp_ticks *t = enter(this_thread());
   (void)sig;
-  inside++;
-  if (this_thread() == target.tid && target.own && is_ours(info) &&
-      mp_profiler_runs(target.cb, target.data)) {
-    if (!called_back) {
-      mp_rehook_set();
-      after = target.interrupted(context, &data);
+  if (t == NULL) return;
+  if (t->own && is_ours(t, info) &&
+      mp_profiler_runs(t->of.cb, t->of.data)) {
+    if (!t->called_back) {
+      mp_rehook_set(&t->hook);
+      after = t->of.interrupted(t->of.user, context, &data);
     }
-    trigger(SIGPROF);
+    call_luajit(t);
   }
-  inside--;
+  leave(t);
   if (after != NULL) after(data);
   errno = saved;
 }
 
+static struct sigaction old;	/* The signal's action before ours. */
+static int users;		/* Timers that send it. */
+
 /* Takes the signal. False: the program uses it. */
 static bool take_signal(void)
 {
-  struct sigaction sa;
-  if (sigaction(SIGNAL, NULL, &target.old) != 0) return false;
-  if (target.old.sa_handler != SIG_DFL && target.old.sa_handler != SIG_IGN)
-    return false;
+  struct sigaction sa, now;
+  if (sigaction(SIGNAL, NULL, &now) != 0) return false;
+  if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_tick) return true;
+  if (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN) return false;
+  old = now;
   memset(&sa, 0, sizeof(sa));
   sa.sa_sigaction = on_tick;
   sa.sa_flags = SA_SIGINFO | SA_RESTART;
@@ -108,19 +143,21 @@ static void leave_signal(void)
   struct sigaction sa;
   if (sigaction(SIGNAL, NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) &&
       sa.sa_sigaction == on_tick)
-    sigaction(SIGNAL, &target.old, NULL);
+    sigaction(SIGNAL, &old, NULL);
 }
 
-static bool start_own_timer(const mp_ticker *t)
+static bool start_own_timer(mp_ticks *t)
 {
-  if (!mp_profiler_find(t->cb, t->data) || trigger == NULL || !take_signal())
+  const mp_ticker *of = &t->of;
+  if (!mp_profiler_find(of->cb, of->data) || trigger == NULL || !take_signal())
     return false;
-  target.own = true;
-  if (mp_timer_start(&target.timer, MP_TIMER_TASK, t->tid, SIGNAL,
-		     (uint64_t)t->interval * 1000000))
+  t->own = true;
+  users++;
+  if (mp_timer_start(&t->timer, MP_TIMER_TASK, of->tid, SIGNAL,
+		     (uint64_t)of->interval * 1000000))
     return true;
-  target.own = false;
-  leave_signal();
+  t->own = false;
+  if (--users == 0) leave_signal();
   return false;
 }
 
@@ -132,7 +169,7 @@ static bool is_blocked(int sig)
 
 /* Takes back a tick that was sent to this thread while it blocks the signal:
 ** the program may wait for any signal. One from elsewhere is sent again. */
-static void take_back(void)
+static void take_back(const mp_ticks *t)
 {
   const struct timespec now = { 0, 0 };
   siginfo_t info;
@@ -140,7 +177,7 @@ static void take_back(void)
   sigemptyset(&set);
   sigaddset(&set, SIGNAL);
   if (sigtimedwait(&set, &info, &now) != SIGNAL ||
-      mp_timer_sent(&target.timer, &info))
+      mp_timer_sent(&t->timer, &info))
     return;
   if (info.si_code == SI_TKILL)
     syscall(SYS_rt_tgsigqueueinfo, getpid(), this_thread(), SIGNAL, &info);
@@ -155,12 +192,12 @@ static bool is_handled_by_us(void)
 	 ((sa.sa_flags & SA_SIGINFO) && sa.sa_sigaction == on_tick);
 }
 
-mp_ticks_fault mp_ticks_look(bool own)
+mp_ticks_fault mp_ticks_look(const mp_ticks *t, bool own)
 {
   if (is_blocked(own ? SIGNAL : SIGPROF)) return MP_TICKS_BLOCKED;
-  if (!own || !target.own) return MP_TICKS_WELL;
+  if (t == NULL || !t->own) return MP_TICKS_WELL;
   return !is_handled_by_us() ? MP_TICKS_HANDLED :
-	 !mp_timer_whole(&target.timer) ? MP_TICKS_CLOSED : MP_TICKS_WELL;
+	 !mp_timer_whole(&t->timer) ? MP_TICKS_CLOSED : MP_TICKS_WELL;
 }
 
 /* -- LuaJIT's timer ------------------------------------------------------ */
@@ -180,17 +217,20 @@ static void set_interval_timer(int ms)
 static void on_prof(int sig)
 {
   int saved = errno;
-  inside++;
+  mp_ticks *t;
+  in_prof++;
+  t = theirs;
   if (!mp_profiler_known() || mp_profiler_taken()) {
-    if (!called_back && this_thread() == target.tid) mp_rehook_set();
+    if (t != NULL && !t->called_back && this_thread() == t->tid)
+      mp_rehook_set(&t->hook);
     trigger(sig);
   }
-  inside--;
+  in_prof--;
   errno = saved;
 }
 
 /* Puts our handler in the place of LuaJIT's. */
-static void start_their_timer(const mp_ticker *t)
+static void start_their_timer(mp_ticks *t)
 {
   struct sigaction sa;
   if (trigger != NULL && sigaction(SIGPROF, NULL, &sa) == 0 &&
@@ -198,7 +238,8 @@ static void start_their_timer(const mp_ticker *t)
     sa.sa_handler = on_prof;
     sigaction(SIGPROF, &sa, NULL);
   }
-  set_interval_timer(t->interval);
+  theirs = t;
+  set_interval_timer(t->of.interval);
 }
 
 void mp_ticks_learn(void)
@@ -232,58 +273,129 @@ void mp_ticks_clear(void)
 
 /* -- Both ---------------------------------------------------------------- */
 
-const char *mp_ticks_start(const mp_ticker *t, bool *own)
+static mp_ticks *unused(void)
+{
+  int i;
+  for (i = 0; i < MAX && all[i].used; i++) ;
+  if (i == MAX) return NULL;
+  if (i == size) size++;
+  return &all[i];
+}
+
+/* Starts a timer of ours, or LuaJIT's, where it is not lent. */
+static bool start_timer(mp_ticks *t)
+{
+  if (start_own_timer(t)) set_interval_timer(0);
+  else if (t->of.g == NULL) start_their_timer(t);
+  else return false;
+  return true;
+}
+
+/* The handlers may come from now on. */
+static void take_over(mp_ticks *t, const mp_ticker *of)
+{
+  t->of = *of;
+  t->waiting = 0;
+  t->asked = 0;
+  t->called_back = t->missed = false;
+  mp_rehook_forget(&t->hook);
+  t->vm = of->vm;
+  t->tid = of->tid;
+}
+
+mp_ticks *mp_ticks_start(const mp_ticker *of)
+{
+  mp_ticks *t = unused();
+  if (t == NULL) return NULL;
+  t->of = *of;
+  t->own = false;
+  if (!start_timer(t)) return NULL;
+  t->used = true;
+  take_over(t, of);
+  return t;
+}
+
+bool mp_ticks_own(const mp_ticks *t) { return t->own; }
+
+bool mp_ticks_watched(const mp_ticks *t)
+{
+  return t->own && t->timer.kind == MP_TIMER_WATCHED;
+}
+
+const char *mp_ticks_clock(const mp_ticks *t)
 {
   static const char *const names[] = {
     NULL, "thread, task clock", "thread, kernel tick", "thread, watched"
   };
-  no_target();
-  target.cb = t->cb;
-  target.data = t->data;
-  target.interrupted = t->interrupted;
-  ticks = 0;
-  asked = 0;
-  *own = start_own_timer(t);
-  watched = *own && target.timer.kind == MP_TIMER_WATCHED;
-  if (*own) set_interval_timer(0);
-  else start_their_timer(t);
-  target.tid = t->tid;  /* The handlers may come from now on. */
-  return !*own ? "process, kernel tick" : names[target.timer.kind];
+  return t->own ? names[t->timer.kind] : "process, kernel tick";
 }
 
-void mp_ticks_stop(void)
+static void end(mp_ticks *t)
 {
-  no_target();
-  if (!target.own) return;
-  mp_timer_stop(&target.timer);
-  target.own = false;
-  if (is_blocked(SIGNAL)) take_back();
-  leave_signal();
+  if (t->own && --users == 0) leave_signal();
+  t->vm = NULL;
+  t->used = t->own = false;
 }
 
-bool mp_ticks_watched(void) { return watched; }
-
-int mp_ticks_waiting(void) { return ticks; }
-
-void mp_ticks_move(pid_t tid) { target.tid = tid; }
-
-void mp_ticks_forget(void)
+void mp_ticks_stop(mp_ticks *t)
 {
-  target.tid = 0;
-  inside = 0;  /* Other threads' handlers did not come along. */
-  if (!target.own) return;
-  mp_timer_forget(&target.timer);
-  target.own = false;
-  leave_signal();
+  hide(t);
+  if (t->own) mp_timer_stop(&t->timer);
+  if (t->own && is_blocked(SIGNAL)) take_back(t);
+  end(t);
 }
 
-void mp_ticks_trigger(void)
+void mp_ticks_forget(mp_ticks *t)
 {
-  if (trigger == NULL || this_thread() != target.tid ||
-      !mp_profiler_known() || !mp_profiler_runs(target.cb, target.data))
+  t->tid = 0;
+  t->inside = in_prof = 0;  /* Handlers of other threads are not here. */
+  if (theirs == t) theirs = NULL;
+  if (t->own) mp_timer_forget(&t->timer);
+  end(t);
+}
+
+void mp_ticks_lend(mp_ticks *t, const void *data, void *g)
+{
+  pid_t tid = t->tid;
+  hide(t);
+  t->of.data = data;
+  t->of.g = g;
+  t->tid = tid;
+}
+
+void mp_ticks_give(mp_ticks *t, const mp_ticker *of)
+{
+  hide(t);
+  take_over(t, of);
+}
+
+void mp_ticks_move(mp_ticks *t, pid_t tid) { t->tid = tid; }
+
+void *mp_ticks_user(pid_t tid)
+{
+  int i;
+  for (i = 0; i < size; i++)
+    if (all[i].used && (tid == 0 || all[i].tid == tid)) return all[i].of.user;
+  return NULL;
+}
+
+mp_ticks *mp_ticks_of(const void *vm)
+{
+  int i, n = size;
+  for (i = 0; i < n; i++)
+    if (all[i].vm == vm) return &all[i];
+  return NULL;
+}
+
+void *mp_ticks_receiver(const mp_ticks *t) { return t->of.user; }
+
+void mp_ticks_trigger(mp_ticks *t)
+{
+  if (trigger == NULL || this_thread() != t->tid || !mp_profiler_known() ||
+      !mp_profiler_runs(t->of.cb, t->of.data))
     return;
-  if (!target.own) asked++;
-  trigger(SIGPROF);
+  if (!t->own) t->asked++;
+  call_luajit(t);
 }
 
 void mp_ticks_ask(pid_t tid)
@@ -291,25 +403,35 @@ void mp_ticks_ask(pid_t tid)
   syscall(SYS_tgkill, getpid(), tid, SIGNAL);
 }
 
-void mp_ticks_ask_luajit(void)
+void mp_ticks_ask_luajit(mp_ticks *t)
 {
-  asked++;
+  t->asked++;
   raise(SIGPROF);
 }
 
-int mp_ticks_take(int samples)
+void mp_ticks_ask_again(void)
+{
+  int i;
+  for (i = 0; i < size; i++)
+    if (all[i].used && atomic_exchange(&all[i].missed, false))
+      mp_ticks_ask(all[i].tid);
+}
+
+int mp_ticks_waiting(const mp_ticks *t) { return t->waiting; }
+
+int mp_ticks_take(mp_ticks *t, int samples)
 {
   int n;
-  if (target.own) return atomic_exchange(&ticks, 0);
-  n = samples - asked;
-  asked = 0;
+  if (t->own) return atomic_exchange(&t->waiting, 0);
+  n = samples - t->asked;
+  t->asked = 0;
   return n;
 }
 
-void mp_ticks_enter(void) { called_back = true; }
+void mp_ticks_enter(mp_ticks *t) { t->called_back = true; }
 
-void mp_ticks_leave(lua_State *vm)
+void mp_ticks_leave(mp_ticks *t, lua_State *vm)
 {
-  if (vm != NULL) mp_rehook_note(vm);
-  called_back = false;
+  if (vm != NULL) mp_rehook_note(&t->hook, vm);
+  t->called_back = false;
 }

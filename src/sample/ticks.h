@@ -12,8 +12,9 @@
 ** count. If the program handles the signal itself, LuaJIT's timer stays, and
 ** our handler of its signal calls LuaJIT's.
 **
-** There is one timer in a process, for the VM that has LuaJIT's profiler. It is
-** started and stopped under the lock (data/lock.h).
+** Each VM in a thread of its own has its timer, where LuaJIT's profiler can be
+** lent (sample/lend.h). Timers are started and stopped under the lock
+** (data/lock.h).
 */
 #ifndef MP_TICKS_H
 #define MP_TICKS_H
@@ -27,24 +28,35 @@
 ** the handler's. If it returns a function, that is called with the data last,
 ** when the timer may be stopped by others. */
 typedef void mp_ticks_after(void *data);
-typedef mp_ticks_after *mp_ticks_handler(const void *context, void **data);
+typedef mp_ticks_after *mp_ticks_handler(void *user, const void *context,
+					 void **data);
 
-/* The receiver of the ticks: LuaJIT's profiler was started with these values,
-** and runs in that thread. */
+/* The ticks of one VM. Never freed. */
+typedef struct mp_ticks mp_ticks;
+
+/* The receiver of the ticks. */
 typedef struct mp_ticker {
-  luaJIT_profile_callback cb;
+  luaJIT_profile_callback cb;	/* LuaJIT's profiler was started with these. */
   const void *data;
-  pid_t tid;
+  void *g;			/* It is lent to this VM; NULL: no. */
+  const void *vm;		/* The VM's registry, */
+  pid_t tid;			/* and its thread. */
   int interval;			/* Milliseconds. */
   mp_ticks_handler *interrupted;
+  void *user;			/* Its argument. */
 } mp_ticker;
 
 /* LuaJIT's profiler was just started: learns its handler. */
 void mp_ticks_learn(void);
 
-/* Starts the timer. *own: whether it is a timer of ours. Returns the name of
-** the clock, for the reader of a report. */
-const char *mp_ticks_start(const mp_ticker *t, bool *own);
+/* Starts the timer. NULL: there is none to be had. */
+mp_ticks *mp_ticks_start(const mp_ticker *of);
+
+/* Whether the timer is ours, not LuaJIT's; whether a thread of ours watches the
+** clock; and the clock's name, for the reader of a report. */
+bool mp_ticks_own(const mp_ticks *t);
+bool mp_ticks_watched(const mp_ticks *t);
+const char *mp_ticks_clock(const mp_ticks *t);
 
 /* The reason why no ticks come: the program */
 typedef enum mp_ticks_fault {
@@ -54,47 +66,64 @@ typedef enum mp_ticks_fault {
   MP_TICKS_CLOSED		/* has closed the timer's descriptor. */
 } mp_ticks_fault;
 
-/* Looks for that in the thread of the VM, whose timer is ours or LuaJIT's. Our
-** timer may be stopped. */
-mp_ticks_fault mp_ticks_look(bool own);
-
-/* Whether the timer that was started last is a thread of ours. */
-bool mp_ticks_watched(void);
+/* Looks for that in the thread of the VM, whose timer is ours or LuaJIT's. t
+** may be NULL: our timer is stopped. */
+mp_ticks_fault mp_ticks_look(const mp_ticks *t, bool own);
 
 /* Ticks that have not been counted yet. */
-int mp_ticks_waiting(void);
+int mp_ticks_waiting(const mp_ticks *t);
 
-/* Ends the timer, if it is ours. LuaJIT's ends with its profiler. */
-void mp_ticks_stop(void);
+/* Ends the timer, if it is ours. LuaJIT's ends with its profiler. From now on
+** another VM may have t. */
+void mp_ticks_stop(mp_ticks *t);
 
 /* If nobody has LuaJIT's profiler, stops its timer and removes its handler, in
 ** case they were left. */
 void mp_ticks_clear(void);
 
 /* Tells that the VM runs in another thread. */
-void mp_ticks_move(pid_t tid);
+void mp_ticks_move(mp_ticks *t, pid_t tid);
 
-/* In the child of a fork: the timer was the parent's. */
-void mp_ticks_forget(void);
+/* Gives the timer, which goes on, to another VM of its thread. */
+void mp_ticks_give(mp_ticks *t, const mp_ticker *of);
+
+/* LuaJIT's profiler, which was the VM's, is lent from now on. */
+void mp_ticks_lend(mp_ticks *t, const void *data, void *g);
+
+/* In the child of a fork: ends the timer, which was the parent's. */
+void mp_ticks_forget(mp_ticks *t);
+
+/* The user of a timer of that thread; 0: of any thread. NULL: there is none. */
+void *mp_ticks_user(pid_t tid);
+
+/* The ticks of a VM, in its thread; or NULL. */
+mp_ticks *mp_ticks_of(const void *vm);
+
+/* The user of these. */
+void *mp_ticks_receiver(const mp_ticks *t);
 
 /* Asks the VM, which runs in that thread, for a safepoint. The timer is one of
 ** ours. Async-signal-safe. */
 void mp_ticks_ask(pid_t tid);
 
 /* The same where the timer is LuaJIT's. */
-void mp_ticks_ask_luajit(void);
+void mp_ticks_ask_luajit(mp_ticks *t);
 
 /* The same without a signal, which would interrupt a system call. Only in the
 ** thread of the VM. */
-void mp_ticks_trigger(void);
+void mp_ticks_trigger(mp_ticks *t);
+
+/* Asks the VMs again that could not be asked while LuaJIT's profiler was not to
+** be lent. */
+void mp_ticks_ask_again(void);
 
 /* In LuaJIT's callback, which was given that number of samples: ticks that have
 ** not been counted yet. */
-int mp_ticks_take(int samples);
+int mp_ticks_take(mp_ticks *t, int samples);
 
 /* Around the work of the callback. vm: a thread of that VM that stays alive, or
 ** NULL: the VM has no profile any more. */
-void mp_ticks_enter(void);
-void mp_ticks_leave(lua_State *vm);
+void mp_ticks_enter(mp_ticks *t);
+void mp_ticks_leave(mp_ticks *t, lua_State *vm);
 
 #endif

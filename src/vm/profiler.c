@@ -24,7 +24,7 @@ typedef struct record {
 ** the same callback and data may have been. */
 #define RECORD_MAX 512
 
-static const volatile record *place;
+static record *place;
 
 typedef struct search {
   luaJIT_profile_callback cb;
@@ -82,22 +82,41 @@ bool mp_profiler_find(luaJIT_profile_callback cb, const void *data)
   search s = { cb, data, NULL, 0 };
   if (place != NULL) return true;
   dl_iterate_phdr(search_object, &s);
-  if (s.n == 1) place = s.found;
+  if (s.n == 1) place = (record *)(uintptr_t)s.found;
   return place != NULL;
 }
 
 bool mp_profiler_known(void) { return place != NULL; }
 
+/* LuaJIT writes these words without a lock. */
+#define READ(p)	__atomic_load_n(&place->p, __ATOMIC_SEQ_CST)
+
 bool mp_profiler_last(luaJIT_profile_callback cb, const void *data)
 {
-  return place->cb == cb && place->data == data;
+  return READ(cb) == cb && READ(data) == data;
 }
 
 bool mp_profiler_runs(luaJIT_profile_callback cb, const void *data)
 {
-  return place->g != NULL && mp_profiler_last(cb, data);
+  return READ(g) != NULL && mp_profiler_last(cb, data);
 }
 
-bool mp_profiler_taken(void) { return place->g != NULL; }
+bool mp_profiler_taken(void) { return READ(g) != NULL; }
 
-bool mp_profiler_dumped(void) { return place->end != 0 || place->next != 0; }
+bool mp_profiler_dumped(void) { return READ(end) != 0 || READ(next) != 0; }
+
+bool mp_profiler_pass(void *from, void *to)
+{
+  return __atomic_compare_exchange_n(&place->g, &from, to, false,
+				     __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+void mp_profiler_reset(void *to)
+{
+  __atomic_store_n(&place->g, to, __ATOMIC_SEQ_CST);
+}
+
+void mp_profiler_set_data(const void *data)
+{
+  __atomic_store_n(&place->data, data, __ATOMIC_SEQ_CST);
+}

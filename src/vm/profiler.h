@@ -34,4 +34,14 @@ bool mp_profiler_taken(void);
 /* Whether a stack was dumped since the profiler was started. */
 bool mp_profiler_dumped(void);
 
+/* Makes another VM the owner, if that one is; a VM is given as LuaJIT refers to
+** it. False: it is not. Async-signal-safe. */
+bool mp_profiler_pass(void *from, void *to);
+
+/* The same whoever is the owner. */
+void mp_profiler_reset(void *to);
+
+/* Changes the data of the last start. */
+void mp_profiler_set_data(const void *data);
+
 #endif

@@ -56,6 +56,12 @@ static inline lua_State *mp_vm_thread(mp_vm *vm)
 	 mp_vm_find_thread(vm);
 }
 
+/* A VM as LuaJIT refers to it. Some VM of this LuaJIT was proved. */
+static inline void *mp_vm_global(lua_State *L)
+{
+  return AT(void *, L, L_GLREF);
+}
+
 /* Whether no Lua code runs, judging by the main thread: the host program works
 ** on the VM outside of any call. */
 static inline bool mp_vm_hosted(const mp_vm *vm)
