@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "attach/look.h"
 #include "attach/receive.h"
 #include "attach/session.h"
 #include "attach/visit.h"
@@ -16,7 +16,10 @@
 
 #define STEP_MIN 0.002		/* Seconds between two visits, at first, */
 #define STEP_MAX 0.1		/* and at most. */
-#define LAST	5.0		/* For taking a wish back. */
+#define LAST	5.0		/* For a last attempt. */
+#define IDLE	1.0		/* Seconds without any Lua code. */
+
+static const volatile int never = 0;
 
 static bool fails(mp_session *s, const char *msg)
 {
@@ -38,11 +41,21 @@ static bool is_done(const mp_session *s, const mp_attach_call *call)
 	 (call->wish == MP_WISH_START || s->answer.phase != MP_ATTACH_RUNNING);
 }
 
-/* Visits the process until the wish is done. *answered: whether it was. */
+/* Whether no Lua code runs, and none has since. */
+static bool is_idle(const mp_session *s, double *since)
+{
+  double now = mp_clock_wall();
+  if (*since == 0 || mp_find_cframe(s->pid, s->state) != 0) *since = now;
+  return now > *since + IDLE;
+}
+
+/* Visits the process until the wish is done; one to stop, as long as Lua code
+** runs. *answered: whether it was. */
 static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
 		      const volatile int *end, bool *answered)
 {
   double until = mp_clock_wall() + seconds, step = STEP_MIN, placed = 0;
+  double idle = 0;
   *answered = false;
   while (!*end && mp_clock_wall() < until) {
     double pause = mp_clock_wall() + step;
@@ -50,6 +63,7 @@ static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
     if (placed == 0 || !mp_visit_read(s) || s->answer.open != 0)
       v = mp_visit(s, call, &placed);
     if (v != MP_VISITED) return v;
+    if (call->wish == MP_WISH_STOP && placed > 0 && is_idle(s, &idle)) break;
     do {
       *answered = placed > 0 && mp_visit_read(s) && is_done(s, call);
       if (*answered) return MP_VISITED;
@@ -60,30 +74,38 @@ static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
   return MP_VISITED;
 }
 
-/* The VM has not reached the start: withdraws the wish. False: it was too late,
-** and the profile runs. */
+/* The VM has not reached the start: withdraws the wish, if need be without a
+** visit. False: it was too late, and the profile runs. */
 static bool take_back(mp_session *s, const mp_attach_call *call)
 {
   double until = mp_clock_wall() + LAST, placed = 0;
-  const volatile int never = 0;
   mp_attach_call none = *call;
   none.wish = MP_WISH_NONE;
   if (!s->told) return true;
   do {
-    if (placed == 0 && mp_visit(s, &none, &placed) != MP_VISITED) return true;
-    if (placed > 0 && mp_visit_read(s) && s->answer.open == 0)
+    if (placed == 0 && mp_visit(s, &none, &placed) != MP_VISITED) break;
+    if (placed > 0 && mp_visit_read(s) && s->answer.open != MP_WISH_START)
       return s->answer.phase != MP_ATTACH_RUNNING;
   } while (mp_session_wait(s, STEP_MIN, &never) && mp_clock_wall() < until);
-  return true;
+  until = mp_clock_wall() + LAST;
+  while (!mp_visit_withdraw(s) && mp_clock_wall() < until)
+    if (!mp_session_wait(s, STEP_MIN, &never)) break;
+  return s->answer.phase != MP_ATTACH_RUNNING;
 }
 
-static const char *not_reached(const mp_session *s)
+static bool not_reached(mp_session *s)
 {
+  if (s->tracer != 0) {
+    mp_look_traced(s->pid, s->tracer, s->msg, sizeof(s->msg));
+    return false;
+  }
   if (!s->told)
-    return "no moment was found at which the profiler could be loaded: the "
-	   "program was stopped, or in the C library, all the time";
-  return "the program did not run any Lua code that could be interrupted: it "
-	 "sleeps or works in a C function that Lua has called";
+    return fails(s, "no moment was found at which the profiler could be "
+		 "loaded: the program was stopped, or in the C library, all "
+		 "the time");
+  return fails(s, "the program did not run any Lua code that could be "
+	       "interrupted: it sleeps or works in a C function that Lua has "
+	       "called");
 }
 
 bool mp_session_start(mp_session *s, int state, const char *options,
@@ -103,18 +125,19 @@ bool mp_session_start(mp_session *s, int state, const char *options,
   strcpy(call.path, path);
   call.wish = MP_WISH_START;
   call.mainl = s->state->mainl;
-  call.session = (uint64_t)getpid() << 32 | (uint32_t)s->pid;
   mp_visit_choose(s);
   v = ask(s, &call, seconds, end, &answered);
   if (v == MP_VISIT_GONE) return fails(s, "the process has ended");
   if (v == MP_VISIT_FAILED) return false;
   if (!answered && take_back(s, &call)) {
-    *late = !*end;
-    return fails(s, *end ? "interrupted" : not_reached(s));
+    *late = !*end && s->tracer == 0;
+    return *end ? fails(s, "interrupted") : not_reached(s);
   }
   if (s->answer.phase != MP_ATTACH_RUNNING) return fails(s, s->answer.msg);
   s->fd = mp_receive(s->pidfd, s->pid, (int)s->answer.fd);
-  return s->fd >= 0 || fails(s, "its profile is no file that luajit-mp reads");
+  if (s->fd >= 0) return true;
+  mp_session_stop(s, LAST, &never);
+  return fails(s, "its profile is no file that luajit-mp reads");
 }
 
 bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)
@@ -129,8 +152,24 @@ bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)
   v = ask(s, &call, seconds, end, &answered);
   if (v == MP_VISIT_GONE) return true;
   if (v == MP_VISIT_FAILED) return false;
-  if (!answered) return fails(s, not_reached(s));
-  return s->answer.phase == MP_ATTACH_DONE || fails(s, s->answer.msg);
+  if (answered)
+    return s->answer.phase == MP_ATTACH_DONE || fails(s, s->answer.msg);
+  s->partial = s->told && mp_session_write(s, LAST, &never);
+  return s->partial || not_reached(s);
+}
+
+bool mp_session_steady(mp_session *s)
+{
+  double until = mp_clock_wall() + LAST;
+  if (!s->partial || !mp_visit_read(s) ||
+      (s->answer.open == MP_WISH_STOP && !s->answer.performing))
+    return true;
+  do {
+    if (s->answer.phase == MP_ATTACH_DONE) s->partial = false;
+    if (!s->partial || !mp_session_wait(s, STEP_MIN, &never)) break;
+  } while (mp_visit_read(s) && mp_clock_wall() < until);
+  s->partial = false;
+  return false;
 }
 
 bool mp_session_write(mp_session *s, double seconds, const volatile int *end)

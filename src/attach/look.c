@@ -12,9 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attach/look.h"
+
+#define TRACED_MAX 50		/* Looks at a tracer that may go soon. */
 
 /* Reads the process's thread group, who traces it, and its state. */
 static bool read_status(pid_t pid, long *tgid, long *tracer, char *state)
@@ -48,6 +51,50 @@ mp_confined mp_look_confined(pid_t tid)
   }
   fclose(f);
   return c;
+}
+
+pid_t mp_look_tracer(pid_t tid)
+{
+  long tgid, tracer;
+  char state;
+  read_status(tid, &tgid, &tracer, &state);
+  return (pid_t)tracer;
+}
+
+/* When a process started, in the kernel's ticks; 0: it has ended. */
+static uint64_t start_time(const char *pid)
+{
+  unsigned long long start = 0;
+  char name[64], line[1024] = "", state = '?';
+  const char *end;
+  FILE *f;
+  snprintf(name, sizeof(name), "/proc/%s/stat", pid);
+  if ((f = fopen(name, "re")) == NULL) return 0;
+  if (fgets(line, sizeof(line), f) == NULL) line[0] = '\0';
+  fclose(f);
+  end = strrchr(line, ')');  /* The name may have anything in it. */
+  if (end == NULL ||
+      sscanf(end, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+	     "%*d %*d %*d %*d %*d %llu", &state, &start) != 2 || state == 'Z')
+    return 0;
+  return start;
+}
+
+mp_attach_caller mp_look_caller(void)
+{
+  mp_attach_caller c = { (uint32_t)getpid(), 0, start_time("self") };
+  struct stat st;
+  if (stat("/proc/self/ns/pid", &st) == 0) c.space = (uint32_t)st.st_ino;
+  return c;
+}
+
+bool mp_look_gone(const mp_attach_caller *caller)
+{
+  mp_attach_caller own = mp_look_caller();
+  char pid[16];
+  snprintf(pid, sizeof(pid), "%lu", (unsigned long)caller->pid);
+  return caller->pid != 0 && caller->space == own.space &&
+	 start_time(pid) != caller->start;
 }
 
 bool mp_look_ended(pid_t pid)
@@ -95,6 +142,23 @@ void mp_look_forbidden(pid_t pid, char *buf, size_t n)
 	     "CAP_SYS_PTRACE", (long)pid);
 }
 
+void mp_look_traced(pid_t pid, pid_t tracer, char *buf, size_t n)
+{
+  char name[64], who[32] = "?";
+  FILE *f;
+  size_t i;
+  snprintf(name, sizeof(name), "/proc/%ld/comm", (long)tracer);
+  if ((f = fopen(name, "re")) != NULL) {
+    if (fgets(who, sizeof(who), f) == NULL) who[0] = '\0';
+    fclose(f);
+  }
+  for (i = 0; who[i] != '\0' && who[i] != '\n'; i++)
+    if (who[i] < ' ' || who[i] > '~') who[i] = '?';
+  who[i] = '\0';
+  snprintf(buf, n, "process %ld is being traced already, by process %ld (%s)",
+	   (long)pid, (long)tracer, who);
+}
+
 /* Whether the program is for this processor. */
 static bool same_machine(pid_t pid, char *buf, size_t n)
 {
@@ -137,10 +201,27 @@ static bool same_files(pid_t pid, const char *library, char *buf, size_t n)
   return false;
 }
 
+/* A moment for another command, which stops the thread only briefly. */
+static pid_t lasting_tracer(pid_t pid)
+{
+  const struct timespec pause = { 0, 20000000 };
+  pid_t tracer = mp_look_tracer(pid);
+  int i;
+  for (i = 0; tracer != 0 && i < TRACED_MAX; i++) {
+    nanosleep(&pause, NULL);
+    tracer = mp_look_tracer(pid);
+  }
+  return tracer;
+}
+
 bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n)
 {
   long tgid, tracer;
   char state;
+  if (lasting_tracer(pid) != 0) {
+    mp_look_traced(pid, mp_look_tracer(pid), buf, n);
+    return false;
+  }
   if ((kill(pid, 0) != 0 && errno == ESRCH) ||
       !read_status(pid, &tgid, &tracer, &state))
     snprintf(buf, n, "there is no process %ld", (long)pid);
@@ -151,9 +232,6 @@ bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n)
 	     (long)pid, tgid);
   else if (pid == getpid())
     snprintf(buf, n, "process %ld is luajit-mp itself", (long)pid);
-  else if (tracer != 0)
-    snprintf(buf, n, "process %ld is being traced already, by process %ld",
-	     (long)pid, tracer);
   else if (state == 'T')
     snprintf(buf, n, "process %ld is stopped; continue it first: kill -CONT "
 	     "%ld", (long)pid, (long)pid);

@@ -116,12 +116,16 @@ static int session_wait(lua_State *L)
   return 1;
 }
 
-/* stop(seconds): true; or nil and a message. A second signal gives it up. */
+/* stop(seconds): true, and whether the profile is the one so far; or nil and a
+** message. A second signal gives it up. */
 static int session_stop(lua_State *L)
 {
   mp_session *s = check(L);
   ended = 0;
-  return answer(L, s, mp_session_stop(s, luaL_checknumber(L, 2), &ended));
+  if (!mp_session_stop(s, luaL_checknumber(L, 2), &ended)) return fail(L, s);
+  lua_pushboolean(L, 1);
+  lua_pushboolean(L, s->partial);
+  return 2;
 }
 
 /* write(seconds): true; or nil and a message. */
@@ -131,20 +135,26 @@ static int session_write(lua_State *L)
   return answer(L, s, mp_session_write(s, luaL_checknumber(L, 2), &ended));
 }
 
-/* read(): the profile, the text of an .mp file, which may be empty. */
-static int session_read(lua_State *L)
+static void push_file(lua_State *L, int fd)
 {
-  mp_session *s = check(L);
   luaL_Buffer b;
   off_t at = 0;
   ssize_t n;
   luaL_buffinit(L, &b);
   while (at < MP_RECEIVE_MAX &&
-	 (n = pread(s->fd, luaL_prepbuffer(&b), LUAL_BUFFERSIZE, at)) > 0) {
+	 (n = pread(fd, luaL_prepbuffer(&b), LUAL_BUFFERSIZE, at)) > 0) {
     luaL_addsize(&b, (size_t)n);
     at += n;
   }
   luaL_pushresult(&b);
+}
+
+/* read(): the profile, the text of an .mp file, which may be empty. */
+static int session_read(lua_State *L)
+{
+  mp_session *s = check(L);
+  push_file(L, s->fd);
+  if (!mp_session_steady(s)) push_file(L, s->fd);
   return 1;
 }
 

@@ -203,6 +203,7 @@ static mp_tracee *stop(pid_t tid, int *err)
   int i;
   for (i = 0; i < TRIES && t == NULL; i++) {
     t = mp_tracee_stop(tid, err);
+    if (t == NULL && *err == EPERM && mp_look_tracer(tid) != 0) *err = EBUSY;
     if (t == NULL && *err != EBUSY) break;
     if (t == NULL) nanosleep(&pause, NULL);
   }

@@ -137,20 +137,30 @@ static bool is_starting(const mp_maps *m)
   return false;
 }
 
+/* The reason why there is no C library to call. */
+static bool no_library(mp_session *s)
+{
+  if (s->maps.n == 0 || mp_look_ended(s->pid))
+    return fails(s, "the process has ended");
+  if (is_starting(&s->maps))
+    return fails(s, "the program has not loaded a C library: if it is only "
+		 "starting, try again");
+  return fails(s, "the program has no C library that could load the "
+	       "profiler: it is linked statically");
+}
+
 static bool read_process(mp_session *s)
 {
   int err = mp_maps_read(&s->maps, s->pid);
-  if (err == EACCES || err == EPERM || (err == 0 && !is_readable(s))) {
+  if (err == EACCES || err == EPERM ||
+      (err == 0 && s->maps.n > 0 && !is_readable(s))) {
+    if (mp_look_ended(s->pid)) return no_library(s);
     mp_look_forbidden(s->pid, s->msg, sizeof(s->msg));
     return false;
   }
+  if (err == ESRCH || err == ENOENT) return fails(s, "the process has ended");
   if (err != 0) return fails(s, strerror(err));
-  if (!find_code(s))
-    return fails(s, is_starting(&s->maps) ?
-		 "the program has not loaded a C library: if it is only "
-		 "starting, try again" :
-		 "the program has no C library that could load the "
-		 "profiler: it is linked statically");
+  if (!find_code(s)) return no_library(s);
   s->nstates = mp_find_states(&s->maps, mp_symbol_find(&s->maps, NULL,
 							"mp_state_alloc"),
 			      s->states, s->place.end);
@@ -185,6 +195,7 @@ bool mp_session_open(mp_session *s, pid_t pid, const char *library,
 {
   memset(s, 0, sizeof(*s));
   s->place.end = end;
+  s->caller = mp_look_caller();
   s->pid = s->tid = pid;
   s->pidfd = s->fd = -1;
   s->library = realpath(library, NULL);
@@ -197,13 +208,22 @@ bool mp_session_open(mp_session *s, pid_t pid, const char *library,
   return read_process(s);
 }
 
+/* Whether a profile is there whose command has ended: it may end, too. */
+static bool is_orphan(const mp_session *s)
+{
+  mp_attach_block b;
+  return s->block != 0 && mp_remote_read(s->pid, &b, s->block, sizeof(b)) &&
+	 b.version == MP_ATTACH_VERSION && b.phase == MP_ATTACH_RUNNING &&
+	 mp_look_gone(&b.caller);
+}
+
 bool mp_session_profiled(const mp_session *s, int state)
 {
   static const char name[] = "/jit/mp/core.so";
   const mp_mapping *a = mp_maps_find(&s->maps, s->states[state].allocf);
   size_t n = a != NULL ? strlen(a->path) : 0;
   return n >= sizeof(name) - 1 &&
-	 strcmp(a->path + n - (sizeof(name) - 1), name) == 0;
+	 strcmp(a->path + n - (sizeof(name) - 1), name) == 0 && !is_orphan(s);
 }
 
 void mp_session_close(mp_session *s)
@@ -224,7 +244,7 @@ bool mp_session_wait(mp_session *s, double seconds, const volatile int *end)
   double until = mp_clock_wall() + seconds, left;
   while (!*end && (left = until - mp_clock_wall()) > 0) {
     struct pollfd p = { s->pidfd, POLLIN, 0 };
-    uint32_t beat = ++s->answer.beat;
+    uint32_t beat = (uint32_t)mp_clock_wall();
     if (s->told)
       mp_remote_write(s->pid, s->block + offsetof(mp_attach_block, beat), &beat,
 		      sizeof(beat));

@@ -32,8 +32,11 @@ typedef struct mp_session {
   const mp_found *state;	/* The chosen one. */
   uint64_t enter;		/* The module's entry; 0: not loaded yet. */
   uint64_t block;		/* Address of its answer; 0: see above. */
+  mp_attach_caller caller;	/* This command. */
+  pid_t tracer;			/* Who came between, or 0. */
   bool told;			/* The module has got a wish of ours. */
   mp_attach_block answer;	/* As it was read last. */
+  bool partial;			/* The profile in it is not the last one. */
   int fd;			/* The profile that is written, or -1. */
   char msg[1024];
 } mp_session;
@@ -62,8 +65,13 @@ bool mp_session_start(mp_session *s, int state, const char *options,
 bool mp_session_wait(mp_session *s, double seconds, const volatile int *end);
 
 /* Ends the profile, which can then be read from s->fd. It may be there even if
-** the process has ended. */
+** the process has ended. If the program runs no Lua code, the profile so far is
+** there, s->partial is set, and the profile ends when Lua code runs again. */
 bool mp_session_stop(mp_session *s, double seconds, const volatile int *end);
+
+/* After reading a partial profile: whether it was not written anew meanwhile.
+** If it was, it is complete now. */
+bool mp_session_steady(mp_session *s);
 
 /* Has the profile so far written, to be read from s->fd. *end as above. */
 bool mp_session_write(mp_session *s, double seconds, const volatile int *end);

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/leave.h"
 #include "attach/look.h"
@@ -35,15 +36,31 @@ static mp_visited fails(mp_session *s, const char *msg)
   return MP_VISIT_FAILED;
 }
 
-bool mp_visit_read(mp_session *s)
+static bool is_ours(const mp_session *s)
+{
+  return memcmp(&s->answer.caller, &s->caller, sizeof(s->caller)) == 0;
+}
+
+/* Reads the answer, whoever it is for. */
+static bool read_answer(mp_session *s)
 {
   mp_attach_block b;
   if (s->block == 0 || !mp_remote_read(s->pid, &b, s->block, sizeof(b)))
     return false;
   b.msg[sizeof(b.msg) - 1] = '\0';
-  b.beat = s->answer.beat;
   s->answer = b;
   return b.version == MP_ATTACH_VERSION;
+}
+
+bool mp_visit_read(mp_session *s) { return read_answer(s) && is_ours(s); }
+
+bool mp_visit_withdraw(mp_session *s)
+{
+  const uint32_t none = 0;
+  if (!mp_visit_read(s)) return true;
+  mp_remote_write(s->pid, s->block + offsetof(mp_attach_block, open), &none,
+		  sizeof(none));
+  return mp_visit_read(s) && !s->answer.performing;
 }
 
 /* Compiled code comes and goes: the list of what is mapped is read anew. */
@@ -159,23 +176,37 @@ static mp_visited load(mp_session *s, mp_tracee *t, uint64_t at)
   return mp_session_loaded(s) ? MP_VISITED : not_loaded(s, t, at);
 }
 
-/* Tells the module the wish. */
-static mp_visited tell(mp_session *s, mp_tracee *t, uint64_t at,
-		       const mp_attach_call *wish)
+static mp_visited refused(mp_session *s)
 {
-  s->place.stack = at + AREA;
-  if (!mp_visit_read(s))
-    return fails(s, "the process has loaded another version of luajit-mp: "
-		 "start it anew, or use that version");
-  if (!mp_remote_write(s->pid, at, wish, sizeof(*wish)))
-    return fails(s, strerror(errno));
-  if (!call(s, t, s->enter, at, 0)) return MP_VISIT_FAILED;
-  s->told = true;
-  mp_visit_read(s);
-  return MP_VISITED;
+  snprintf(s->msg, sizeof(s->msg), "another session is profiling the process: "
+	   "luajit-mp, process %lu", (unsigned long)s->answer.caller.pid);
+  return MP_VISIT_FAILED;
 }
 
-static mp_visited work(mp_session *s, mp_tracee *t, const mp_attach_call *wish)
+/* Tells the module the wish. It is refused while another command has one, or a
+** profile; if that command has ended, we take its place. */
+static mp_visited tell(mp_session *s, mp_tracee *t, uint64_t at,
+		       mp_attach_call *wish)
+{
+  int i;
+  s->place.stack = at + AREA;
+  if (!read_answer(s))
+    return fails(s, "the process has loaded another version of luajit-mp: "
+		 "start it anew, or use that version");
+  wish->caller = s->caller;
+  for (i = 0; i < 2; i++) {
+    wish->beat = (uint32_t)mp_clock_wall();
+    if (!mp_remote_write(s->pid, at, wish, sizeof(*wish)))
+      return fails(s, strerror(errno));
+    if (!call(s, t, s->enter, at, 0)) return MP_VISIT_FAILED;
+    s->told = mp_visit_read(s);
+    if (s->told || !mp_look_gone(&s->answer.caller)) break;
+    wish->over = s->answer.caller;
+  }
+  return s->told ? MP_VISITED : refused(s);
+}
+
+static mp_visited work(mp_session *s, mp_tracee *t, mp_attach_call *wish)
 {
   uint64_t at = map(s, t, AREA, PROT_READ | PROT_WRITE);
   mp_visited v = MP_VISITED;
@@ -299,11 +330,14 @@ static mp_visited stop_and_visit(mp_session *s, const mp_attach_call *call,
   if (t == NULL && (err == ESRCH || mp_look_ended(s->pid)))
     return MP_VISIT_GONE;
   if (t == NULL && (err == EPERM || err == EACCES)) {
+    s->tracer = mp_look_tracer(s->tid);
+    if (s->tracer != 0 && s->tracer != getpid()) return MP_VISITED;
     mp_look_forbidden(s->pid, s->msg, sizeof(s->msg));
     return MP_VISIT_FAILED;
   }
   if (t == NULL && err == EBUSY) return MP_VISITED;  /* It may go on. */
   if (t == NULL) return fails(s, strerror(err));
+  s->tracer = 0;
   v = visit(s, t, call, placed);
   mp_tracee_release(t);
   return v;

@@ -18,8 +18,11 @@ typedef enum mp_visited {
 ** already, and when that was told it the last time. */
 mp_visited mp_visit(mp_session *s, const mp_attach_call *call, double *placed);
 
-/* Reads the answer, without a visit. False: there is none. */
+/* Reads the answer, without a visit. False: there is none for us. */
 bool mp_visit_read(mp_session *s);
+
+/* Writes to the answer that the wish is withdrawn. False: it is being done. */
+bool mp_visit_withdraw(mp_session *s);
 
 /* Finds the thread that runs the VM. */
 void mp_visit_choose(mp_session *s);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "module/attach.h"
 #include "module/guard.h"
 #include "module/start.h"
@@ -36,14 +37,13 @@ mp_attach_block mp_attach_answer = { .version = MP_ATTACH_VERSION };
 
 #define block	mp_attach_answer
 static mp_attach_call wanted;	/* A copy of the call. */
-static volatile bool performing;  /* A wish is being done. */
 static volatile bool writing;	/* A profile that has ended is written, */
 static pid_t writer;		/* in this process. */
-static uint64_t run_session;	/* Who wanted the profile: */
+static pid_t process;		/* That the last wish came to. */
+static mp_attach_caller run_caller;  /* Who wanted the profile: */
 static mp_ctx *volatile run;	/* the profile that we started, or NULL. */
 static struct { int fd; dev_t dev; ino_t ino; } file = { -1, 0, 0 };
-static uint32_t last_beat;
-static double last_wall;	/* When the caller was last known to live. */
+static double lag;		/* Of the caller's clock. */
 
 /* The hook that was there before ours. */
 static struct { lua_Hook hook; int mask, count; } old;
@@ -117,30 +117,46 @@ static void push_writer(lua_State *L)
   lua_setmetatable(L, -2);
 }
 
-/* Whether we have started a profile already, of any state; a forked child has
-** not. If the same caller wanted it, its wish is fulfilled: the caller had
-** stopped waiting just before. */
-static bool is_started(lua_State *L)
+static bool same(const mp_attach_caller *a, const mp_attach_caller *b)
 {
-  if (run == NULL || run->final.done || run->profile.span.pid != getpid())
+  return a->pid == b->pid && a->space == b->space && a->start == b->start;
+}
+
+/* Whether a profile of ours is under way, of any state; a forked child has
+** none. */
+static bool is_running(void)
+{
+  return run != NULL && !run->final.done && run->profile.span.pid == getpid();
+}
+
+static void stop_here(lua_State *L);
+
+/* Whether there is room for a profile. If the same caller wanted the one that
+** runs, its wish is fulfilled: the caller had stopped waiting just before. One
+** whose caller has gone ends. */
+static bool has_room(lua_State *L)
+{
+  if (is_running() && mp_guard_get(L) != run) {
+    fail("another state of the process is still being profiled");
     return false;
-  if (mp_guard_get(L) == run && run_session == wanted.session)
+  }
+  if (is_running() && same(&run_caller, &wanted.caller)) {
     block.phase = MP_ATTACH_RUNNING;
-  else
-    fail("another session is profiling the process");
-  return true;
+    return false;
+  }
+  if (is_running()) stop_here(L);
+  run = NULL;
+  if (!writing && open_file()) return true;
+  fail(writing ? "its last profile is still being written" :
+       "the process cannot open a file for the profile");
+  return false;
 }
 
 static void start(lua_State *L)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   mp_ctx *c;
-  if (is_started(L)) return;
-  if (writing || !open_file()) {
-    fail(writing ? "its last profile is still being written" :
-	 "the process cannot open a file for the profile");
-    return;
-  }
+  if (!has_room(L)) return;
   lua_settop(L, 0);
   lua_pushstring(L, wanted.path);
   lua_pushcclosure(L, mp_start, 1);
@@ -157,7 +173,7 @@ static void start(lua_State *L)
   }
   pthread_once(&once, install);
   run = c;
-  run_session = wanted.session;
+  run_caller = wanted.caller;
   set_lease(c);
   block.fd = file.fd;
   block.phase = MP_ATTACH_RUNNING;
@@ -267,14 +283,14 @@ static int perform(lua_State *L)
 static void perform_protected(lua_State *L)
 {
   int top = lua_gettop(L);
-  if (block.open == 0 || performing) return;
-  performing = true;
+  if (block.open == 0 || block.performing) return;
+  block.performing = true;
   if (lua_cpcall(L, perform, NULL) != 0) {
     fail(lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) :
 	 "not enough memory");
     lua_settop(L, top);
   }
-  performing = false;
+  block.performing = false;
   block.open = 0;
 }
 
@@ -336,6 +352,7 @@ static void on_hook(lua_State *L, lua_Debug *ar)
   (void)ar;
   lua_sethook(L, old.hook, old.mask, old.count);
   leave_trap();
+  if (process != getpid()) block.open = 0;  /* It forked meanwhile. */
   perform_protected(L);
 }
 
@@ -360,23 +377,20 @@ static void unset_hook(lua_State *L)
   if (lua_gethook(L) == on_hook) lua_sethook(L, old.hook, old.mask, old.count);
 }
 
-/* At a safepoint, every now and then: whether the caller has gone. */
+/* At a safepoint, every now and then: whether the caller has gone. Another hook
+** may have taken the place of ours, which is then set again. */
 static void look_after(mp_ctx *c, lua_State *L, double wall)
 {
-  if (c != run || block.open != 0) return;
-  if (block.beat != last_beat) {
-    last_beat = block.beat;
-    last_wall = wall;
-  } else if (wall > last_wall + MP_ATTACH_LEASE) {
+  (void)wall;
+  if (c != run || block.performing) return;
+  if (block.open == 0 && mp_clock_wall() - block.beat > lag + MP_ATTACH_LEASE)
     block.open = MP_WISH_STOP;
-    set_hook(L);
-  }
+  if (block.open == MP_WISH_STOP) set_hook(L);
 }
 
 static void set_lease(mp_ctx *c)
 {
-  last_beat = block.beat;
-  last_wall = 0;
+  lag = mp_clock_wall() - block.beat;
   c->look = look_after;
 }
 
@@ -397,30 +411,60 @@ static void write_now(void)
   if (!write_aside(c, write_meanwhile)) c->final.read = false;
 }
 
+/* Whether the caller may have its wish: each wish but a start is about what the
+** caller has here. */
+static bool admit(const mp_attach_call *call)
+{
+  bool busy = process == getpid() &&
+	      (block.open != 0 || is_running() || writing);
+  if (call->version != MP_ATTACH_VERSION || block.performing) return false;
+  if (!same(&call->caller, &block.caller)) {
+    if (call->wish != MP_WISH_START ||
+	(busy && !same(&call->over, &block.caller)))
+      return false;
+    block.caller = call->caller;
+    block.phase = MP_ATTACH_NOTHING;
+  }
+  if (!busy) block.open = 0;
+  process = getpid();
+  block.beat = call->beat;
+  return true;
+}
+
+/* A profile whose caller has gone is still to end. */
+static void forget(lua_State *L)
+{
+  if (is_running() && !same(&run_caller, &block.caller)) {
+    block.open = MP_WISH_STOP;
+    block.phase = MP_ATTACH_NOTHING;
+    return;
+  }
+  block.open = 0;
+  unset_hook(L);
+}
+
 __attribute__((visibility("default")))
-mp_attach_block *mp_attach_enter(const mp_attach_call *call)
+void mp_attach_enter(const mp_attach_call *call)
 {
   lua_State *L = (lua_State *)(uintptr_t)call->mainl;
-  if (call->version != MP_ATTACH_VERSION || performing) return &block;
+  int err = errno;
+  if (!admit(call)) return;
   if (call->wish == MP_WISH_NONE) {
-    block.open = 0;
-    unset_hook(L);
-    return &block;
-  }
-  if (call->wish == MP_WISH_WRITE) {
+    forget(L);
+  } else if (call->wish == MP_WISH_WRITE) {
     write_now();
-    return &block;
-  }
-  if (block.open != call->wish) {
-    memcpy(&wanted, call, sizeof(wanted));
-    block.phase = run != NULL ? MP_ATTACH_RUNNING : MP_ATTACH_NOTHING;
-    block.open = call->wish;
-  }
-  if (call->now != 0) {
-    unset_hook(L);
-    perform_protected((lua_State *)(uintptr_t)call->now);
   } else {
-    do_later(L);
+    if (block.open != call->wish) {
+      memcpy(&wanted, call, sizeof(wanted));
+      block.phase = run != NULL ? MP_ATTACH_RUNNING : MP_ATTACH_NOTHING;
+      block.open = call->wish;
+    }
+    if (call->now != 0) {
+      unset_hook(L);
+      perform_protected((lua_State *)(uintptr_t)call->now);
+    } else {
+      do_later(L);
+    }
   }
-  return &block;
+  errno = err;
 }

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define MP_ATTACH_VERSION 2	/* Of what follows. */
+#define MP_ATTACH_VERSION 3	/* Of what follows. */
 #define MP_ATTACH_ENTER	"mp_attach_enter"
 #define MP_ATTACH_ANSWER "mp_attach_answer"
 #define MP_ATTACH_LEASE	10	/* Seconds. */
@@ -29,12 +29,21 @@ typedef enum mp_wish {
 				/* does it, and the VM need not be at rest. */
 } mp_wish;
 
+/* A command: its process, the namespace of that number, and the time when it
+** started, which no later process of the number has. */
+typedef struct mp_attach_caller {
+  uint32_t pid, space;
+  uint64_t start;
+} mp_attach_caller;
+
 typedef struct mp_attach_call {
   uint32_t version;
   uint32_t wish;
   uint64_t mainl;		/* The main thread of the VM. */
   uint64_t now;			/* A thread of it that is at rest, or 0. */
-  uint64_t session;		/* Tells callers apart. */
+  mp_attach_caller caller;
+  mp_attach_caller over;	/* One that has gone, whose profile may end. */
+  uint32_t beat;		/* As below. */
   char options[256];
   char path[4096];		/* package.path for our own modules. */
 } mp_attach_call;
@@ -49,10 +58,12 @@ typedef enum mp_attach_phase {
 typedef struct mp_attach_block {
   uint32_t version;
   volatile uint32_t phase;
+  mp_attach_caller caller;	/* Whose wish and profile that is. */
   volatile uint32_t open;	/* The wish that has not been done, or 0. */
-  volatile uint32_t beat;	/* The caller changes it every second or so. A
-				** profile that nobody waits for any more ends
-				** after MP_ATTACH_LEASE seconds. */
+  volatile uint32_t performing;	/* It is being done. */
+  volatile uint32_t beat;	/* The caller's clock, in seconds. A profile */
+				/* that nobody waits for any more ends after */
+				/* MP_ATTACH_LEASE seconds. */
   volatile uint32_t written;	/* How often it was written meanwhile. */
   volatile uint32_t steps;	/* A step that is left over does no harm. */
   int32_t fd;			/* While it runs: where the .mp file goes. */
@@ -62,8 +73,10 @@ typedef struct mp_attach_block {
 /* The answer; the command finds it by its name. */
 extern mp_attach_block mp_attach_answer;
 
-/* Has the wish carried out when the VM reaches a safe place, or before this
-** function returns if it is at one. Returns the address of the answer. */
-mp_attach_block *mp_attach_enter(const mp_attach_call *call);
+/* Ignored while another caller has a wish or a profile here.
+**
+** Has the wish carried out when the VM reaches a safe place, or before this
+** function returns if it is at one. */
+void mp_attach_enter(const mp_attach_call *call);
 
 #endif

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- luajit-mp attach, very often, to programs that watch themselves
 -- (t/attach/witness.lua): none crashes or has another result, and each is as it
--- was afterwards. COUNT is for each program.
+-- was afterwards. Then the command is killed at any time, and the next one must
+-- succeed. COUNT is for each program.
 
 local ffi = require("ffi")
 local process = require("attach.process")
@@ -69,5 +70,42 @@ end
 for _, kind in ipairs({ "loop", "alloc", "sleep", "coroutines" }) do
   try(kind)
 end
+
+-- -- Commands that are killed ------------------------------------------------
+
+-- Every program can be killed at, in whatever phase: most phases last some
+-- milliseconds.
+local function kill_one(p)
+  local after = math.random() < 0.7 and math.random() * 0.25 or math.random()
+  return tap.sh(([[
+    %s attach -t %.2f -O %s %s >/dev/null 2>&1 & attach=$!
+    sleep %.4f; kill -KILL $attach; wait $attach]]):format(tap.mp,
+    math.random() * 0.3 + 0.01, trial.pick(options), p.pid, after),
+    { dir = dir }).status
+end
+
+local killed = 0
+local function try_kills(kind)
+  local p = process.start(dir, ("%s '%s/t/attach/witness.lua' %s"):format(
+    tap.command, tap.srcdir, kind))
+  local before = { facts = process.facts(p.pid) }
+  for i = 1, count * 4 do
+    if kill_one(p) == 137 then killed = killed + 1 end
+    if i % 4 == 0 then
+      local ok, why = attach(kind, p.pid)
+      trial.check(ok, kind..": a profile after a killed command", why)
+    end
+  end
+  os.execute("sleep 0.3")
+  trial.check(process.facts(p.pid) == before.facts, kind..": left as it was",
+    process.facts(p.pid).."\nbefore:\n"..before.facts)
+  local out, status = p:stop()
+  trial.check(status == 0 and out:find("^right"), kind..
+    ": its result after killed commands", tostring(status).." "..tostring(out))
+  p:kill()
+end
+
+for _, kind in ipairs({ "loop", "alloc", "coroutines" }) do try_kills(kind) end
+tap.diag(killed.." commands killed")
 remove()
 trial.done("programs that are attached to again and again")

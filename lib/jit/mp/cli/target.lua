@@ -87,6 +87,11 @@ local function finish(session, pid, ended)
   local ok, msg = true, nil
   if not ended then ok, msg = session:stop(PATIENCE) end
   local text = session:read()
+  if ok and msg then
+    io.stderr:write(("luajit-mp: process %d runs no Lua code: the profile is "..
+      "as of now, and ends there when some runs\n"):format(pid))
+    msg = nil
+  end
   if ok and text ~= "" then return text end
   stop.data(("no profile of process %d: %s"):format(pid,
     msg or "it has ended without one"))
