@@ -108,6 +108,66 @@ tap.is(r.status, 2, "no such state: status")
 tap.like(r.err, "takes a number from 1 to 3", "no such state: said")
 stop("three states")
 
+-- -- No Lua code runs at the end ---------------------------------------------
+
+-- Attaches, and runs a shell command once the command has said something.
+local function while_said(pid, what, command)
+  return tap.sh(([[
+    %s attach %s 2>err & attach=$!
+    until grep -q '%s' err || ! kill -0 $attach; do sleep 0.1; done
+    %s
+    wait $attach; status=$?; cat err >&2; exit $status]]):format(tap.mp, pid,
+    what, command), { dir = dir })
+end
+
+if tap.sh(("cc -O -o idle '%s/t/attach/idle.c' %s -lpthread"):format(
+  tap.srcdir, "$(pkg-config --cflags --libs luajit)"), { dir = dir })
+  .status == 0 then
+  tap.write(dir.."/busy", "")
+  pid = start("idle busy resting")
+  r = while_said(pid, "Ctrl-C ends it",
+    "sleep 0.3; rm busy; until [ -e resting ]; do sleep 0.1; done; "..
+    "kill -INT $attach")
+  tap.is(r.status, 0, "idle at the end: status")
+  tap.like(r.err, "process "..pid.." runs no Lua code: the profile is as of "..
+    "now", "idle at the end: said")
+  tap.like(r.out, "^luajit%-mp  ", "idle at the end: the report")
+  tap.write(dir.."/busy", "")
+  r = attach("-t 0.2 "..pid)
+  tap.is(r.status, 0, "idle at the end: the next one", r.err)
+  tap.sh("rm busy; until [ -e resting ]; do sleep 0.1; done", { dir = dir })
+  r = while_said(pid, "waiting for process", "kill -TERM $attach")
+  tap.is(r.status, 1, "idle at the start: status")
+  tap.like(r.err, "interrupted", "idle at the start: SIGTERM ends it")
+  tap.write(dir.."/busy", "")
+  tap.sh("sleep 0.2")
+  tap.unlike(tap.sh("ls -l /proc/"..pid.."/fd").out, "memfd",
+    "idle at the start: no profile is begun")
+  stop("idle")
+end
+
+-- Commands that come at the same time: each has a report, or is told why not.
+pid = start("host single")
+r = tap.sh(([[
+  for i in 1 2 3; do
+    { %s attach -t 0.1 %s >out.$i 2>err.$i; echo $? >>err.$i; } &
+  done
+  wait; cat err.1 err.2 err.3]]):format(tap.mp, pid), { dir = dir })
+local reports = 0
+for i = 1, 3 do
+  local out, err = tap.read(dir.."/out."..i), tap.read(dir.."/err."..i)
+  if err == "0\n" and out:find("^luajit%-mp  ") then
+    reports = reports + 1
+  else
+    tap.like(err, "^luajit%-mp: [^\n]+\n1\n$", "at the same time: refused")
+    tap.unlike(err, "not permitted", "at the same time: no other reason")
+  end
+end
+tap.ok(reports > 0, "at the same time: a report", r.out)
+r = attach("-t 0.1 "..pid)
+tap.is(r.status, 0, "at the same time: the next one", r.err)
+stop("at the same time")
+
 -- A command that is killed, or interrupted, while the program loads the
 -- profiler: the program ends the call by itself.
 local built = tap.sh(([[cc -O -Wl,-E -o loader '%s/t/attach/loader.c' \

@@ -89,6 +89,15 @@ if tap.read(archive) and tap.sh(("cc -o hidden '%s/t/attach/host.c' "..
     "does not export its functions; link the program with %-Wl,%-E")
 end
 
+if tap.sh("musl-gcc -o musl main.c", { dir = dir }).status == 0 then
+  local musl = run("./musl")
+  if is_running(musl) then
+    refused("a program with another C library", musl, "the program's C "..
+      "library is musl, and this luajit%-mp was built with glibc: build it "..
+      "with musl, and run that one")
+  end
+end
+
 -- A program for i386: it pauses for ever.
 local function words(list)
   for i, n in ipairs(list) do
@@ -203,7 +212,8 @@ if tap.sh(("%s sh -c %s"):format(unshare, tap.quote(hide))).status == 0 then
   os.execute("sleep 0.5")
   refused("another mount namespace", away, "does not see .*/jit/mp/core.so: "..
     "it runs in a container or below another root; install luajit%-mp there, "..
-    "and run it there %(docker exec, or nsenter %-t "..away.." %-m %-p%)")
+    "and run it there %(docker exec, or nsenter %-t "..away.." %-m %-p%), "..
+    "for process "..away)
 end
 
 r = tap.sh("exec "..tap.mp.." attach -t 0.1 $$")

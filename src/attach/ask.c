@@ -45,7 +45,10 @@ static bool is_done(const mp_session *s, const mp_attach_call *call)
 static bool is_idle(const mp_session *s, double *since)
 {
   double now = mp_clock_wall();
-  if (*since == 0 || mp_find_cframe(s->pid, s->state) != 0) *since = now;
+  int32_t vmstate = 0;
+  mp_remote_read(s->pid, &vmstate, s->state->vmstate, sizeof(vmstate));
+  if (*since == 0 || vmstate > 0 || mp_find_cframe(s->pid, s->state) != 0)
+    *since = now;
   return now > *since + IDLE;
 }
 
@@ -150,7 +153,8 @@ bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)
   call.mainl = s->state->mainl;
   mp_visit_choose(s);  /* It may be another thread by now. */
   v = ask(s, &call, seconds, end, &answered);
-  if (v == MP_VISIT_GONE) return true;
+  s->gone = v == MP_VISIT_GONE;
+  if (s->gone) return true;
   if (v == MP_VISIT_FAILED) return false;
   if (answered)
     return s->answer.phase == MP_ATTACH_DONE || fails(s, s->answer.msg);

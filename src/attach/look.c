@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -185,6 +186,36 @@ static bool same_machine(pid_t pid, char *buf, size_t n)
   return false;
 }
 
+/* Whether calls are checked by a shadow stack, which has none of ours. */
+static bool has_shadow_stack(pid_t pid)
+{
+  char name[64], line[256];
+  bool found = false;
+  FILE *f;
+  snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
+  if ((f = fopen(name, "re")) == NULL) return false;
+  while (!found && fgets(line, sizeof(line), f) != NULL)
+    found = strncmp(line, "x86_Thread_features:", 20) == 0 &&
+	    strstr(line, "shstk") != NULL;
+  fclose(f);
+  return found;
+}
+
+/* The number that the process has in its own namespace. */
+static long inner_number(pid_t pid)
+{
+  char name[64], line[256];
+  long number = pid;
+  FILE *f;
+  snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
+  if ((f = fopen(name, "re")) == NULL) return number;
+  while (fgets(line, sizeof(line), f) != NULL)
+    if (strncmp(line, "NSpid:", 6) == 0)
+      number = atol(strrchr(line, '\t') != NULL ? strrchr(line, '\t') : "");
+  fclose(f);
+  return number;
+}
+
 /* Whether the process finds our module. */
 static bool same_files(pid_t pid, const char *library, char *buf, size_t n)
 {
@@ -196,8 +227,8 @@ static bool same_files(pid_t pid, const char *library, char *buf, size_t n)
     return true;
   snprintf(buf, n, "process %ld does not see %s: it runs in a container or "
 	   "below another root; install luajit-mp there, and run it there "
-	   "(docker exec, or nsenter -t %ld -m -p)", (long)pid, library,
-	   (long)pid);
+	   "(docker exec, or nsenter -t %ld -m -p), for process %ld",
+	   (long)pid, library, (long)pid, inner_number(pid));
   return false;
 }
 
@@ -235,6 +266,9 @@ bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n)
   else if (state == 'T')
     snprintf(buf, n, "process %ld is stopped; continue it first: kill -CONT "
 	     "%ld", (long)pid, (long)pid);
+  else if (has_shadow_stack(pid))
+    snprintf(buf, n, "process %ld has a shadow stack: no function can be "
+	     "called there from outside", (long)pid);
   else
     return same_machine(pid, buf, n) && same_files(pid, library, buf, n);
   return false;

@@ -116,15 +116,15 @@ static int session_wait(lua_State *L)
   return 1;
 }
 
-/* stop(seconds): true, and whether the profile is the one so far; or nil and a
-** message. A second signal gives it up. */
+/* stop(seconds): true, and "complete", "partial", or "gone" for one that may be
+** missing; or nil and a message. A second signal gives it up. */
 static int session_stop(lua_State *L)
 {
   mp_session *s = check(L);
   ended = 0;
   if (!mp_session_stop(s, luaL_checknumber(L, 2), &ended)) return fail(L, s);
   lua_pushboolean(L, 1);
-  lua_pushboolean(L, s->partial);
+  lua_pushstring(L, s->partial ? "partial" : s->gone ? "gone" : "complete");
   return 2;
 }
 

@@ -21,6 +21,8 @@
 #include "data/clock.h"
 
 #define CODE_MAX (64 << 20)	/* Bytes of code that are searched. */
+#define PERFORM	5.0		/* Seconds until a wish must have been done. */
+#define STEP	0.002		/* Seconds between two looks. */
 
 static bool fails(mp_session *s, const char *msg)
 {
@@ -137,6 +139,23 @@ static bool is_starting(const mp_maps *m)
   return false;
 }
 
+/* Another C library than the one that we were built with: its programs cannot
+** load our module. */
+#ifdef __GLIBC__
+#define IS_GLIBC true
+#define OTHER	"musl", "glibc", "musl"
+#else
+#define IS_GLIBC false
+#define OTHER	"glibc", "musl", "glibc"
+#endif
+
+static bool is_other(const mp_maps *m)
+{
+  const mp_mapping *libc = object_with(m, "__libc_start_main");
+  return libc != NULL &&
+	 (mp_symbol_find(m, libc, "gnu_get_libc_version") != 0) != IS_GLIBC;
+}
+
 /* The reason why there is no C library to call. */
 static bool no_library(mp_session *s)
 {
@@ -147,6 +166,28 @@ static bool no_library(mp_session *s)
 		 "starting, try again");
   return fails(s, "the program has no C library that could load the "
 	       "profiler: it is linked statically");
+}
+
+/* While the module does a wish, of a command that was killed, it has states of
+** its own that do not show whose they are. */
+static bool is_at_rest(mp_session *s, mp_attach_block *b)
+{
+  return s->block == 0 || !mp_remote_read(s->pid, b, s->block, sizeof(*b)) ||
+	 !b->performing;
+}
+
+static void find_states(mp_session *s)
+{
+  uint64_t own = mp_symbol_find(&s->maps, NULL, "mp_state_alloc");
+  double until = mp_clock_wall() + PERFORM;
+  mp_attach_block before = { 0 }, after = { 0 };
+  do {
+    while (!is_at_rest(s, &before) && mp_clock_wall() < until)
+      if (!mp_session_wait(s, STEP, s->place.end)) return;
+    s->nstates = mp_find_states(&s->maps, own, s->states, s->place.end);
+  } while ((!is_at_rest(s, &after) || after.phase != before.phase ||
+	    after.open != before.open) && mp_clock_wall() < until &&
+	   !*s->place.end);
 }
 
 static bool read_process(mp_session *s)
@@ -160,10 +201,15 @@ static bool read_process(mp_session *s)
   }
   if (err == ESRCH || err == ENOENT) return fails(s, "the process has ended");
   if (err != 0) return fails(s, strerror(err));
+  if (is_other(&s->maps)) {
+    snprintf(s->msg, sizeof(s->msg), "the program's C library is %s, and this "
+	     "luajit-mp was built with %s: build it with %s, and run that one",
+	     OTHER);
+    return false;
+  }
   if (!find_code(s)) return no_library(s);
-  s->nstates = mp_find_states(&s->maps, mp_symbol_find(&s->maps, NULL,
-							"mp_state_alloc"),
-			      s->states, s->place.end);
+  mp_session_loaded(s);
+  find_states(s);
   if (*s->place.end) return fails(s, "interrupted");
   if (s->code.vm == NULL && s->nstates == 0)
     return fails(s, "the program has no LuaJIT in it");
@@ -173,7 +219,7 @@ static bool read_process(mp_session *s)
   if (s->nstates == 0)
     return fails(s, "the program has a LuaJIT in it, but no Lua state that "
 		 "luajit-mp can read");
-  if (!mp_session_loaded(s)) warm(s->library);
+  if (s->enter == 0) warm(s->library);
   return mp_sandbox_permits(s->pid, s->msg, sizeof(s->msg));
 }
 

@@ -36,6 +36,7 @@ typedef struct mp_session {
   pid_t tracer;			/* Who came between, or 0. */
   bool told;			/* The module has got a wish of ours. */
   mp_attach_block answer;	/* As it was read last. */
+  bool gone;			/* It has ended before it was done. */
   bool partial;			/* The profile in it is not the last one. */
   int fd;			/* The profile that is written, or -1. */
   char msg[1024];

@@ -184,7 +184,8 @@ static mp_visited refused(mp_session *s)
 }
 
 /* Tells the module the wish. It is refused while another command has one, or a
-** profile; if that command has ended, we take its place. */
+** profile; if that command has ended, we take its place, unless its wish is
+** being done just now. */
 static mp_visited tell(mp_session *s, mp_tracee *t, uint64_t at,
 		       mp_attach_call *wish)
 {
@@ -200,10 +201,11 @@ static mp_visited tell(mp_session *s, mp_tracee *t, uint64_t at,
       return fails(s, strerror(errno));
     if (!call(s, t, s->enter, at, 0)) return MP_VISIT_FAILED;
     s->told = mp_visit_read(s);
-    if (s->told || !mp_look_gone(&s->answer.caller)) break;
+    if (s->told || s->answer.performing || !mp_look_gone(&s->answer.caller))
+      break;
     wish->over = s->answer.caller;
   }
-  return s->told ? MP_VISITED : refused(s);
+  return s->told || s->answer.performing ? MP_VISITED : refused(s);
 }
 
 static mp_visited work(mp_session *s, mp_tracee *t, mp_attach_call *wish)

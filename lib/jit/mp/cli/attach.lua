@@ -4,7 +4,6 @@
 -- profile; the reports are made here.
 ----------------------------------------------------------------------------
 
-local file = require("jit.mp.format.file")
 local files = require("jit.mp.cli.files")
 local formats = require("jit.mp.format.formats")
 local stop = require("jit.mp.cli.stop")
@@ -65,8 +64,7 @@ return function(given, operands, command)
       :format(pid))
   end
   local ended = session:wait(time or 1e9) == "end"
-  local p, msg = file.read(target.finish(session, pid, ended))
-  if not p then stop.data(msg) end
+  local p = target.finish(session, pid, ended)
   for _, out in ipairs(outs) do
     files.write(p, o, expand(out, pid), { source_root = given.source_root })
   end

@@ -4,6 +4,7 @@
 -- ends its profile.
 ----------------------------------------------------------------------------
 
+local file = require("jit.mp.format.file")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local stop = require("jit.mp.cli.stop")
@@ -81,20 +82,26 @@ local function attach(word, text, given, command)
   return session, pid
 end
 
--- Ends the profile. Returns the text of an .mp file. ended: the process has
--- ended by itself, and may have left one.
+-- Ends the profile. Returns it. ended: the process has ended by itself, and may
+-- have left one.
 local function finish(session, pid, ended)
-  local ok, msg = true, nil
-  if not ended then ok, msg = session:stop(PATIENCE) end
+  local ok, how = true, "gone"
+  if not ended then ok, how = session:stop(PATIENCE) end
+  if not ok then
+    stop.data(("no profile of process %d: %s"):format(pid, how))
+  end
   local text = session:read()
-  if ok and msg then
+  local p, msg = file.read(text)
+  if p and how == "partial" then
     io.stderr:write(("luajit-mp: process %d runs no Lua code: the profile is "..
       "as of now, and ends there when some runs\n"):format(pid))
-    msg = nil
   end
-  if ok and text ~= "" then return text end
-  stop.data(("no profile of process %d: %s"):format(pid,
-    msg or "it has ended without one"))
+  if p then return p end
+  if how == "gone" or text == "" then
+    msg = ("no profile of process %d: it has ended %s"):format(pid,
+      text == "" and "without one" or "before all of it was written")
+  end
+  stop.data(msg)
 end
 
 -- The seconds of option -t, or nil.
