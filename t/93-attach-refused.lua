@@ -121,7 +121,7 @@ end
 -- -- Seccomp filters --------------------------------------------------------
 
 -- Below a filter the program runs on, whether attached to or not.
-local IOCTL, PERF, MEMFD, MOUNT = 16, 298, 319, 165
+local IOCTL, PERF, MEMFD, MOUNT, SIGACTION = 16, 298, 319, 165, 13
 local function confined(filter)
   return run(("./confine %s -- %s %s"):format(filter, program, p.file))
 end
@@ -136,7 +136,8 @@ local built = tap.sh(("cc -o confine '%s/t/attach/confine.c'"):format(
   tap.srcdir), { dir = dir }).status == 0
 if built and is_root and are_read() then
   for _, f in ipairs({ { "kill "..PERF, "perf_event_open" },
-    { "trap "..MEMFD, "memfd_create" }, { "argument "..IOCTL, "ioctl" } }) do
+    { "trap "..MEMFD, "memfd_create" }, { "argument "..IOCTL, "ioctl" },
+    { "error "..SIGACTION, "rt_sigaction" } }) do
     local pid = confined(f[1])
     refused("a filter: "..f[1], pid, "its seccomp filter would kill it for "..
       "a system call that a profile needs %("..f[2].."%)")

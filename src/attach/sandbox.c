@@ -32,23 +32,25 @@
 typedef struct needed {
   int number;
   const char *name;
+  bool must;			/* An error would end the process, too. */
 } needed;
 
-#define CALL(name) { SYS_##name, #name }
+#define CALL(name) { SYS_##name, #name, false }
+#define MUST(name) { SYS_##name, #name, true }
 
 /* A profile: calls of the loader, the profiler and the C library. */
 static const needed calls[] = {
   CALL(brk), CALL(clock_gettime), CALL(clock_nanosleep), CALL(clone),
-  CALL(clone3), CALL(close), CALL(exit), CALL(exit_group), CALL(faccessat2),
-  CALL(fcntl), CALL(fstat), CALL(ftruncate), CALL(futex), CALL(getcwd),
+  CALL(clone3), CALL(close), MUST(exit), CALL(exit_group), CALL(faccessat2),
+  CALL(fcntl), CALL(fstat), CALL(ftruncate), MUST(futex), CALL(getcwd),
   CALL(getdents64), CALL(geteuid), CALL(getitimer), CALL(getpid),
   CALL(getrandom), CALL(getrusage), CALL(gettid), CALL(ioctl), CALL(kill),
   CALL(lseek), CALL(madvise), CALL(memfd_create), CALL(mmap), CALL(mprotect),
   CALL(mremap), CALL(munmap), CALL(nanosleep), CALL(newfstatat), CALL(openat),
   CALL(perf_event_open), CALL(pipe2), CALL(poll), CALL(pread64),
-  CALL(process_vm_readv), CALL(read), CALL(readlink), CALL(rseq),
-  CALL(rt_sigaction), CALL(rt_sigpending), CALL(rt_sigprocmask),
-  CALL(rt_sigreturn), CALL(sched_getaffinity), CALL(set_robust_list),
+  CALL(process_vm_readv), CALL(read), CALL(readlink), MUST(rseq),
+  MUST(rt_sigaction), CALL(rt_sigpending), MUST(rt_sigprocmask),
+  MUST(rt_sigreturn), CALL(sched_getaffinity), CALL(set_robust_list),
   CALL(setitimer), CALL(tgkill), CALL(timer_create), CALL(timer_delete),
   CALL(timer_settime), CALL(wait4), CALL(write)
 };
@@ -65,7 +67,7 @@ typedef struct value {
 typedef struct program {
   const struct sock_filter *ins;
   unsigned count;
-  uint32_t number;		/* Of the system call. */
+  const needed *call;		/* The system call. */
   unsigned steps;
 } program;
 
@@ -77,13 +79,14 @@ static const value unknown = { false, 0 };
 
 static value exactly(uint32_t n) { return (value){ true, n }; }
 
-static bool is_deadly(value result)
+static bool is_deadly(const program *p, value result)
 {
   if (!result.known) return true;
   switch (result.n & SECCOMP_RET_ACTION_FULL) {
-  case SECCOMP_RET_ALLOW: case SECCOMP_RET_LOG: case SECCOMP_RET_TRACE:
-  case SECCOMP_RET_ERRNO: case SECCOMP_RET_USER_NOTIF:
+  case SECCOMP_RET_ALLOW: case SECCOMP_RET_LOG:
     return false;
+  case SECCOMP_RET_TRACE: case SECCOMP_RET_ERRNO: case SECCOMP_RET_USER_NOTIF:
+    return p->call->must;
   default:
     return true;
   }
@@ -92,7 +95,8 @@ static bool is_deadly(value result)
 /* Fields of the data that are the same in each call of this number. */
 static value field(const program *p, uint32_t offset)
 {
-  if (offset == offsetof(struct seccomp_data, nr)) return exactly(p->number);
+  if (offset == offsetof(struct seccomp_data, nr))
+    return exactly((uint32_t)p->call->number);
   if (offset == offsetof(struct seccomp_data, arch))
     return exactly(AUDIT_ARCH_X86_64);
   return unknown;
@@ -163,7 +167,7 @@ static bool may_kill(program *p, registers r, unsigned at)
     value by = BPF_SRC(i->code) == BPF_X ? r.x : exactly(i->k);
     p->steps--;
     if (BPF_CLASS(i->code) == BPF_RET)
-      return is_deadly(BPF_RVAL(i->code) == BPF_A ? r.a : exactly(i->k));
+      return is_deadly(p, BPF_RVAL(i->code) == BPF_A ? r.a : exactly(i->k));
     if (BPF_CLASS(i->code) != BPF_JMP) {
       compute(p, &r, i);
     } else if (BPF_OP(i->code) == BPF_JA) {
@@ -178,16 +182,16 @@ static bool may_kill(program *p, registers r, unsigned at)
   return true;
 }
 
-/* A system call for which that filter may kill, or NULL. */
-static const char *deadly(const struct sock_filter *ins, unsigned count)
+/* A system call for which the process may end with that filter, or NULL. */
+static const needed *deadly(const struct sock_filter *ins, unsigned count)
 {
   registers none;
   size_t i;
   memset(&none, 0, sizeof(none));
   none.a = none.x = exactly(0);
   for (i = 0; i < COUNT; i++) {
-    program p = { ins, count, (uint32_t)calls[i].number, STEPS };
-    if (may_kill(&p, none, 0)) return calls[i].name;
+    program p = { ins, count, &calls[i], STEPS };
+    if (may_kill(&p, none, 0)) return &calls[i];
   }
   return NULL;
 }
@@ -210,29 +214,29 @@ static mp_tracee *stop(pid_t tid, int *err)
   return t;
 }
 
-static verdict check_filters(mp_tracee *t, const char **name)
+static verdict check_filters(mp_tracee *t, const needed **call)
 {
   struct sock_filter *ins;
   verdict v = PERMITTED;
   unsigned i, count;
   for (i = 0; v == PERMITTED && (ins = mp_tracee_filter(t, i, &count)) != NULL;
        i++) {
-    *name = deadly(ins, count);
-    if (*name != NULL) v = DEADLY;
+    *call = deadly(ins, count);
+    if (*call != NULL) v = DEADLY;
     free(ins);
   }
   return v == PERMITTED && errno != ENOENT ? UNREADABLE : v;
 }
 
 /* A thread that has filters. One that has ended has none. */
-static verdict check_thread(pid_t tid, const char **name)
+static verdict check_thread(pid_t tid, const needed **call)
 {
   verdict v;
   int err;
   mp_tracee *t = stop(tid, &err);
   if (t == NULL && err == ESRCH) return PERMITTED;
   if (t == NULL) return err == EPERM || err == EACCES ? REFUSED : UNREADABLE;
-  v = check_filters(t, name);
+  v = check_filters(t, call);
   mp_tracee_release(t);
   return v;
 }
@@ -262,40 +266,46 @@ static bool has_ours(pid_t pid, const mp_confined *theirs)
 	 same_text(name, "/proc/self/cgroup");
 }
 
-/* Whether a child that makes all the calls survives: with these arguments they
-** do nothing. */
+/* Makes all the calls, with arguments by which they do nothing. */
+static void try_calls(void)
+{
+  size_t i;
+  for (i = 0; i < COUNT; i++) {
+    if (calls[i].number != SYS_exit && calls[i].number != SYS_exit_group &&
+	calls[i].number != SYS_rt_sigreturn &&
+	syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L, -1L) < 0 &&
+	calls[i].must && (errno == EPERM || errno == EACCES))
+      _exit(1);
+  }
+  _exit(0);
+}
+
+/* Whether a child survives that. */
 static bool survives(void)
 {
   int status = 0;
-  size_t i;
   pid_t child = fork();
-  if (child == 0) {
-    for (i = 0; i < COUNT; i++)
-      if (calls[i].number != SYS_exit && calls[i].number != SYS_exit_group &&
-	  calls[i].number != SYS_rt_sigreturn)
-	syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L, -1L);
-    _exit(0);
-  }
+  if (child == 0) try_calls();
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) ;
   return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /* -- All threads --------------------------------------------------------- */
 
-static verdict check(pid_t pid, pid_t tid, const char **name)
+static verdict check(pid_t pid, pid_t tid, const needed **call)
 {
   mp_confined c = mp_look_confined(tid);
   verdict v;
   if (c.mode == SECCOMP_MODE_DISABLED) return PERMITTED;
   if (c.mode == SECCOMP_MODE_STRICT) {
-    *name = "open";
+    *call = &calls[0];
     return DEADLY;
   }
-  v = check_thread(tid, name);
+  v = check_thread(tid, call);
   return v == UNREADABLE && has_ours(pid, &c) && survives() ? PERMITTED : v;
 }
 
-static verdict check_all(pid_t pid, const char **name)
+static verdict check_all(pid_t pid, const needed **call)
 {
   verdict v = PERMITTED;
   char dir[64];
@@ -305,7 +315,7 @@ static verdict check_all(pid_t pid, const char **name)
   if ((d = opendir(dir)) == NULL) return PERMITTED;
   while (v == PERMITTED && (e = readdir(d)) != NULL) {
     pid_t tid = (pid_t)atol(e->d_name);
-    if (tid > 0) v = check(pid, tid, name);
+    if (tid > 0) v = check(pid, tid, call);
   }
   closedir(d);
   return v;
@@ -313,14 +323,15 @@ static verdict check_all(pid_t pid, const char **name)
 
 bool mp_sandbox_permits(pid_t pid, char *buf, size_t n)
 {
-  const char *name = "";
-  switch (check_all(pid, &name)) {
+  const needed *call = NULL;
+  switch (check_all(pid, &call)) {
   case PERMITTED:
     return true;
   case DEADLY:
     snprintf(buf, n, "its seccomp filter would kill it for a system call that "
-	     "a profile needs (%s): let the filter allow that, or return an "
-	     "error (SystemCallErrorNumber=EPERM in a unit of systemd)", name);
+	     "a profile needs (%s): let the filter allow that%s", call->name,
+	     call->must ? "" : ", or return an error "
+	     "(SystemCallErrorNumber=EPERM in a unit of systemd)");
     return false;
   case UNREADABLE:
     snprintf(buf, n, "it has a seccomp filter, which might kill it for a "
