@@ -26,14 +26,19 @@ local status = tap.luajit([[-e "require('jit.mp.cli.command').main({ '-V' },]]..
   [[ { version = '' }) print('', jit.status())"]]).out
 tap.ok(status:find("\n\t%a+") and not status:find("%sfwd%s"),
   "code that old builds of LuaJIT compile wrongly is not compiled so", status)
-tap.like(r.err, "^usage: luajit%-mp run", "no arguments: the usage")
+tap.like(r.err, "^usage: luajit%-mp COMMAND", "no arguments: the usage")
 r = tap.sh("env -u LUA_PATH -u LUA_CPATH "..tap.mp.." --version")
 tap.ok(r.status == 0 or r.status == 1 and r.err:find(
   "^luajit%-mp: its modules are not in /[^\n]+ %./run %./luajit%-mp\n$"),
   "not installed: one line says what would help", r.err)
 r = run("--help")
 tap.is(run("-h").out, r.out, "-h")
-tap.like(r.out, "^usage: luajit%-mp run", "--help")
+tap.like(r.out, "^usage: luajit%-mp COMMAND", "--help")
+for _, c in ipairs(require("jit.mp.cli.spec").commands) do
+  tap.ok(r.out:find(("  %-8s %s\n           $ luajit-mp %s "):format(c.name,
+    c.about, c.name), 1, true), "--help: what "..c.name.." does, by example",
+    r.out)
+end
 tap.like(r.out, "\nReport bugs to ", "--help: where bugs go")
 for line in r.out:gmatch("[^\n]+") do
   if #line > 80 then tap.is(line, nil, "--help: lines fit a terminal") end
@@ -253,7 +258,17 @@ for _, options in ipairs({ "T", "fi5", "b1", "lw3", "C1m", "j" }) do
 end
 tap.is(run("help").out, run("--help").out, "help")
 tap.is(run("help diff").out, run("diff --help").out, "help diff")
-wrong("help dif", 2, "unknown command dif")
+tap.is(run("help dif").out, run("help diff").out, "a command's beginning")
+wrong("help difference", 2, "unknown command difference;")
+wrong("help reprot", 2, "unknown command reprot %(did you mean report%?%);")
+wrong("r old.mp", 2, "ambiguous command r %(run or report%);")
+tap.is(run("rep old.mp h").out, run("report old.mp h").out, "rep is report")
+tap.is(run("dif --thr=5 -Oh new.mp old.mp").status, 1, "--thr is --threshold")
+tap.is(run("--vers").out, run("--version").out, "--vers")
+wrong("--verison", 2, "unknown option %-%-verison %(did you mean %-%-version%?")
+wrong("-x", 2, "unknown option %-x;")
+wrong("diff --s a b", 2, "ambiguous option %-%-s %(%-%-sort or ")
+wrong("diff --trheshold=5 a b", 2, "%(did you mean %-%-threshold%?%)")
 tap.like(run("report old.mp H").out, "\n  m<n> +hide rows below n percent",
   "report H lists the options")
 
@@ -314,6 +329,18 @@ for _, args in ipairs({ "report old.mp", "diff old.mp new.mp", "merge old.mp",
   tap.like(r.err, "^luajit%-mp: cannot write to? ?standard output: ",
     args.." >&-: message")
 end
+
+-- A reader that goes, as head does, is no error.
+local function without_reader(first)
+  return tap.sh(("rm -f gone; %s{ until [ -e gone ]; do sleep 0.05; done; "..
+    "%s report old.mp g; echo status $? >&2; } | { exec <&-; : >gone; }")
+    :format(first, tap.mp), { dir = dir }).err
+end
+tap.is(without_reader(""), "status 141\n",
+  "the reader has gone: dies of the signal, silently")
+tap.is(without_reader("trap '' PIPE; "), "luajit-mp: cannot write to "..
+  "standard output: Broken pipe\nstatus 1\n", "it is ignored: an error")
+
 write("victim.txt", "old")
 tap.sh("chmod 600 victim.txt; ln -s victim.txt link2.txt", { dir = dir })
 run("report -o link2.txt old.mp")

@@ -1,29 +1,42 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The words of a command line, by GNU's habits: -oFILE and -o FILE, --opt=value
--- and --opt value, - for standard input, and -- before operands.
+-- and --opt value, long options by their beginnings, - for standard input, and
+-- -- before operands.
 ----------------------------------------------------------------------------
 
 local spec = require("jit.mp.cli.spec")
 local stop = require("jit.mp.cli.stop")
+local words = require("jit.mp.cli.words")
+
+-- The long options of a command, and all of its options by their spellings.
+local function known(command)
+  local list, by = {}, {}
+  local function add(o)
+    list[#list+1] = o.long
+    by[o.long] = o
+    if o.short then by[o.short] = o end
+  end
+  for _, name in ipairs(command.options) do add(spec.options[name]) end
+  add(spec.options.help)
+  return list, by
+end
 
 -- The option that a word names, and the value in the word, if any.
 local function find(command, word)
-  local name, value = word:match("^(%-%-[^=]+)=(.*)$")
-  for _, o in ipairs(spec.options) do
-    local known = o.name == "help"
-    for _, allowed in ipairs(command.options) do
-      known = known or allowed == o.name
-    end
-    if known then
-      if word == o.short or word == o.long then return o end
-      if name == o.long then return o, value end
-      if o.short and o.value and word:sub(1, 2) == o.short then
-	return o, word:sub(3)
-      end
-    end
+  local list, by = known(command)
+  if by[word] then return by[word] end
+  local short = by[word:sub(1, 2)]
+  if short and short.value and word:sub(2, 2) ~= "-" then
+    return short, word:sub(3)
   end
-  stop.usage(("%s: unknown option %s"):format(command.name, word), command)
+  local name, value = word:match("^(%-%-[^=]+)=(.*)$")
+  name = name or word:match("^%-%-.+")
+  local long, is, meant = nil, "unknown", ""
+  if name then long, is, meant = words.find(name, list) end
+  if long then return by[long], value end
+  stop.usage(("%s: %s option %s%s"):format(command.name, is, word, meant),
+    command)
 end
 
 -- Takes an option with the word after it, if it needs that. Returns how many
@@ -54,20 +67,20 @@ local function is_operand(word)
   return word == "-" or word:sub(1, 1) ~= "-" or word:find("^%-%d")
 end
 
--- Splits the words from the second one on: returns the options by their names,
--- and the operands.
-local function parse(command, words)
+-- Splits the arguments from the second one on: returns the options by their
+-- names, and the operands.
+local function parse(command, arguments)
   local given, operands, i = {}, {}, 2
-  while i <= #words do
-    local word = words[i]
+  while i <= #arguments do
+    local word = arguments[i]
     if word == "--" and not (command.first and operands[1]) then
-      for k = i + 1, #words do operands[#operands+1] = words[k] end
+      for k = i + 1, #arguments do operands[#operands+1] = arguments[k] end
       break
     elseif command.first and operands[1] or is_operand(word) then
       operands[#operands+1] = word
       i = i + 1
     else
-      i = i + take(command, given, word, words[i+1])
+      i = i + take(command, given, word, arguments[i+1])
     end
   end
   if given.help then return given end

@@ -9,28 +9,34 @@ local formats = require("jit.mp.format.formats")
 local names = require("jit.mp.model.names")
 local spec = require("jit.mp.cli.spec")
 local stop = require("jit.mp.cli.stop")
+local words = require("jit.mp.cli.words")
 
 local function usage()
   local out = {}
   for i, c in ipairs(spec.commands) do
-    out[i] = (i == 1 and "usage: " or "       ")..spec.synopsis(c)
+    out[i] = ("  %-8s %s\n           $ luajit-mp %s\n"):format(c.name, c.about,
+      c.example)
   end
-  return table.concat(out, "\n")..([[
+  return ([[
+usage: luajit-mp COMMAND [OPTION]... [ARGUMENT]...
+       luajit-mp help [COMMAND] | --help | --version
+Commands and long options may be abbreviated: rep for report.
 
-       luajit-mp help COMMAND | COMMAND --help | --help | --version
-
-FILE, OLD, NEW: profiles, as luajit -jm=f,NAME.mp writes them; - is standard
-input. OUT: a file; its suffix says the format:
-%sOPTIONS: those of luajit -jm; luajit -jm=H lists them.
+%s
+Profiles are files that end in .mp, as luajit -jm=f,app.mp writes them; - is
+standard input. The suffix of an output says its format:
+%s
+The options of reports are those of luajit -jm: luajit -jm=H lists them.
+The manual is luajit-mp(1), and luajit-mp help COMMAND describes a command.
 
 Report bugs to the issue tracker of the repository.
-]]):format(cells.wrap(formats.known().."\n", 79, 0))
+]]):format(table.concat(out), cells.wrap(formats.known().."\n", 79, 0))
 end
 
 -- The help of one command.
 local function help(c)
-  local out = { "usage: ", spec.synopsis(c), "\n", "luajit-mp ", c.name, " ",
-    c.about, ".\n" }
+  local out = { "usage: ", spec.synopsis(c), "\n\nluajit-mp ", c.name, " ",
+    c.about, ":\n  $ luajit-mp ", c.example, "\n\n" }
   local function line(o)
     out[#out+1] = ("  %s%-24s %s\n"):format(o.short and o.short..", " or "    ",
       o.long..(o.value and "="..o.value or ""),
@@ -38,15 +44,24 @@ local function help(c)
   end
   for _, name in ipairs(c.options) do line(spec.options[name]) end
   line(spec.options.help)
+  out[#out+1] = "\nThe manual is luajit-mp(1).\n"
   return table.concat(out)
+end
+
+local list = { "help" }
+for i, c in ipairs(spec.commands) do list[i+1] = c.name end
+
+-- The command that a word stands for, or the word "help".
+local function find_command(word)
+  local name, is, meant = words.find(word, list)
+  if not name then stop.usage(("%s command %s%s"):format(is, word, meant)) end
+  return spec.commands[name] or name
 end
 
 -- The help of the command of that name; of all, without one.
 local function help_about(name)
-  if not name then return usage() end
-  local command = spec.commands[name]
-  if not command then stop.usage("unknown command "..name) end
-  return help(command)
+  local command = name and find_command(name)
+  return type(command) == "table" and help(command) or usage()
 end
 
 local function print_out(text)
@@ -55,25 +70,31 @@ local function print_out(text)
   if not ok then stop.data("cannot write to standard output: "..msg) end
 end
 
--- Performs the command that the words name.
-local function perform(words, env)
-  local first = words[1]
+local own = { ["--help"] = "help", ["-h"] = "help", ["--version"] = "version",
+  ["-V"] = "version" }
+
+-- Performs an option of the command itself.
+local function perform_own(word, env)
+  local long, _, meant = words.find(word, { "--help", "--version" })
+  local what = own[word] or #word > 2 and own[long]
+  if not what then
+    stop.usage(("unknown option %s%s"):format(word, #word > 2 and meant or ""))
+  end
+  print_out(what == "help" and usage() or "luajit-mp "..env.version.."\n")
+end
+
+-- Performs the command that the arguments name.
+local function perform(arguments, env)
+  local first = arguments[1]
   if not first then
     io.stderr:write(usage())
     error({ status = 2 }, 0)
-  elseif first == "--help" or first == "-h" then
-    return print_out(usage())
-  elseif first == "--version" or first == "-V" then
-    return print_out("luajit-mp "..env.version.."\n")
-  elseif first == "help" then
-    return print_out(help_about(words[2]))
+  elseif first:sub(1, 1) == "-" then
+    return perform_own(first, env)
   end
-  local command = spec.commands[first]
-  if not command then
-    stop.usage(("unknown %s %s"):format(first:find("^%-") and "option" or
-      "command", first))
-  end
-  local given, operands = args.parse(command, words)
+  local command = find_command(first)
+  if command == "help" then return print_out(help_about(arguments[2])) end
+  local given, operands = args.parse(command, arguments)
   if given.help then return print_out(help(command)) end
   return require("jit.mp.cli."..command.name)(given, operands, command, env)
 end
@@ -83,11 +104,11 @@ end
 -- 2022 they take old lengths of tables. A profile is read without that.
 if jit.opt then jit.opt.start("-fwd") end
 
--- Runs the command. words: its arguments. env: luajit, the command that runs
+-- Runs the command. arguments: its own. env: luajit, the command that runs
 -- scripts; path, Lua's search paths if the modules are not on its own
 -- ({ lua, c }); version, of the package. Returns the exit status.
-local function main(words, env)
-  local ok, err = pcall(perform, words, env)
+local function main(arguments, env)
+  local ok, err = pcall(perform, arguments, env)
   if ok then return 0 end
   if type(err) ~= "table" then
     err = { status = stop.DATA, msg = tostring(err) }

@@ -15,6 +15,8 @@ local sorting = require("jit.mp.model.sorting")
 local stop = require("jit.mp.cli.stop")
 local style = require("jit.mp.text.style")
 
+local EPIPE = 32
+
 -- Fails if there is no such directory.
 local function check_root(root, command)
   local fp, msg = io.open(root.."/.", "rb")
@@ -66,8 +68,9 @@ end
 
 -- Writes a text to a file, or to standard output where there is no name.
 local function write_text(name, text)
-  local ok, msg = core.write(name or "-", text)
+  local ok, msg, err = core.write(name or "-", text)
   if ok then return end
+  if err == EPIPE and (name or "-") == "-" then stop.by_pipe() end
   stop.data((msg:gsub("^cannot write '%-'", "cannot write to standard output")))
 end
 

@@ -18,4 +18,13 @@ local function usage(msg, command)
     msg = ("%s; luajit-mp %s--help shows how"):format(msg, name) }, 0)
 end
 
-return { data = data, usage = usage, DATA = DATA }
+-- The reader of standard output has gone: dies of the signal, as a command does
+-- that does not look. Returns if that is ignored.
+local function by_pipe()
+  local has, ffi = pcall(require, "ffi")
+  if not has then return end
+  ffi.cdef("int raise(int);")
+  ffi.C.raise(13)  -- SIGPIPE.
+end
+
+return { by_pipe = by_pipe, data = data, usage = usage, DATA = DATA }
