@@ -214,6 +214,7 @@ end
 for text, why in pairs({
   ["m5,x.html"] = "option 'm' has no effect with %.html: it is for tables",
   ["m5,x.html,x.mp"] = "'m' has no effect with %.html and %.mp",
+  ["zf,x.mp"] = "with %.mp: a profile keeps all of it; give the option to",
   ["fN"] = "'N' has no effect with a table: it is for %.html",
   ["cP,x.pb.gz"] = "'P' has no effect with %.pb%.gz: one file is written",
   ["fj"] = "'j' has no effect with a table: lines are only recorded",

@@ -49,6 +49,17 @@ for _, opt in ipairs(options.list) do
   end
 end
 
+-- The numbers.
+local ranges = items(reference:match("\n%.Sh NUMBERS\n(.-)\n%.El\n"), "Cm")
+for _, opt in ipairs(options.list) do
+  if opt.unit then
+    tap.is(ranges[opt[1]], options.range(opt)..(opt.default and "; default "..
+      optionlist.spelled(opt, opt.default) or ""), "the numbers of "..opt[1])
+    ranges[opt[1]] = nil
+  end
+end
+none_left(ranges, "luajit-mp-options(7), numbers,")
+
 -- In brief, in the words of the help.
 local manual = page("luajit-mp.1")
 local brief = items(manual:match(

@@ -129,10 +129,12 @@ end
 
 -- -- Checks ------------------------------------------------------------------
 
+local KEPT = "a profile keeps all of it; give the option to luajit-mp report"
+
 -- The reason why an option has no effect on any of the outputs; nil: it has
 -- one. what: the option in words.
 local function useless(o, opt, what, outputs, measures)
-  local seen, advice, never = {}, nil, {}
+  local seen, advice, never, kept = {}, nil, {}, nil
   for _, name in ipairs(outputs) do
     local target, is_text = target_of(o, name)
     local condition = condition_of(opt.shows, target, is_text)
@@ -141,11 +143,13 @@ local function useless(o, opt, what, outputs, measures)
       return nil
     end
     if condition then advice = advice or condition[2] end
+    if target == ".mp" and measures and not opt.report then kept = KEPT end
     if not seen[target] then never[#never+1] = described(target) end
     seen[target] = true
   end
   return ("%s has no effect with %s: %s"):format(what,
-    table.concat(never, " and "), advice or "it is for "..explained(opt.shows))
+    table.concat(never, " and "), advice or kept or
+    "it is for "..explained(opt.shows))
 end
 
 -- An option, or the field that stands for it, in words.
