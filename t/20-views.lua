@@ -165,6 +165,28 @@ for _, g in ipairs(got) do
   tap.is(g.text, golden[g.name], "-jm="..g.name)
 end
 
+-- The collector and the compiler, if the program does without them.
+local function idle(looks, stopped)
+  return function(s)
+    s.heap.gc_looks, s.heap.gc_stopped = looks, stopped
+    for _, r in ipairs(s.rows) do r.state = "I" end
+  end
+end
+tap.like(show("f", {}, idle(100, 100)),
+  "%(100/s%)   100%% interpreted, nothing compiled   GC 12 cycles, "..
+  "0%% of CPU, stopped\n",
+  "nothing was compiled, and the collector was stopped")
+tap.like(show("f", {}, idle(100, 40)), ", stopped 40%% of the time\n",
+  "it was stopped for a while")
+tap.unlike(show("f", {}, idle(100, 4)), "stopped", "but not in finalizers")
+tap.unlike(show("f"), "interpreted", "code was compiled")
+tap.like(show("f", {}, function(s)
+  s.walk = { total = 4000000, held = 1e6, lines = {}, joins = {}, own = {},
+    types = { { type = "table", count = 1, bytes = 1e6, garbage_count = 2,
+      garbage_bytes = 3000000 } } }
+end), "\nin use +4.00 MB +250 samples   75%% garbage   peak",
+  "a walk tells how much of the heap is garbage")
+
 -- The rows of a table add up to the whole: nothing is lost or counted twice.
 local function sum(text, pattern)
   local n = 0

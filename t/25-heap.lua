@@ -273,4 +273,16 @@ text = table.concat(text)
 if os.getenv("MP_GOLDEN") == "new" then tap.write(file, text) end
 tap.is(text, tap.read(file), "the lines of the events")
 
+local stop = [[
+collectgarbage("stop")
+local keep, stop = {}, os.clock() + 0.2
+while os.clock() < stop do
+  for i = 1, 1000 do keep[i] = { i } end
+end
+]]
+tap.like(run("f", stop).out, "GC 0 cycles[^\n]*, stopped\n",
+  "a collector that is stopped is named")
+tap.unlike(run("f", stop:gsub("stop", "restart", 1)).out, "stopped",
+  "one that runs is not")
+
 tap.done()

@@ -37,6 +37,7 @@ static void tick(void *data, bool cycle)
     mp_cpu_here(&c->profile.cpu);
     mp_cpu_look(&c->profile.cpu);
   }
+  mp_alloc_look(&c->profile.heap);
   mp_point_take(&c->profile);
 }
 

@@ -57,6 +57,7 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   if ((c->final.done && !c->heir.inherits) || p->capture.anchor == NULL) return;
   c->thread = pthread_self();
   mp_cpu_count(&p->cpu, L, waiting, state);
+  if (state != 'G') mp_alloc_look(&p->heap);
   mp_objects_settle(&p->heap, L, state);
   mp_point_take(p);
   if (c->final.done) return;

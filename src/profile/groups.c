@@ -116,6 +116,8 @@ static void push_heap(lua_State *L, mp_profile *p, const mp_scope *scope,
   mp_field(L, "inuse_start", (double)h->inuse_start);
   mp_field(L, "peak", (double)mp_scope_peak(scope, p));
   if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);
+  mp_field(L, "gc_looks", s->looks);
+  mp_field(L, "gc_stopped", s->stopped);
 }
 
 static void push_types(lua_State *L, const mp_sums *s)

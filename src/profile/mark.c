@@ -49,7 +49,8 @@ mp_sums mp_sums_now(mp_profile *p)
     (double)h->reallocs, (double)h->realloc_bytes, (double)h->realloc_freed,
     (double)h->taken,
     (double)(h->dropped + p->cpu.dropped) + count_waiting(&h->samples),
-    (double)p->capture.cut, (double)h->cycles, { 0 }, { 0 }
+    (double)p->capture.cut, (double)h->cycles, (double)h->looks,
+    (double)h->stopped, { 0 }, { 0 }
   };
   for (i = 0; i < MP_NTYPES; i++) {
     s.type_objects[i] = (double)h->by_type[i].objects;

@@ -46,6 +46,14 @@ size_t mp_alloc_inuse(mp_alloc *h)
   return n;
 }
 
+/* It is also stopped while a finalizer runs, which is seldom. Older versions of
+** LuaJIT do not tell. */
+void mp_alloc_look(mp_alloc *h)
+{
+  h->looks++;
+  if (lua_gc(h->capture->anchor, LUA_GCISRUNNING, 0) == 0) h->stopped++;
+}
+
 void mp_alloc_freeze(mp_alloc *h)
 {
   mp_capture_enter(h->capture);
@@ -111,6 +119,7 @@ void mp_alloc_restart(mp_alloc *h)
   mp_period_init(&h->period, (uint64_t)mean, mp_seed());
   h->drawn = (uint64_t)(h->now.countdown + h->held);
   h->now.allocs = h->frees = h->cycles = h->taken = 0;
+  h->looks = h->stopped = 0;
   h->reallocs = h->realloc_bytes = h->realloc_freed = 0;
   mp_events_free(&h->events);
   memset(h->by_type, 0, sizeof(h->by_type));

@@ -105,6 +105,7 @@ typedef struct mp_alloc {
   uint64_t reallocs;
   uint64_t realloc_bytes, realloc_freed;  /* Sizes, after and before. */
   uint64_t cycles;		/* Collections seen to begin their sweep. */
+  uint64_t looks, stopped;	/* At the collector; while it was stopped. */
   size_t inuse_start;		/* Bytes in the Lua heap at the start. */
   mp_totals saved;		/* While frozen: the totals before, */
   size_t saved_inuse;		/* and the bytes in use before. */
@@ -172,6 +173,10 @@ void mp_alloc_restart(mp_alloc *h);
 uint64_t mp_alloc_bytes(const mp_alloc *h);  /* Allocated since the start. */
 uint64_t mp_alloc_allocs(const mp_alloc *h);  /* Allocations since the start. */
 size_t mp_alloc_inuse(mp_alloc *h);  /* In the heap now; updates the peak. */
+
+/* Looks whether the program has stopped the collector. From time to time, in
+** the thread of the VM, inside the allocator too. */
+void mp_alloc_look(mp_alloc *h);
 
 /* A collection begins its sweep: where leaks are wanted, it gets a record of
 ** the objects that it leaves alive (data/held.h). */

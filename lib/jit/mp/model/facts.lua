@@ -11,6 +11,9 @@ local views = require("jit.mp.model.views")
 
 local facts = {}
 
+local SELDOM = 0.05 -- A part of the time that is not worth a word.
+local TELLS = 50    -- CPU samples among which compiled code would be.
+
 local FEW = 100	-- CPU samples; below, rows of a small part are chance.
 
 -- Name of the program.
@@ -53,13 +56,42 @@ function facts.inuse_samples(p)
     numbers.samples(p.heap.inuse_samples) or nil
 end
 
+-- The time for which the program had stopped the collector: "stopped"; or nil:
+-- as good as none.
+local function stopped(p)
+  local looks, n = p.heap.gc_looks or 0, p.heap.gc_stopped or 0
+  if n < looks * SELDOM or n == 0 then return nil end
+  return n > looks * (1 - SELDOM) and "stopped" or
+    "stopped "..numbers.share(n, looks).." of the time"
+end
+
 -- The number of collections, and their share of the CPU time, if there are
--- enough samples to tell.
+-- enough samples to tell; and whether they were held off.
 function facts.gc(p)
-  local n = p.heap.gc_cycles
+  local n, t = p.heap.gc_cycles, {}
   local share = p.cpu.samples >= estimates.enough and p:state_share("G")
+  if share then t[1] = numbers.share(share, 1).." of CPU" end
+  t[#t+1] = stopped(p)
   return n and numbers.counted(n, "cycle") or "cycles not known",
-    share and numbers.share(share, 1).." of CPU"
+    t[1] and table.concat(t, ", ")
+end
+
+-- "92% interpreted, nothing compiled"; nil: code was compiled, or there are too
+-- few samples to tell.
+function facts.interpreted(p)
+  local share = p.cpu.samples >= TELLS and p:state_share("I")
+  if not share or share < 0.5 or p:state_share("N") > 0 then return nil end
+  return numbers.share(share, 1).." interpreted, nothing compiled"
+end
+
+-- The part of the heap that nothing held when it was walked: "76% garbage";
+-- nil: it was not walked, or there is little. While a state is closed, nothing
+-- holds the locals of the main chunk.
+function facts.garbage(p)
+  local w, n = p.walk, 0
+  if not w or w.why or w.closing then return nil end
+  for _, t in ipairs(w.types) do n = n + t.garbage_bytes end
+  return n >= w.total * 0.01 and numbers.share(n, w.total).." garbage" or nil
 end
 
 -- Whether it was merged from several profiles.

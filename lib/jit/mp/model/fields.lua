@@ -92,6 +92,7 @@ local groups = {
     { "adaptive", "flag", merge = "any" },
     sum("inuse"), sum("inuse_start"), sum("peak"),
     optional(sum("inuse_samples")), optional(sum("gc_cycles")),
+    optional(sum("gc_looks")), optional(sum("gc_stopped")),
   } },
   { name = "native", key = "native", fields = {
     { "enabled", "flag", merge = "any", optional = true },

@@ -20,12 +20,15 @@ local function header(p, kib)
   local function add(name, value, more)
     t[#t+1] = strings({ name, value, more or "" })
   end
-  add("CPU", numbers.seconds(p.info.cpu), facts.cpu_samples(p) or "not sampled")
+  local interpreted, garbage = facts.interpreted(p), facts.garbage(p)
+  add("CPU", numbers.seconds(p.info.cpu), (facts.cpu_samples(p) or
+    "not sampled")..(interpreted and ", "..interpreted or ""))
   local period = facts.period(p)
   add("Allocated", numbers.bytes(h.alloc_bytes, kib), facts.alloc_samples(p)..
     (period and ", "..period or ""))
   local few, rss = facts.inuse_samples(p), facts.rss(p)
   add("In use", numbers.bytes(h.inuse, kib), (few and few..", " or "")..
+    (garbage and garbage..", " or "")..
     "peak "..numbers.bytes(h.peak, kib)..
     (rss and ", RSS "..numbers.bytes(rss, kib) or ""))
   if p.native.enabled then

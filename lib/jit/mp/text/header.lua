@@ -34,7 +34,7 @@ end
 local function cpu_topic(p)
   local cycles, share = facts.gc(p)
   return topic("CPU", numbers.seconds(p.info.cpu),
-    facts.cpu_samples(p) or "not sampled",
+    facts.cpu_samples(p) or "not sampled", facts.interpreted(p),
     "GC "..cycles..(share and ", "..share or ""))
 end
 
@@ -48,6 +48,7 @@ local function inuse_topic(p, kib)
   local rss, parts = facts.rss(p), topic("in use",
     numbers.bytes(p.heap.inuse, kib))
   parts[#parts+1] = facts.inuse_samples(p)
+  parts[#parts+1] = facts.garbage(p)
   parts[#parts+1] = "peak "..numbers.bytes(p.heap.peak, kib)
   parts[#parts+1] = rss and "RSS "..numbers.bytes(rss, kib)
   return parts
