@@ -1,7 +1,26 @@
 # SPDX-License-Identifier: MIT
 # Completion of luajit-mp for bash.
 
+# Files with a suffix, and directories.
+_luajit_mp_files() {
+  COMPREPLY=($(compgen -f -X "!*$1" -- "$cur") $(compgen -d -- "$cur"))
+}
+
+# Processes with LuaJIT among their files, of several with their names: what
+# they have in common is only the beginning of the numbers.
+_luajit_mp_processes() {
+  local maps pid list=()
+  for maps in $(grep -l -s -i luajit /proc/[0-9]*/maps); do
+    pid=${maps#/proc/} pid=${pid%/maps}
+    [[ $pid == "$cur"* && $pid != "$BASHPID" ]] || continue
+    list+=("$pid $(cat "/proc/$pid/comm" 2>/dev/null)")
+  done
+  [ ${#list[@]} -ne 1 ] || list=("${list[0]%% *}")
+  COMPREPLY=("${list[@]}")
+}
+
 _luajit_mp() {
+  local commands='run attach top report diff merge convert push open help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=
   COMPREPLY=()
   # "--sort=u" is three words.
@@ -11,9 +30,8 @@ _luajit_mp() {
     prev=${COMP_WORDS[COMP_CWORD-2]}
   fi
   if [ "$COMP_CWORD" -eq 1 ]; then
-    options='run attach top report diff merge convert push open
-      -h --help -V --version'
-    COMPREPLY=($(compgen -W "$options" -- "$cur"))
+    options='-h --help -V --version'
+    COMPREPLY=($(compgen -W "$commands $options" -- "$cur"))
     return
   fi
   case $prev in
@@ -40,9 +58,13 @@ _luajit_mp() {
     convert) options='-O --options --no-source --source-root' ;;
     push) options='-O --options' ;;
     open) options='-O --options --no-source --source-root' ;;
+    help) COMPREPLY=($(compgen -W "$commands" -- "$cur")); return ;;
   esac
-  case $cur in
-    -*) COMPREPLY=($(compgen -W "$options -h --help" -- "$cur")) ;;
+  case ${COMP_WORDS[1]}:$prev:$cur in
+    *:*:-*) COMPREPLY=($(compgen -W "$options -h --help" -- "$cur")) ;;
+    *:-o:*|*:--output:*|convert:*.mp:*) COMPREPLY=($(compgen -f -- "$cur")) ;;
+    attach:*|top:*) _luajit_mp_processes ;;
+    report:*|diff:*|merge:*|convert:*|push:*|open:*) _luajit_mp_files .mp ;;
     *) COMPREPLY=($(compgen -f -- "$cur")) ;;
   esac
 }

@@ -5,6 +5,15 @@ function __luajit_mp_command
     contains -- (commandline -opc)[2] $argv
 end
 
+# Processes with LuaJIT among their files.
+function __luajit_mp_processes
+    for maps in (grep -l -s -i luajit /proc/*/maps)
+        set -l pid (string match -r '[0-9]+' $maps)
+        test -n "$pid"; and printf '%s\t%s\n' $pid \
+            (cat /proc/$pid/comm 2>/dev/null; or echo)
+    end
+end
+
 set -l first 'test (count (commandline -opc)) -eq 1'
 complete -c luajit-mp -n $first -f -a run -d 'profiles a program'
 complete -c luajit-mp -n $first -f -a attach -d 'profiles a process'
@@ -15,7 +24,14 @@ complete -c luajit-mp -n $first -f -a merge -d 'adds profiles up'
 complete -c luajit-mp -n $first -f -a convert -d 'writes another format'
 complete -c luajit-mp -n $first -f -a push -d 'sends profiles to a server'
 complete -c luajit-mp -n $first -f -a open -d 'shows a profile in a browser'
+complete -c luajit-mp -n $first -f -a help -d 'describes a command'
 complete -c luajit-mp -n $first -s V -l version -d 'prints the version'
+complete -c luajit-mp -n '__luajit_mp_command help' -f \
+    -a 'run attach top report diff merge convert push open'
+complete -c luajit-mp -n '__luajit_mp_command attach top' -f \
+    -a '(__luajit_mp_processes)'
+complete -c luajit-mp -n '__luajit_mp_command report diff merge push open' \
+    -k -x -a '(__fish_complete_suffix .mp)'
 complete -c luajit-mp -s h -l help -d 'prints help'
 complete -c luajit-mp -n '__luajit_mp_command run attach report diff merge' \
     -s o -l output -r -d 'the output'

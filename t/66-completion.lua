@@ -26,13 +26,19 @@ end
 
 -- bash itself is asked, where it is there.
 local file = tap.srcdir.."/completion/luajit-mp.bash"
-local function ask(...)
+local function ask_in(first, ...)
   local words = { ... }
   for i, word in ipairs(words) do words[i] = "'"..word.."'" end
-  return tap.sh(("bash -c '. \"%s\"; COMP_WORDS=(luajit-mp \"$@\"); "..
+  return tap.sh(("bash -c '. \"%s\"; %s COMP_WORDS=(luajit-mp \"$@\"); "..
     "COMP_CWORD=$#; _luajit_mp; echo \"${COMPREPLY[*]}\"' x %s"):format(file,
-      table.concat(words, " "))).out:gsub("\n$", "")
+      first, table.concat(words, " "))).out:gsub("\n$", "")
 end
+local function ask(...) return ask_in("", ...) end
+
+local pid = tap.read("/proc/self/stat"):match("^%d+")
+local dir = tap.tmpname()
+os.remove(dir)
+os.execute(("mkdir -p %s/deep; cd %s && touch app.mp app.lua"):format(dir, dir))
 if tap.sh("bash --version").status == 0 then
   local all = {}
   for i, c in ipairs(spec.commands) do
@@ -40,8 +46,27 @@ if tap.sh("bash --version").status == 0 then
     tap.is(long((ask(c.name, "-"))), names(c), "bash: options of "..c.name)
     tap.is((ask(c.name:sub(1, 3))), c.name, "bash: "..c.name:sub(1, 3))
   end
-  tap.is((ask("")), table.concat(all, " ").." -h --help -V --version",
+  tap.is((ask("")), table.concat(all, " ").." help -h --help -V --version",
     "bash: the commands")
+  tap.is((ask("help", "")), table.concat(all, " ").." help",
+    "bash: commands for help")
+  local there = "cd "..dir.."; "
+  local function both(...)  -- In any order.
+    local out = ask_in(there, ...)
+    return out == "app.mp app.lua" and "app.lua app.mp" or out
+  end
+  for _, name in ipairs({ "report", "diff", "merge", "open" }) do
+    tap.is((ask_in(there, name, "")), "app.mp deep",
+      "bash: profiles for "..name)
+  end
+  tap.is(both("run", "app."), "app.lua app.mp", "bash: files for run")
+  tap.is(both("convert", "app.mp", "app."), "app.lua app.mp",
+    "bash: files behind convert's profile")
+  tap.is(both("report", "-o", "app."), "app.lua app.mp",
+    "bash: files for an output")
+  -- A process with LuaJIT in it: the test is one.
+  tap.is((ask("attach", pid)), pid, "bash: a process by its number")
+  tap.like((ask("top", "")), "%f[%d]"..pid.."%f[%D]", "bash: all processes")
   tap.is((ask("diff", "--sort", "")), "change before after name", "bash: keys")
   tap.is((ask("diff", "--sort", "=")), "change before after name",
     "bash: behind =")
@@ -59,14 +84,18 @@ local function offered(line)
   table.sort(list)
   return table.concat(list, " ")
 end
-local function sorted_names()
-  local list = {}
-  for i, c in ipairs(spec.commands) do list[i] = c.name end
+local function sorted_names(more)
+  local list = { more }
+  for _, c in ipairs(spec.commands) do list[#list+1] = c.name end
   table.sort(list)
   return table.concat(list, " ")
 end
 if tap.sh("fish --version").status == 0 then
-  tap.is(offered("luajit-mp "), sorted_names(), "fish: the commands")
+  tap.is(offered("luajit-mp "), sorted_names("help"),
+    "fish: the commands")
+  tap.is(offered("luajit-mp help "), sorted_names(), "fish: help's commands")
+  tap.like(offered("luajit-mp attach "), "%f[%d]"..pid.."%f[%D]",
+    "fish: processes")
   for _, c in ipairs(spec.commands) do
     tap.is(long(offered("luajit-mp "..c.name.." --")), names(c),
       "fish itself: options of "..c.name)
@@ -123,7 +152,9 @@ end
 local sanitized = (os.getenv("LIBASAN") or "") ~= ""
 if not sanitized and tap.sh("zsh --version").status == 0 then
   tap.is(offered_by_zsh("luajit-mp "), "--help --version -V -h "..
-    sorted_names(), "zsh: the commands")
+    sorted_names("help"), "zsh: the commands")
+  tap.is(offered_by_zsh("luajit-mp help "), sorted_names("help"),
+    "zsh: help's commands")
   for _, c in ipairs(spec.commands) do
     tap.is(long(offered_by_zsh("luajit-mp "..c.name.." --")), names(c),
       "zsh itself: options of "..c.name)
@@ -158,4 +189,5 @@ for _, c in ipairs(spec.commands) do
   tap.is(long(table.concat(found, " ")), names(c), "fish: options of "..c.name)
 end
 
+os.execute("rm -r "..dir)
 tap.done()
