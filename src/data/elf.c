@@ -14,7 +14,7 @@
 #define SECTIONS_MAX	4096	/* Headers that are looked at, */
 #define SYMBOLS_MAX	(1u << 22) /* symbols, */
 #define STEPS_MAX	(1u << 24) /* and pairs of a symbol and an address. */
-#define BUFFER		256	/* Symbols that are read at a time. */
+#define BUFFER		64	/* Symbols that are read at a time. */
 #define PAGE		4095u
 
 #if UINTPTR_MAX > UINT32_MAX

@@ -5,8 +5,8 @@
 **
 ** The file may be damaged, be a stranger's, or change while it is read: it is
 ** read piece by piece, never mapped, and what it says is bounded. Nothing is
-** kept, and no memory is taken. While a report is made, in any thread; never
-** in a signal handler.
+** kept, and neither memory nor a lock is taken: also inside an allocator, but
+** not in a signal handler.
 */
 #ifndef MP_ELF_H
 #define MP_ELF_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define MP_ELF_NAME	512	/* Bytes of a name, with its 0. */
-#define MP_ELF_HEAD	4096	/* Of a file, that are compared. */
+#define MP_ELF_HEAD	1024	/* Of a file, that are compared. */
 
 typedef struct mp_function {
   uint64_t address;		/* Of the function, */

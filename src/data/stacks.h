@@ -40,6 +40,7 @@ typedef struct mp_frame {
   uint64_t code, chunk;		/* Lua: identities (vm/code.h), or 0; C: the */
 				/* function's address, and its library's. */
   mp_kind kind;
+  bool symbol;			/* C: the name is the function's own. */
 } mp_frame;
 
 typedef struct mp_node {

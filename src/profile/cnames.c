@@ -5,19 +5,27 @@
 #include "config.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "profile/cnames.h"
 #include "profile/field.h"
 #include "sample/nativename.h"
 #include "sample/symbol.h"
 
-/* Whether a frame is a C function; its address. */
+/* Whether a frame is code that asked for C memory, or a C function that has its
+** symbol for a name. */
 static bool is_function(const mp_frame *f, mp_function *out)
 {
   const void *inside;
+  bool named = f->kind == MP_C && f->symbol && f->namelen < MP_ELF_NAME;
   out->inside = f->kind == MP_C && mp_nativename_code(f, &inside);
   out->address = out->inside ? (uintptr_t)inside : f->code;
-  return out->inside || (f->kind == MP_C && f->code != 0);
+  out->name[0] = '\0';
+  if (named) {
+    memcpy(out->name, f->name, f->namelen);
+    out->name[f->namelen] = '\0';
+  }
+  return named || out->inside;
 }
 
 /* Lists the functions; returns their number. list: NULL, or with room. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "sample/name.h"
+#include "sample/symbol.h"
 #include "vm/code.h"
 #include "vm/frame.h"
 #include "vm/package.h"
@@ -38,6 +39,8 @@ void mp_name_set(mp_frame *f, const char *name, size_t len,
   f->namelen = (uint32_t)len;
 }
 
+_Static_assert(MP_ELF_NAME <= MP_NAME_MAX, "a symbol has room");
+
 /* Whether a library at that address is this one. */
 static bool is_own(const void *base)
 {
@@ -63,8 +66,11 @@ void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX])
   f->sourcelen = (uint32_t)strlen(f->source);
   f->code = (uintptr_t)addr;
   f->chunk = (uintptr_t)info.dli_fbase;
-  if (info.dli_sname != NULL && info.dli_saddr == addr)
-    mp_name_set(f, info.dli_sname, strlen(info.dli_sname), buf);
+  if (mp_symbol_name(addr, buf)) {
+    f->name = buf;
+    f->namelen = (uint32_t)strlen(buf);
+    f->symbol = true;
+  }
 }
 
 /* Names a chunk that came from a string, as Lua's messages do: by the first

@@ -31,8 +31,8 @@ void mp_name_set(mp_frame *f, const char *name, size_t len,
 void mp_name_chunk(mp_frame *f, const char *s, size_t len,
 		   char buf[MP_CHUNK_MAX]);
 
-/* Names a C function: by what its library exports; else its caller's name for
-** it (in *f already) stays. The identities of its code and chunk are its
+/* Names a C function: by its symbol, exported or not; else its caller's name
+** for it (in *f already) stays. The identities of its code and chunk are its
 ** address and that of its library (see sample/symbol.h). */
 void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX]);
 

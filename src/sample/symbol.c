@@ -130,12 +130,24 @@ static void name_in(const Dl_info *library, mp_function *list, size_t n)
   for (i = 0; i < n; i++) {
     Dl_info info;
     mp_function *f = &list[i];
-    bool known = dladdr((const void *)(uintptr_t)f->address, &info) != 0 &&
+    bool known = f->name[0] != '\0';
+    if (known) continue;
+    known = dladdr((const void *)(uintptr_t)f->address, &info) != 0 &&
       info.dli_sname != NULL && is_whole(f, (uintptr_t)info.dli_saddr);
     snprintf(f->name, sizeof(f->name), "%s", known ? info.dli_sname : "");
     all = all && known;
   }
   if (!all) name_by_file(library, list, n);
+}
+
+bool mp_symbol_name(const void *addr, char name[MP_ELF_NAME])
+{
+  Dl_info info;
+  mp_function f = { .address = (uintptr_t)addr };
+  if (dladdr(addr, &info) == 0 || info.dli_fname == NULL) return false;
+  name_in(&info, &f, 1);
+  memcpy(name, f.name, sizeof(f.name));
+  return name[0] != '\0';
 }
 
 void mp_symbol_names(mp_function *list, size_t n)
@@ -144,7 +156,6 @@ void mp_symbol_names(mp_function *list, size_t n)
   qsort(list, n, sizeof(list[0]), ascending);
   for (from = 0; from < n; from = to) {
     Dl_info info, next;
-    list[from].name[0] = '\0';
     to = from + 1;
     if (dladdr((const void *)(uintptr_t)list[from].address, &info) == 0 ||
 	info.dli_fname == NULL)
