@@ -50,8 +50,10 @@ size_t mp_alloc_inuse(mp_alloc *h)
 ** LuaJIT do not tell. */
 void mp_alloc_look(mp_alloc *h)
 {
+  lua_State *L = h->capture->anchor;
+  if (L == NULL) return;  /* The VM is being closed. */
   h->looks++;
-  if (lua_gc(h->capture->anchor, LUA_GCISRUNNING, 0) == 0) h->stopped++;
+  if (lua_gc(L, LUA_GCISRUNNING, 0) == 0) h->stopped++;
 }
 
 void mp_alloc_freeze(mp_alloc *h)
