@@ -221,8 +221,9 @@ end
 local function is_gradual(curve, held)
   local little, most = 0, 0
   for i, t in ipairs(curve.by_cpu) do
-    if t <= 1 and curve.inuse[i] <= LITTLE * held then little = t end
-    if t <= 1 and curve.inuse[i] < MOST * held then most = t end
+    local till = math.min(curve.till[i] or t, 1)
+    if curve.inuse[i] <= LITTLE * held then little = till end
+    if curve.inuse[i] < MOST * held then most = till end
   end
   return most - little >= GRADUAL
 end
@@ -296,7 +297,8 @@ end
 --   born      mean time of allocation of what is held, from 0 to 1,
 --   left      most garbage that a collection may have left,
 --   curve     inuse and allocated, lists of bytes, and by_bytes and by_cpu,
---             their times; first: the end of the first part by CPU time.
+--             their times; till: the last CPU time before the next point;
+--             first: the end of the first part by CPU time.
 local function grows(series)
   local times, cpu = series.by_bytes, series.by_cpu
   local n, answer = #times, nil
@@ -373,13 +375,15 @@ local function add_curves(p, by, name)
     local g, point = by[key_of[change.row]], p.course[change.point]
     if g then
       local c = g.curve or { at = {}, inuse = {}, allocated = {},
-	by_bytes = {}, by_cpu = {}, first = first_part(p, cpu) }
+	by_bytes = {}, by_cpu = {}, till = {}, first = first_part(p, cpu) }
       local n = #c.at
       if c.at[n] ~= point then
 	n = n + 1
 	c.at[n], c.inuse[n] = point, c.inuse[n-1] or 0
 	c.allocated[n] = c.allocated[n-1] or 0
 	c.by_bytes[n], c.by_cpu[n] = point.allocated / stop, point.cpu / cpu
+	local before = p.course[change.point-1]
+	c.till[n-1] = before and before.cpu / cpu
       end
       c.inuse[n] = c.inuse[n] + change.inuse_bytes - now[change.row]
       c.allocated[n] = c.allocated[n] + change.alloc_bytes
