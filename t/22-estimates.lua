@@ -239,6 +239,17 @@ tap.like(out, "  %+1.1[%d.]* MB   load\n", "a change that samples show")
 out = compare(sampled(), sampled(function(t) t.rows[2].cpu = 49 end), "c")
 tap.like(out, "~%+[%d.]+ ms   work\n", "a change that may be noise is marked")
 tap.like(out, "~ samples alone may make such a difference", "and explained")
+-- Of memory from before, the rest of a counted sum, the samples tell, too.
+local function from_before(other)
+  return sampled(function(t)
+    t.heap.inuse_start = 300e3
+    t.rows[1].inuse_bytes = t.rows[1].inuse_bytes + other
+  end)
+end
+tap.like(compare(from_before(0), from_before(40e3), "um0"),
+  "~%-40.0 kB   %(before the profile%)\n", "memory from before: a change of it")
+tap.like(compare(from_before(0), from_before(-400e3), "um0"),
+  " %+[%d.]+ kB   %(before the profile%)\n", "and one that samples show")
 -- A row without a sample may have had as much as the other profile shows.
 local function vanished(cpu)
   return compare(sampled(function(t) t.rows[2].cpu = cpu end),

@@ -10,11 +10,22 @@ local facts = require("jit.mp.model.facts")
 local keys = require("jit.mp.model.keys")
 local numbers = require("jit.mp.model.numbers")
 local pairing = require("jit.mp.model.pairing")
+local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
 local width_of = require("jit.mp.text.width").width
 
 local CHANGE = 3 -- The column of the change.
 local NAME = 24 -- Columns that names should have.
+
+-- Memory from before the profile is the remainder of a counted total: it is in
+-- as much doubt as all the rows that are estimated.
+local function add_doubt(by)
+  local before, sum = by[terms.before], 0
+  if not before then return end
+  for _, e in pairs(by) do sum = sum + e.var end
+  before.var = sum
+  for _, e in pairs(before.sub) do e.var = sum end
+end
 
 -- Sums of one view by name: { number, other, var =, sub = }, where the other
 -- number is the bytes if the first is objects, and the other way round, and sub
@@ -35,6 +46,7 @@ local function sums(p, o, view)
   if view ~= "cpu" then
     by_name((p:sums({ view }, not o.objects, unpack(levels))), 2, by)
   end
+  add_doubt(by)
   return by, totals[1]
 end
 
