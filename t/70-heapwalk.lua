@@ -86,6 +86,24 @@ tap.like(text, "main thread local up %(%S+%)",
   "a local of the main chunk, while it runs")
 tap.like(text, "list%.next  %(table, and so on%)", "a linked list")
 
+-- -- Garbage ----------------------------------------------------------------
+
+text = walk([[
+collectgarbage("stop")
+keep = {}
+for i = 1, 2000 do keep[i] = { i } end
+for i = 1, 9000 do last = { i } end
+os.exit(0)
+]], "Wb1")
+tap.like(text, "in use [^\n]*   [5-9]%d%% garbage   peak ",
+  "how much of what is in use is garbage")
+tap.unlike(walk([[
+keep = {}
+for i = 1, 9000 do keep[i] = { i } end
+collectgarbage()
+os.exit(0)
+]], "W"), "garbage", "or none is")
+
 -- -- Keys are a stranger's ---------------------------------------------------
 
 -- Keys with terminal escapes, line breaks and bytes that are no text, which a

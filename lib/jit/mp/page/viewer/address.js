@@ -54,7 +54,7 @@ const FIELDS = {
     "total before", "self change", "total change"] : []),
   sortView: oneOf("", ...VIEWS), dir: number(-1, 1), width:
     oneOf("after", "before"), share: flag,
-  heap: number(0, mp.heaptree.N + 2),
+  heap: number(0, mp.heaptree.N + 1),
   file: number(-1, mp.data.files.length - 1), mark: number(-1, 1e8),
   whole: flag
 };

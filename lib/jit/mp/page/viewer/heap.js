@@ -91,7 +91,7 @@ function hover(f, n, x, y) {
 }
 const ON = { hover, words, label, place: kind, active: (f) =>
   showStatus(f.active), color: (n) => typeShade(type(n)),
-  ink: () => inks().ink, rootName: () => `all: ${bytes(W.total)}`,
+  ink: () => inks().ink, rootName: () => `all: ${bytes(tree.root.size)}`,
   zoom(f, n) {
     $("tip").hidden = true;
     state.set({ heap: n.key });
@@ -104,6 +104,7 @@ function note() {
     `after ${seconds(W.at)}`;
   return `${bytes(W.held)} held of ${bytes(W.total)}, ${when}` +
     (DIFF ? ", in the run after" : "") +
+    (W.garbage > 0 ? `; garbage, ${bytes(W.garbage)}, is left out` : "") +
     ". A frame is as wide as all that would go with it.";
 }
 

@@ -5,14 +5,14 @@
 ** stack.
 **
 ** A node is like those of other trees (tree.js); its key is the number of a
-** line, from 1 on. Key 0 is all, and the two after the last line are objects
-** that nothing holds and the VM's own memory.
+** line, from 1 on. Key 0 is all but the objects that nothing holds, and the one
+** after the last line is the VM's own memory.
 */
 const { STR } = mp.items;
 const { A } = mp.profile;
 
 const W = mp.data.heap, L = W?.lines;
-const N = W ? L.parent.length : 0, GARBAGE = N + 1, OWN = N + 2;
+const N = W ? L.parent.length : 0, OWN = N + 1;
 
 const nodes = [];
 function node(key, size, up) {
@@ -25,11 +25,10 @@ function node(key, size, up) {
 
 /* Lines stand behind their holders. */
 function grow() {
-  const root = node(0, W.total, null), at = [root];
+  const root = node(0, W.total - W.garbage, null), at = [root];
   L.parent.forEach((up, i) => {
     at[i + 1] = node(i + 1, L.bytes[i], at[up]);
   });
-  at[GARBAGE] = node(GARBAGE, W.garbage, root);
   at[OWN] = node(OWN, W.own, root);
   for (const n of nodes) {
     n.list = n.list.filter((kid) => kid.size > 0);
@@ -47,8 +46,7 @@ const tree = { nodes, root: nodes[0], kids: (n) => n.list, find(keys) {
 
 /* -- In words ------------------------------------------------------------- */
 
-const names = { 0: "all", [GARBAGE]: "(held by nothing)",
-  [OWN]: "(the VM itself)" };
+const names = { 0: "all", [OWN]: "(the VM itself)" };
 const label = ({ key }) => names[key] || STR[L.label[key - 1]] || "value";
 const path = ({ key }) => names[key] || STR[L.path[key - 1]];
 const type = ({ key }) => names[key] ? "" : STR[L.type[key - 1]];
