@@ -211,4 +211,53 @@ local text, msg = render.render(profile.new(poor), assert(options.parse("Gh")),
 tap.is(text or msg, "not enough memory: 7 samples lost",
   "all samples lost: says so")
 
+-- -- The last part of a run --------------------------------------------------
+
+local livekeys = require("jit.mp.livekeys")
+local function long_run()
+  local s = snapshots.of({ { "main > early", cpu = 50, alloc_objects = 10,
+    alloc_bytes = 1e6 }, { "main > late", cpu = 30, alloc_objects = 30,
+    alloc_bytes = 3e6, inuse_objects = 1, inuse_bytes = 5e5 } })
+  s.info.wall, s.info.cpu, s.heap.samples = 100, 80, 40
+  s.course, s.timeline = {}, {}
+  for i = 1, 100 do
+    s.course[i] = { wall = i, cpu = 0.8 * i, allocated = i < 93 and 1e6 or
+      1e6 + (i - 92) * 375e3, inuse = 5e5, cycles = i, rss = 0 }
+  end
+  s.timeline = {
+    { point = 50, row = 1, cpu = 50, alloc_objects = 10, alloc_bytes = 1e6,
+      inuse_bytes = 0 },
+    { point = 80, row = 2, cpu = 10, alloc_objects = 0, alloc_bytes = 0,
+      inuse_bytes = 0 },
+    { point = 95, row = 2, cpu = 20, alloc_objects = 30, alloc_bytes = 3e6,
+      inuse_bytes = 5e5 } }
+  return profile.new(s)
+end
+local keys = livekeys.new("fchum0")
+local function live()
+  local p = livekeys.window(keys, long_run())
+  return render.render(p, livekeys.options(keys), { name = "-", live = true })
+end
+tap.like(live(), "\n +63%%[^\n]* early\n", "a live view has all of the run")
+livekeys.press(keys, "t")
+local last = live()
+tap.like(last, "^luajit%-mp[^\n]* window of 10%.0 s, from 90%.0 s on\n",
+  "key t: the last ten seconds")
+tap.like(last, "\nCPU +8%.00 s +20 samples", "with their CPU time")
+tap.like(last, "\nallocated +3%.00 MB ", "and bytes allocated")
+tap.like(last, "\n +100%%[^\n]* 3%.00 MB [^\n]* 500 kB [^\n]* late\n",
+  "by function, with what is in use now")
+tap.unlike(last, "early", "and nothing from before")
+livekeys.press(keys, "t")
+tap.like(live(), "\n +63%%[^\n]* early\n", "key t again: all of the run")
+livekeys.press(keys, "z")
+tap.unlike(live(), "early", "key z: nothing yet")
+keys.zero = 70
+tap.like(live(), "from 70%.0 s on\nCPU +24%.0 s +30 samples",
+  "and then all since")
+keys = livekeys.new("e")
+livekeys.press(keys, "t")
+tap.is(livekeys.window(keys, long_run()).info.wall, 100,
+  "other reports show all of the run")
+
 tap.done()

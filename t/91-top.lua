@@ -37,7 +37,7 @@ local function top(keys, args, term)
 end
 
 local screens, text = top("sleep 4; printf l; sleep 1; printf s; sleep 1; "..
-  "printf c; sleep 1; printf p; sleep 1; printf q")
+  "printf c; sleep 1; printf z; sleep 2; printf p; sleep 1; printf q")
 tap.like(text, "\27%[%?1049h.*\27%[%?1049l", "a screen of its own, given back")
 tap.ok(#screens >= 4, "drawn several times", #screens)
 tap.like(screens[1], "^process "..pid.."   q quit", "the process and the keys")
@@ -47,6 +47,8 @@ tap.like(all, "process "..pid.."   by CPU", "key s: the order")
 tap.like(screens[2], "fill", "functions")
 tap.unlike(screens[2], "alloc.lua:%d+\r", "no lines at first")
 tap.like(all, "%-%- alloc.lua:%d", "key l: lines")
+tap.like(screens[#screens], "   window of [%d.]+ m?s, from [%d.]+ m?s on",
+  "key z: from then on")
 tap.like(screens[#screens], "PAUSED", "key p: paused")
 tap.unlike(screens[#screens], "allocated", "key c: CPU alone")
 

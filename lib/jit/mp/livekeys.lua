@@ -5,6 +5,7 @@
 ----------------------------------------------------------------------------
 
 local options = require("jit.mp.options")
+local recent = require("jit.mp.model.recent")
 local sorting = require("jit.mp.model.sorting")
 local views = require("jit.mp.model.views")
 
@@ -69,10 +70,25 @@ local keys = {
   ["-"] = function(s) s.depth = math.max(s.depth - 1, 1) end,
 }
 
+local RECENT = 10 -- Seconds that key t shows.
+
+-- The part of a profile that the settings choose: all of it, its last seconds,
+-- or that since key z was pressed. Reports other than a table show all.
+local function window(s, p)
+  if s.zero == "now" then s.zero = p.info.wall end
+  local from = s.recent and p.info.wall - RECENT or s.zero
+  if not from or options.parse(option_text(s)).report then return p end
+  return recent(p, from)
+end
+
 -- Changes the settings by a key. Whether it is one of these keys.
 local function press(s, key)
   if key == "s" then
     next_order(s)
+  elseif key == "t" then
+    s.recent, s.zero = not s.recent, nil
+  elseif key == "z" then
+    s.recent, s.zero = false, "now"
   elseif keys[key] then
     s.given = nil
     keys[key](s)
@@ -88,7 +104,8 @@ local function order(s)
 end
 
 -- The effects of the keys, as parts of a line.
-local help = { "v c h u a view", "s sort", "l lines", "o objects", "+- depth" }
+local help = { "v c h u a view", "s sort", "l lines", "o objects", "+- depth",
+  "t last 10 s", "z from now on" }
 
 return { new = new, options = parsed, press = press, order = order,
-  help = help }
+  window = window, help = help }

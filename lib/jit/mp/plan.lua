@@ -173,7 +173,10 @@ end
 local function live(plan, snapshot, width, plain, keys, redirected)
   if keys and keys ~= "" then press(plan, keys) end
   local p, o = profile.new(snapshot), plan
-  if plan.settings then o = plan.livekeys.options(plan.settings) end
+  if plan.settings then
+    o = plan.livekeys.options(plan.settings)
+    p = plan.livekeys.window(plan.settings, p)
+  end
   local text, msg = render.render(p, o, { name = "-", width = width,
     live = true, bold = width and plan.bold and not plain })
   return text or names.printable(msg),

@@ -32,7 +32,8 @@ end
 -- The lines of the screen.
 local function compose(pid, s, p, screen)
   local width, o = screen:width(), livekeys.options(s)
-  local text, msg = render.render(p, o, { name = "-", width = width,
+  local shown = livekeys.window(s, p)
+  local text, msg = render.render(shown, o, { name = "-", width = width,
     live = true, bold = not screen.plain and style.allowed() })
   return title(pid, s, width).."\n"..(text or names.printable(msg))
 end
