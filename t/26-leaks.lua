@@ -226,4 +226,25 @@ tap.is(native(2000), "grows", "C memory that is in use at the end grows")
 tap.is(native(0), "flat", "C memory of which none is left does not")
 tap.is(native(300), "flat", "nor if as much was in use early on")
 
+-- A cache that was full when the profile began: its entries are replaced.
+local function began_late(start, last)
+  local p = { rows = { { state = "I", inuse_bytes = 2000, inuse_objects = 99,
+      alloc_bytes = 2000 } }, collections = {}, held = {}, survivors = {},
+    course = {}, timeline = {}, info = { wall = 20, cpu = 20 },
+    heap = { inuse = last, inuse_start = start, alloc_bytes = 2000 },
+    collected = true }
+  function p:is_before() return false end
+  for i = 1, 20 do
+    p.collections[i] = { wall = i, allocated = i * 100 }
+    p.held[i] = { collection = i, row = 1, bytes = i * 100, objects = i,
+      variance = 0 }
+    p.course[i] = { wall = i, cpu = i, allocated = i * 100,
+      inuse = start + (last - start) * i / 20 }
+  end
+  return leaks.groups(p, function() return "row" end)[1].verdict
+end
+tap.is(began_late(0, 2000), "grows", "a profile of all the run: it grows")
+tap.is(began_late(5000, 7000), "grows", "of its last part: so does the heap")
+tap.is(began_late(5000, 5300), "unclear", "if not, it may have been replaced")
+
 tap.done()

@@ -45,6 +45,9 @@
 -- to tell the same by that clock: data that is loaded at the start of a long
 -- computation may be all that is allocated.
 --
+-- Where a profile began in the middle of a run, memory from before it may only
+-- have been replaced: nothing grows if the whole heap does not.
+--
 -- The collector's own memory, such as its table of strings, grows with that of
 -- the program, and has no verdict of growth.
 --
@@ -486,6 +489,23 @@ local function verdict(p, g, own)
   return answer == nil and "unclear" or "flat"
 end
 
+-- Whether groups may only have taken the place of memory from before the
+-- profile, since the whole heap did not grow by half of what they hold.
+local function have_replaced(p, list)
+  local start, held, low, last = p.heap.inuse_start or 0, 0, math.huge, math.huge
+  for _, g in ipairs(list) do
+    if g.verdict == "grows" then held = held + g.held end
+  end
+  if start < RISE * held then return false end
+  local cpu = p.collected_after or p.info.cpu
+  for _, point in ipairs(p.course) do
+    if point.cpu <= FIRST * cpu then low = math.min(low, point.inuse) end
+    if point.cpu >= LATE * cpu then last = math.min(last, point.inuse) end
+  end
+  if p.collected then last = p.heap.inuse end
+  return last - math.min(low, start) < held / 2
+end
+
 -- Groups the rows of a profile by name(row). Returns a list of groups:
 --   name; inuse, objects: bytes and objects in use,
 --   held: bytes in use that the last collection left alive,
@@ -521,6 +541,11 @@ local function groups(p, name)
       g.age = math.max(0, p.info.wall - g.births / g.survivors)
     end
     g.verdict = verdict(p, g, own)
+  end
+  if not p.is_native and have_replaced(p, list) then
+    for _, g in ipairs(list) do
+      if g.verdict == "grows" then g.verdict = "unclear" end
+    end
   end
   return list
 end
