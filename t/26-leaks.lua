@@ -109,7 +109,7 @@ tap.is(verdict(function(t) return t < 1 and 0 or 48 end, 20), nil,
 local function sparse(value, alloc, inuse, born)
   alloc, inuse = alloc or function(t) return t end, inuse or value
   local curve = { inuse = {}, allocated = {}, by_bytes = {}, by_cpu = {},
-    till = {}, first = 0.45 }
+    till = {}, first = 0.45, points = 45 }
   local series = { by_bytes = {}, by_cpu = {}, bytes = {}, variance = {},
     count = {}, curve = curve, born = born,
     last = { bytes = value(1), variance = 0 } }

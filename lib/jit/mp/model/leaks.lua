@@ -59,6 +59,7 @@ local LATE = 0.8 -- and its end begins there.
 local RECENT = 0.5 -- Of the run: the last collection must be after it.
 local FIRST = 0.45 -- The first part of the run: a table that grows steadily
   -- has doubled for the last time after the half of it.
+local POINTS = 3 -- Of the timeline in that part.
 local GRADUAL = 0.15 -- Part of the run in which growth goes from
 local LITTLE = 0.3 -- this part of what is held
 local MOST = 0.9 -- to that one.
@@ -155,6 +156,17 @@ local function was_emptied(series)
     local doubt = DOUBT * math.sqrt(most_variance + series.variance[i])
     if bytes < most / 2 and most - bytes > doubt then return true end
     if bytes > most then most, most_variance = bytes, series.variance[i] end
+  end
+  return false
+end
+
+-- Whether a record is smaller than an earlier one by more than RISE; small ones,
+-- as a part of what is held, do not count.
+local function has_fallen(series, held)
+  local most = 0
+  for _, bytes in ipairs(series.bytes) do
+    if bytes < (1 - RISE) * most and most > RISE * held then return true end
+    most = math.max(most, bytes)
   end
   return false
 end
@@ -271,9 +283,9 @@ local function grows_by_curve(series)
     most_before(curve, curve.by_bytes, FIRST, series, series.by_bytes),
     most_before(curve, curve.by_cpu, curve.first, series, series.by_cpu))
   local rise = last.bytes - before
-  if rise > RISE * last.bytes and
+  if curve.points >= POINTS and rise > RISE * last.bytes and
       rise > DOUBT * math.sqrt(last.variance) and
-      is_gradual(curve, last.bytes) and not was_emptied(series) then
+      is_gradual(curve, last.bytes) and not has_fallen(series, last.bytes) then
     return true
   elseif series.last and rests(curve, curve.by_bytes, last.bytes) and
       rests(curve, curve.by_cpu, last.bytes) then
@@ -301,7 +313,8 @@ end
 --   left      most garbage that a collection may have left,
 --   curve     inuse and allocated, lists of bytes, and by_bytes and by_cpu,
 --             their times; till: the last CPU time before the next point;
---             first: the end of the first part by CPU time.
+--             first: the end of the first part by CPU time, and points: how
+--             many points of the timeline that part has.
 local function grows(series)
   local times, cpu = series.by_bytes, series.by_cpu
   local n, answer = #times, nil
@@ -355,15 +368,16 @@ local function own_records(p)
 end
 
 -- The end of the first part of the run by CPU time; where the timeline has no
--- point shortly before, that of its next point.
+-- point shortly before, that of its next point. Returns also how many points
+-- the part has.
 local function first_part(p, cpu)
   local seen = false
-  for _, point in ipairs(p.course) do
+  for i, point in ipairs(p.course) do
     local t = point.cpu / cpu
-    if t > FIRST then return seen and FIRST or t end
+    if t > FIRST then return seen and FIRST or t, i - 1 end
     seen = t > FIRST - GRADUAL
   end
-  return FIRST
+  return FIRST, #p.course
 end
 
 -- The curve of each group of a profile.
@@ -371,6 +385,7 @@ local function add_curves(p, by, name)
   local key_of, now = {}, {}
   local cpu, stop = p.collected_after or p.info.cpu, p.heap.alloc_bytes
   if cpu <= 0 or stop <= 0 then return end
+  local first, points = first_part(p, cpu)
   for i, row in ipairs(p.rows) do
     key_of[i], now[i] = name(row), 0
   end
@@ -378,7 +393,7 @@ local function add_curves(p, by, name)
     local g, point = by[key_of[change.row]], p.course[change.point]
     if g then
       local c = g.curve or { at = {}, inuse = {}, allocated = {},
-	by_bytes = {}, by_cpu = {}, till = {}, first = first_part(p, cpu) }
+	by_bytes = {}, by_cpu = {}, till = {}, first = first, points = points }
       local n = #c.at
       if c.at[n] ~= point then
 	n = n + 1
