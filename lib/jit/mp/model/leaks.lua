@@ -160,8 +160,8 @@ local function was_emptied(series)
   return false
 end
 
--- Whether a record is smaller than an earlier one by more than RISE; small ones,
--- as a part of what is held, do not count.
+-- Whether a record is smaller than an earlier one by more than RISE. Of small
+-- ones, as a part of what is held, that does not count.
 local function has_fallen(series, held)
   local most = 0
   for _, bytes in ipairs(series.bytes) do
@@ -507,7 +507,8 @@ end
 -- Whether groups may only have taken the place of memory from before the
 -- profile, since the whole heap did not grow by half of what they hold.
 local function have_replaced(p, list)
-  local start, held, low, last = p.heap.inuse_start or 0, 0, math.huge, math.huge
+  local start, held = p.heap.inuse_start or 0, 0
+  local low, last = math.huge, math.huge
   for _, g in ipairs(list) do
     if g.verdict == "grows" then held = held + g.held end
   end

@@ -34,7 +34,9 @@ local function counts(p, point)
   return by, sum
 end
 
-local function over(t, changed) return setmetatable(changed, { __index = t }) end
+local function over(t, changed)
+  return setmetatable(changed, { __index = t })
+end
 
 -- The rows with these counts: an amount is in doubt as the part of it that it
 -- is of all.
@@ -42,7 +44,9 @@ local function rows_of(p, by)
   local rows = {}
   for i, row in ipairs(p.rows) do
     local part = by[i]
-    for _, field in ipairs(counted) do part[field] = math.max(part[field], 0) end
+    for _, field in ipairs(counted) do
+      part[field] = math.max(part[field], 0)
+    end
     if row.alloc_variance and row.alloc_bytes > 0 then
       part.alloc_variance = row.alloc_variance * part.alloc_bytes /
 	row.alloc_bytes
