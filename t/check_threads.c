@@ -218,6 +218,52 @@ START_TEST(each_thread_has_samples)
 }
 END_TEST
 
+static void *run_for_ever(void *number)
+{
+  char file[256];
+  lua_State *L = open_state();
+  file_name(file, sizeof(file), *(int *)number);
+  start(L, "fi1w1", file);
+  pthread_barrier_wait(&all_run);
+  run(L, "local t = {} while true do t[#t % 100 + 1] = { #t } end");
+  return NULL;
+}
+
+static void die_of_a_signal(void)
+{
+  pthread_t t;
+  int i, numbers[BUSY];
+  signal(SIGTERM, SIG_DFL);  /* Not libcheck's handler. */
+  pthread_barrier_init(&all_run, NULL, BUSY + 1);
+  for (i = 0; i < BUSY; i++) {
+    numbers[i] = i;
+    if (pthread_create(&t, NULL, run_for_ever, &numbers[i]) != 0) _exit(99);
+  }
+  pthread_barrier_wait(&all_run);
+  kill(getpid(), SIGTERM);
+  for (;;) pause();
+}
+
+/* Safepoints of several threads see it at once. */
+START_TEST(a_signal_ends_busy_threads)
+{
+  char file[256];
+  int i, k, status;
+  for (k = 0; k < 5; k++) {
+    pid_t pid = fork();
+    if (pid == 0) die_of_a_signal();
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM,
+		  "status %x", status);
+    for (i = 0; i < BUSY; i++) {
+      snprintf(file, sizeof(file), "%s/mp-host-%ld-%d.tmp",
+	       getenv("builddir"), (long)pid, i);
+      ck_assert_ptr_nonnull(strstr(take_file(file), "luajit-mp"));
+    }
+  }
+}
+END_TEST
+
 /* Its thread's states take turns: whichever allocates. */
 START_TEST(the_states_of_a_thread_take_turns)
 {
@@ -412,7 +458,8 @@ CHECK_MAIN("threads", another_profiler_in_the_state_that_owns,
 	   the_owner_is_closed_while_others_run, exec_while_profiled,
 	   the_cpu_time_of_other_threads_is_not_counted,
 	   a_state_goes_on_in_another_thread, each_thread_has_samples,
-	   the_states_of_a_thread_take_turns, states_are_closed_while_profiled,
+	   a_signal_ends_busy_threads, the_states_of_a_thread_take_turns,
+	   states_are_closed_while_profiled,
 	   states_are_stopped_and_closed, states_end_in_either_way,
 	   forks_while_others_start_and_stop,
 	   a_child_has_no_notes_of_its_parent)
