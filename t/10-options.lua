@@ -111,9 +111,14 @@ local first = (tap.read(tap.srcdir.."/src/data/period.h") or ""):match(
   "MP_PERIOD_FIRST%s+%((%d+)u << 10%)")
 tap.ok(help:find("beginning with "..tostring(first).."k", 1, true),
   "the help has the first distance of samples", first)
+-- A unit that is an option's letter, too.
+local o = options.parse("C2g")
+tap.ok(o and o.limit == 2 * 2^30, "gigabytes")
+o = options.parse("C2000000gb4g")
+tap.ok(o and o.limit == 2000000 and o.period == 4, "or option g")
 -- And the parser takes every letter of the list.
 for _, opt in ipairs(options.list) do
-  local sample = opt[1]:gsub("<n>%[k|m%]", "7m"):gsub("%[.*", "")
+  local sample = opt[1]:gsub("<n>%[k|m[^%]]*%]", "7m"):gsub("%[.*", "")
     :gsub("<n>", "7")
   tap.ok(options.parse(sample), "the parser takes "..sample)
 end

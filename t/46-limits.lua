@@ -33,6 +33,33 @@ tap.unlike(whole, "limit of memory", "20,000 names are within the usual limit")
 tap.ok(math.abs(allocated(text) - allocated(whole)) < 0.5,
   "the total is that without a limit")
 
+-- Of a stack that there is no room for, the function on top remains.
+local stacks = [[
+  local kept = {}
+  local function work(i) kept[i % 10] = { i } end
+  work(1)
+  local f, source = {}, { "local f, work = ...\n" }
+  for i = 1, 4000 do
+    source[i + 1] = "f["..i.."] = function(i) work(i) return i end\n"
+  end
+  loadstring(table.concat(source), "=many")(f, work)
+  local function nest(n, i)
+    if n == 0 then return f[1 + i % 4000](i) end
+    local r = nest(n - 1, i)
+    return r
+  end
+  for i = 1, 40000 do nest(i % 20, i) end
+]]
+text = report("fm0b1C1m", stacks)
+said(text, "stacks")
+local function of_work(s)
+  return s:match("%% +(%d[%d.]+ %S+) +%d+%% [^\n]* work\n")
+end
+if tap.knows_layout() then
+  tap.is(of_work(text), of_work(report("fm0b1C1g", stacks)) or "",
+    "all bytes of a function")
+end
+
 -- So do zones, stacks and events.
 said(report("zfm0b1C1m", [[
   local zone = require("jit.zone")

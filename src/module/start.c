@@ -44,8 +44,6 @@ static bool fails(problem *p, int err, const char *msg)
   return false;
 }
 
-#define ROW_IN_REPORT 8192	/* Bytes for a row of its own, at most. */
-
 static void set_plan(mp_ctx *c)
 {
   const mp_plan *plan = &c->plan;
@@ -57,7 +55,7 @@ static void set_plan(mp_ctx *c)
   p->heap.wants_records = plan->leaks ||
     (plan->events && (plan->memory || plan->walk.share > 0));
   p->limit = (size_t)plan->limit;
-  p->maxrows = (uint32_t)(mp_report_limit(plan) / ROW_IN_REPORT);
+  p->reportlimit = (size_t)mp_report_limit(plan);
   mp_period_init(&p->heap.period, plan->period, mp_seed());
   p->cpu.at_safepoint = mp_safepoint;
   p->cpu.in_code = mp_safepoint_incode;

@@ -35,7 +35,7 @@ bool mp_profile_open(mp_profile *p)
   p->capture.lines = p->cpu.lines;
   p->capture.types = p->heap.wants_types ? MP_TYPES_ALL :
 		     p->heap.wants_events ? MP_TYPES_VM : 0;
-  mp_capture_limit(&p->capture, p->limit, p->maxrows);
+  mp_capture_limit(&p->capture, p->limit, p->reportlimit);
   p->heap.events.limit = p->limit;
   return true;
 }

@@ -54,8 +54,9 @@ typedef struct mp_profile {
   const mp_addition *additions;	/* To snapshots; ends with NULL. */
   struct mp_heapwalk *walk;	/* Taken for the reports; or NULL. */
   struct mp_memory *memory;	/* Taken for the reports; or NULL. */
-  size_t limit;			/* Bytes for stacks, names and rows, and */
-  uint32_t maxrows;		/* rows; what is beyond counts as "(other)". */
+  size_t limit;			/* Bytes for stacks, names and rows, and for */
+  size_t reportlimit;		/* a report of them; what is beyond counts as */
+				/* "(other)". */
   double collected_after;	/* CPU seconds until the collections that */
 				/* option L makes at the end. */
   bool busy;			/* Works in the VM: finalizers may call us. */

@@ -101,10 +101,24 @@ static uint32_t pseudo_stack(mp_capture *c, const char *name)
 #define OTHER	"(other)"
 #define MARGIN	256		/* New frames, nodes and rows of one sample. */
 
-void mp_capture_limit(mp_capture *c, size_t bytes, uint32_t rows)
+/* Bytes that a report takes for a row, and for each frame of its stack, as far
+** as these count: a .folded has the names of all. */
+#define ROW_IN_REPORT	3072
+#define FRAME_IN_REPORT	16
+#define FRAMES_MAX_IN_REPORT 4096
+
+void mp_capture_limit(mp_capture *c, size_t bytes, size_t report)
 {
   c->limit = bytes;
-  c->maxrows = rows;
+  c->reportlimit = report;
+}
+
+static void count_in_report(mp_capture *c, uint32_t stack)
+{
+  uint32_t depth = 0;
+  for (; stack != 0 && depth < FRAMES_MAX_IN_REPORT; depth++)
+    stack = c->stacks.nodes[stack].parent;
+  c->reported += ROW_IN_REPORT + FRAME_IN_REPORT * depth;
 }
 
 /* Whether that share of the limit is used up. */
@@ -115,7 +129,7 @@ static bool uses(const mp_capture *c, double share)
 	     mp_counts_after(c->counts, MARGIN) +
 	     mp_map_after(&c->frames, MARGIN);
   return (double)n > (double)c->limit * share ||
-	 c->counts->nrows >= c->maxrows * share;
+	 (double)c->reported > (double)c->reportlimit * share;
 }
 
 /* Whether there is no room for new stacks and zones. A quarter is left for rows
@@ -130,16 +144,29 @@ static bool is_full(mp_capture *c)
   return c->full;
 }
 
+/* A stack in place of one that there is no room for: the function on top keeps
+** its numbers. */
+static uint32_t other_stack(mp_capture *c)
+{
+  bool closed = c->stacks.closed;
+  uint32_t stack;
+  if (c->leaf == 0) return c->other;
+  c->stacks.closed = false;
+  stack = push(c, c->other, c->leaf);
+  c->stacks.closed = closed;
+  return stack != MP_NONE ? stack : c->other;
+}
+
 /* The row in place of one that there is no room for. */
 static uint32_t other_row(mp_capture *c, uint32_t zone, int state,
 			  uint8_t type)
 {
   bool closed = c->counts->closed;
-  uint32_t row = 0;
+  uint32_t row = 0, stack = other_stack(c);
   c->counts->closed = false;
   if (zone != 0) zone = c->otherzone;
-  if (c->other != MP_NONE && zone != MP_NONE)
-    row = mp_counts_row(c->counts, c->other, zone, (uint8_t)state, type);
+  if (stack != MP_NONE && zone != MP_NONE)
+    row = mp_counts_row(c->counts, stack, zone, (uint8_t)state, type);
   c->counts->closed = closed;
   return row;
 }
@@ -205,6 +232,15 @@ static bool is_host(const mp_frame *f)
   return f->kind == MP_C && f->name == NULL;
 }
 
+/* Notes the frame on top of a stack that there may be no room for. */
+static void note_leaf(mp_capture *c, const mp_vmframe *vf)
+{
+  uint32_t id;
+  if (!c->full) return;
+  id = frame_id(c, vf);
+  if (id != MP_NONE && c->stacks.frames[id].kind != MP_OWN) c->leaf = id;
+}
+
 /* The stack of n verified frames above the stack `below`. The level of each
 ** frame in the walk, if it has one, gets the stack below it, or MP_NONE if that
 ** stack had no room, so that these frames are not examined again. */
@@ -243,6 +279,7 @@ static uint32_t verified_stack(mp_capture *c, mp_where *w)
   if (n == 0) return pseudo_stack(c, "(no Lua function)");
   if (cut && mp_mem_denied()) return MP_NONE;
   if (cut) below = pseudo_stack(c, MORE_FRAMES);
+  note_leaf(c, &c->view->frames[0]);
   return push_frames(c, n, below);
 }
 
@@ -270,10 +307,11 @@ static uint32_t dumped_stack(mp_capture *c, lua_State *L)
 static uint32_t row_of(mp_capture *c, uint32_t stack, uint32_t zone, int state,
 		       uint8_t type)
 {
-  uint32_t row = 0;
+  uint32_t row = 0, before = c->counts->nrows;
   if (c->full && !c->counts->closed) c->counts->closed = uses(c, 1);
   if (stack != MP_NONE && zone != MP_NONE)
     row = mp_counts_row(c->counts, stack, zone, (uint8_t)state, type);
+  if (c->counts->nrows > before) count_in_report(c, stack);
   if (row == 0 && is_full(c)) return other_row(c, zone, state, type);
   return row;
 }
@@ -290,11 +328,13 @@ static __attribute__((noinline)) uint32_t new_row(mp_capture *c, mp_where *w,
 						  uint8_t type,
 						  const char *top)
 {
-  uint32_t stack;
+  uint32_t stack, row;
   is_full(c);  /* Looks whether there is room for this one. */
   stack = verified_stack(c, w);
   if (top != NULL) stack = push(c, stack, pseudo(c, top));
-  return row_of(c, stack, zone, state, type);
+  row = row_of(c, stack, zone, state, type);
+  c->leaf = 0;
+  return row;
 }
 
 /* Where the key is in the cache, or is to be. */

@@ -52,10 +52,14 @@ typedef struct mp_capture {
   uint32_t cachemask;
   uint32_t victim;		/* The slot of a full line to overwrite next. */
   uint64_t cut;			/* Samples whose stacks had more frames. */
-  size_t limit;			/* Bytes that all these tables may take, */
-  uint32_t maxrows;		/* and rows that there may be; 0: any. */
+  size_t limit;			/* Bytes that all these tables may take; 0: */
+				/* any. */
+  size_t reportlimit;		/* Bytes that a report may take, */
+  size_t reported;		/* and that one of these rows will. */
   bool full;			/* New stacks and zones count as "(other)". */
   uint32_t other, otherzone;	/* A stack and a zone of that name. */
+  uint32_t leaf;		/* Then: the frame on top of a new stack, or */
+				/* 0: not known. */
   bool lines;			/* Frames have lines. */
   uint32_t types;		/* The types that rows have: a set of bits. */
   atomic_int inside;		/* Calls under way that work on the tables. */
@@ -102,9 +106,10 @@ static inline bool mp_capture_missed(const mp_capture *c)
 					       memory_order_relaxed), 0);
 }
 
-/* Sets how much memory its tables and the counts may take, and how many rows
-** there may be. Beyond that new stacks, names and zones count as "(other)". */
-void mp_capture_limit(mp_capture *c, size_t bytes, uint32_t rows);
+/* Sets how much memory its tables and the counts may take, and how much a
+** report of them. Beyond that new stacks, names and zones count as
+** "(other)". */
+void mp_capture_limit(mp_capture *c, size_t bytes, size_t report);
 
 /* Sets the anchor, which has jit.zone's table in its slot 1, or nil. */
 void mp_capture_anchor(mp_capture *c, lua_State *anchor);

@@ -141,9 +141,9 @@ local list = {
     sample = "64k; b1 counts every allocation", field = "period",
     with = { e = 1, n = 1, L = 8192 },
     shows = "text:memory file:memory" },
-  { "C<n>[k|m]", "the most bytes that stacks, names and rows may take; twice "..
-    "that while a report is made",
-    letter = "C", run = true, unit = "bytes", from = 2^20, to = 2^40,
+  { "C<n>[k|m|g]", "the most bytes that stacks, names and rows may take; "..
+    "twice that while a report is made", letter = "C", run = true,
+    unit = "bytes", units = "kmg", from = 2^20, to = 2^40,
     sample = "64m", default = 2^28, field = "limit", key = "memory",
     shows = "text file" },
   { "H", "print this list and stop", sets = "help", shows = "text file" },

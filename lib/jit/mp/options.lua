@@ -9,7 +9,7 @@ local views = require("jit.mp.model.views")
 
 local list, by_letter = optionlist.list, optionlist.by_letter
 
-local UNITS = { [""] = 1, k = 2^10, m = 2^20 }
+local UNITS = { [""] = 1, k = 2^10, m = 2^20, g = 2^30 }
 
 -- Where a letter stands, for error messages.
 local function place(text, pos)
@@ -27,9 +27,12 @@ end
 -- it; nil: there is none, or a wrong one, with a message perhaps.
 local function number_at(opt, text, pos)
   local has_unit = opt.unit == "bytes"
-  local digits, unit, e = text:match(has_unit and "^(%d+)([km]?)()" or
-    "^(%d+)()()", pos + 1)
+  local digits, unit, e = text:match(has_unit and
+    "^(%d+)(["..(opt.units or "km").."]?)()" or "^(%d+)()()", pos + 1)
   if not digits then return nil end
+  if unit == "g" and tonumber(digits) >= opt.from then  -- It is an option.
+    unit, e = "", e - 1
+  end
   local n = tonumber(digits) * (has_unit and UNITS[unit] or 1)
   if n < opt.from or n > opt.to then return nil end
   if unit == "m" and text:match("^%d", e) then

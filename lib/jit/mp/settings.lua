@@ -50,7 +50,8 @@ end
 local function number(opt, value)
   local text = type(value) == "number" and ("%.14g"):format(value) or value
   local letter = opt.letter == "<n>" and "" or opt.letter
-  local pattern = opt.unit == "bytes" and "^%d+[km]?$" or "^%-?%d+$"
+  local pattern = opt.unit == "bytes" and
+    "^%d+["..(opt.units or "km").."]?$" or "^%-?%d+$"
   if type(text) ~= "string" or not text:find(pattern) then return nil end
   return options.parse(letter..text) and letter..text
 end
