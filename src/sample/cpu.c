@@ -374,7 +374,8 @@ static void stop_borrower(mp_cpu *c, lua_State *L)
 {
   bool had = c->ticks != NULL;
   leave_heirs(c);
-  c->withheld = c->lent = false;
+  c->withheld = false;
+  c->lent = false;
   stop_timer(c);
   if (--borrowers > 0) {
     if (!mp_profiler_dumped()) {
