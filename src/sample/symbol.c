@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -144,8 +145,10 @@ bool mp_symbol_name(const void *addr, char name[MP_ELF_NAME])
 {
   Dl_info info;
   mp_function f = { .address = (uintptr_t)addr };
-  if (dladdr(addr, &info) == 0 || info.dli_fname == NULL) return false;
-  name_in(&info, &f, 1);
+  int before = errno;  /* The program's: it only allocates. */
+  if (dladdr(addr, &info) != 0 && info.dli_fname != NULL)
+    name_in(&info, &f, 1);
+  errno = before;
   memcpy(name, f.name, sizeof(f.name));
   return name[0] != '\0';
 }
