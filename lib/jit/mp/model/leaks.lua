@@ -160,15 +160,15 @@ local function was_emptied(series)
   return false
 end
 
--- Whether a record is smaller than an earlier one by more than RISE. Of small
--- ones, as a part of what is held, that does not count.
+-- Whether a record is smaller than an earlier one by more than RISE, or what is
+-- held is. Of small ones, as a part of what is held, that does not count.
 local function has_fallen(series, held)
   local most = 0
   for _, bytes in ipairs(series.bytes) do
     if bytes < (1 - RISE) * most and most > RISE * held then return true end
     most = math.max(most, bytes)
   end
-  return false
+  return held < (1 - RISE) * most
 end
 
 -- Whether it held more than that at that time, or before.
@@ -257,7 +257,8 @@ end
 -- or is replaced has later ones, and data for all of the run earlier ones.
 local function outlives(series)
   local last, born, seen = series.last, series.born, false
-  if not (last and born and born >= BORN and born <= 1 - BORN) then
+  if not (last and born and born >= BORN and born <= 1 - BORN) or
+      series.curve and series.curve.points < POINTS then
     return false
   end
   for i, t in ipairs(series.by_bytes) do
@@ -283,7 +284,8 @@ local function grows_by_curve(series)
     most_before(curve, curve.by_bytes, FIRST, series, series.by_bytes),
     most_before(curve, curve.by_cpu, curve.first, series, series.by_cpu))
   local rise = last.bytes - before
-  if curve.points >= POINTS and rise > RISE * last.bytes and
+  local least = (series.last and RISE or LEAK) * last.bytes
+  if curve.points >= POINTS and rise > least and
       rise > DOUBT * math.sqrt(last.variance) and
       is_gradual(curve, last.bytes) and not has_fallen(series, last.bytes) then
     return true
@@ -309,7 +311,7 @@ end
 --   by_cpu    the times by CPU time,
 --   last      bytes and variance of what is held at the end, without garbage,
 --   kept      the same, if nothing has ever been freed,
---   born      mean time of allocation of what is held, from 0 to 1,
+--   born      the mean of the times when what is held was allocated,
 --   left      most garbage that a collection may have left,
 --   curve     inuse and allocated, lists of bytes, and by_bytes and by_cpu,
 --             their times; till: the last CPU time before the next point;
@@ -454,13 +456,24 @@ local function times_of(p, n)
     nil
 end
 
--- The time at which the full collections began.
-local function stop_wall(p)
-  local wall = p.collections[#p.collections].wall
+-- The mean of the times when the objects of a group were allocated, from 0 to
+-- 1, by CPU time or by the clock on the wall: the one that is farther from the
+-- middle. nil: it is not known.
+local function born(p, g)
+  local stop = p.collected_after or p.info.cpu
+  if g.survivors <= 0 or stop <= 0 then return nil end
+  local wall, last, cpu = g.births / g.survivors, { wall = 0, cpu = 0 }, nil
   for _, point in ipairs(p.course) do
-    if point.cpu <= (p.collected_after or math.huge) then wall = point.wall end
+    if point.cpu > stop then break end
+    if not cpu and point.wall >= wall then
+      local part = (wall - last.wall) / math.max(point.wall - last.wall, 1e-9)
+      cpu = (last.cpu + part * (point.cpu - last.cpu)) / stop
+    end
+    last = point
   end
-  return wall
+  local share = last.wall > 0 and wall / last.wall
+  if not (cpu and share) then return nil end
+  return math.abs(cpu - 0.5) > math.abs(share - 0.5) and cpu or share
 end
 
 -- All that is in use at the end, if the group has most of what it has ever
@@ -487,7 +500,7 @@ local function evidence(p, g, n)
   end
   if n < all then
     s.last = { bytes = g.bytes[all], variance = g.variance[all] }
-    s.born = g.survivors > 0 and g.births / g.survivors / stop_wall(p)
+    s.born = born(p, g)
   elseif not p.is_native then
     s.left, s.kept = most_left(p, g.curve, n), kept(g, n)
   end
