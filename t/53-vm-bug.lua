@@ -35,4 +35,29 @@ r = tap.luajit("-jm=f "..tap.program("local t = {}"))
 tap.is(r.out:find("has a bug", 1, true) ~= nil, has and not tap.knows_layout(),
   "no lines, no bug")
 
+-- LuaJIT's request for a sample is lost if its handler interrupts the VM where
+-- that changes the table of instruction handlers: the mask and the mode behind
+-- the empty string's text say that it was made, and the table says otherwise.
+-- It is made again. In the interpreter all samples depend on that.
+r = tap.luajit("-joff -jm=cri1m0 "..tap.program([[
+  local ffi = require("ffi")
+  local mask = ffi.cast("uint8_t *", ffi.cast("const char *", "")) + 1
+  local clock = os.clock
+  local function work(seconds)
+    local stop, s = clock() + seconds, 0
+    repeat for i = 1, 1e4 do s = s + i % 7 end until clock() > stop
+  end
+  local function lost()
+    mask[1] = bit.bor(mask[1], 0x44)
+    mask[0] = bit.bor(mask[0], 0x80)
+    work(0.3)
+    return 0
+  end
+  return lost() ]]))
+tap.is(r.status, 0, "a request that is lost: exit status", r.err)
+if tap.knows_layout() then
+  tap.ok(tonumber(r.out:match("\n +(%d+) +%d+ +work") or 0) > 20,
+    "a request that is lost: there are samples", r.out)
+end
+
 tap.done()

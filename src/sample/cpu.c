@@ -64,7 +64,8 @@ static mp_ticker ticker(mp_cpu *c)
   bool lent = c->lent;
   return (mp_ticker){
     on_safepoint, lent ? &mp_lend_data : c->vm,
-    lent ? c->capture->vm->g : NULL, c->vm, c->tid, c->interval, on_interrupt, c
+    lent ? c->capture->vm->g : NULL, c->vm, c->capture->vm, c->tid,
+    c->interval, on_interrupt, c
   };
 }
 

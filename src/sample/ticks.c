@@ -20,6 +20,7 @@
 #include "sample/lend.h"
 #include "sample/rehook.h"
 #include "sample/ticks.h"
+#include "vm/dispatch.h"
 #include "vm/profiler.h"
 
 #define SIGNAL	SIGURG
@@ -84,6 +85,7 @@ static void leave(mp_ticks *t) { t->inside--; }
 static void call_luajit(mp_ticks *t)
 {
   if (!mp_profiler_runs(t->of.cb, t->of.data)) return;
+  mp_dispatch_renew(t->of.layout);
   if (t->of.g == NULL) trigger(SIGPROF);
   else if (!mp_lend_trigger(t->of.g, trigger)) t->missed = true;
 }
@@ -221,8 +223,10 @@ static void on_prof(int sig)
   in_prof++;
   t = theirs;
   if (!mp_profiler_known() || mp_profiler_taken()) {
-    if (t != NULL && !t->called_back && this_thread() == t->tid)
+    if (t != NULL && !t->called_back && this_thread() == t->tid) {
       mp_rehook_set(&t->hook);
+      mp_dispatch_renew(t->of.layout);
+    }
     trigger(sig);
   }
   in_prof--;

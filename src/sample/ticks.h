@@ -22,6 +22,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "vm/vm.h"
+
 #include "luajit.h"
 
 /* Called in the handler of our timer's signal, before LuaJIT's: the context is
@@ -40,6 +42,7 @@ typedef struct mp_ticker {
   const void *data;
   void *g;			/* It is lent to this VM; NULL: no. */
   const void *vm;		/* The VM's registry, */
+  const mp_vm *layout;		/* its layout, */
   pid_t tid;			/* and its thread. */
   int interval;			/* Milliseconds. */
   mp_ticks_handler *interrupted;

@@ -69,6 +69,12 @@ enum {				/* Types of objects (gct). */
 #define G_ROOT		40	/* The list of all objects but strings. */
 #define EMPTY_HOOKMASK	1	/* From the empty string's text: uint8_t. */
 #define HOOK_VMEVENT	0x20	/* A handler of jit.attach runs. */
+#define HOOK_GC		0x40	/* A finalizer runs. */
+#define HOOK_PROFILE	0x80	/* The profiler wants a safepoint. */
+#define MASK_MODE	1	/* From the mask: uint8_t: how instructions */
+				/* are dispatched: */
+#define MODE_INS	0x04	/* each one to a hook, */
+#define MODE_PROF	0x40	/* that of the profiler. */
 #define G_SEARCH	1024	/* The words looked for lie before this. */
 #define J_SEARCH	8192	/* Trace array and exit: before this. */
 #define J_ARRAY_SEARCH	4096	/* The trace array: before this. */

@@ -11,6 +11,7 @@
 
 #include "vm/allocator.h"
 #include "vm/call.h"
+#include "vm/dispatch.h"
 #include "vm/frame.h"
 #include "vm/learn.h"
 #include "vm/own.h"
@@ -133,6 +134,7 @@ static int learn_from(lua_State *L)
   lua_pushlightuserdata(L, &l->vm);
   lua_call(L, 1, 0);
   if (!l->vm.proved) return 0;
+  mp_dispatch_learn(&l->vm, L);
   run(l, L, exits);
   find_exit(l);
   for (i = 0; i < MP_MAKER_OTHER; i++) {

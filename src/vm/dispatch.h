@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** LuaJIT's table of instruction handlers, in which its profiler asks for the
+** next safepoint.
+*/
+#ifndef MP_DISPATCH_H
+#define MP_DISPATCH_H
+
+#include "vm/vm.h"
+
+/* Learns, from a state of our own whose layout is proved, where a VM keeps its
+** hook mask and the mode of that table. */
+void mp_dispatch_learn(const mp_vm *vm, lua_State *L);
+
+/* In a signal's handler, in the thread that runs the VM, before LuaJIT's
+** handler: if that asked for a safepoint before, it will ask anew. Its signal
+** may have come while the VM was writing the table: then the request is noted,
+** and the table says otherwise, for good. */
+void mp_dispatch_renew(const mp_vm *vm);
+
+#endif
