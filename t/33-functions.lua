@@ -227,6 +227,37 @@ for name, file in pairs(exact and { computes = computes, sets = sets } or {}) do
   end
 end
 
+-- Where a trace goes on in another one, or returns to a frame below its own,
+-- the base changes: no function is under another one than its caller.
+local changes = tap.program([[
+  local function iterate(cr, ci)
+    local zr, zi, n = 0, 0, 0
+    while n < 20 and zr * zr + zi * zi < 4 do
+      zr, zi = zr * zr - zi * zi + cr, 2 * zr * zi + ci
+      n = n + 1
+    end
+    return n
+  end
+  local function row_of(y, w)
+    local s = 0
+    for x = 1, w do s = s + iterate(x / w * 3 - 2, y) end
+    return s
+  end
+  local clock, t = os.clock, 0
+  local stop = clock() + 1
+  while clock() < stop do
+    for y = 1, 30 do t = t + row_of(y / 15 - 1, 5) end
+  end]])
+r = tap.luajit("-jm=cGi1m0 "..changes)
+for stack in r.out:gmatch("([^\n]+) %d+") do
+  if exact and stack ~= "main chunk" and stack ~= "main chunk;row_of" and
+    stack ~= "main chunk;row_of;iterate" and not stack:find("clock") then
+    tap.ok(false, "there are no stacks but the program's", r.out)
+  end
+end
+tap.like(r.out, "main chunk;row_of;iterate %d+",
+  "stacks where the base changes")
+
 -- Zones, in each of which compiled code calls C functions: the time is not that
 -- of the function where the next safepoint is. With each allocation captured,
 -- the captures are the time of the function that allocates.

@@ -97,6 +97,8 @@ static uint64_t reg(const void *context, int number)
   return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[at[number]];
 }
 
+#define R14	14		/* Refers to the VM in compiled code. */
+
 static uint64_t displacement(const uint8_t *p, int size)
 {
   int32_t n = (int8_t)*p;
@@ -141,6 +143,21 @@ static bool splits_slot(lua_State *L, const void *context)
 			     AT(uint32_t, L, L_STACKSIZE) * sizeof(slot));
 }
 
+/* Finds the snapshot of an interrupted instruction. A trace that goes on in
+** another one, or in itself, puts the base of that one in its place first. */
+static mp_snap find_snap(const mp_vm *vm, const void *context, mp_where *w,
+			 uint64_t pc)
+{
+  uint64_t base = (uint64_t)(uintptr_t)(vm->g + vm->curl + CURL_JITBASE);
+  mp_snap snap = mp_snap_interrupted(w->trace, pc,
+				     (int32_t)(base - reg(context, R14)));
+  if (snap.snap == NULL) {
+    w->trace = mp_trace_get(vm, AT(uint16_t, w->trace, TR_LINK));
+    if (w->trace != NULL) snap.snap = mp_snap_get(w->trace, 0);
+  }
+  return snap;
+}
+
 bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
 			int *state, bool *calm)
 {
@@ -156,7 +173,8 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
   *calm = addr == at.pc;
   if (*calm && splits_slot(L, context)) return false;
   *state = mp_vm_letter(vm);
-  snap = *calm ? mp_snap_at(w->trace, addr) : mp_call_snap(w->trace, addr);
+  snap = *calm ? find_snap(vm, context, w, addr) :
+	 mp_call_snap(w->trace, addr);
   if (snap.snap == NULL) return false;
   w->snap = snap.snap;
   w->next = snap.next;

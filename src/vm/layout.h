@@ -132,6 +132,7 @@ enum {				/* Types of objects (gct). */
 #define TR_MCLOOP	96	/* uint32_t: where the loop is in it, or 0. */
 #define TR_SPADJUST	102	/* uint16_t */
 #define TR_NUMBER	104	/* uint16_t */
+#define TR_LINK		106	/* uint16_t: the trace that follows, or 0. */
 #define TR_MINSIZE	112
 #define TR_INS0		0x8000	/* First instruction; below: constants. */
 
@@ -162,6 +163,8 @@ enum {				/* Types of objects (gct). */
 
 #define CHECK_TEST	8	/* Size of the test of the profiler's check, */
 #define CHECK_SIZE	14	/* and with the jump that follows it. */
+
+#define STORE_SIZE	7	/* Size of a store of the trace's base. */
 
 #define SNAP_SIZE	12
 #define SNAP_ENTRIES	256	/* Fewer are in a snapshot. */

@@ -149,18 +149,48 @@ static mp_snap dropped(const char *T, uint32_t next)
 
 /* -- The snapshot of a place --------------------------------------------- */
 
+/* The number of the last snapshot at or before an offset into the machine code,
+** where the first one is. */
+static uint32_t last_before(const char *T, uint64_t ofs)
+{
+  uint32_t i = AT(uint16_t, T, TR_NSNAP);
+  while (i-- > 1)
+    if (AT(uint16_t, mp_snap_get(T, i), SNAP_MCOFS) <= ofs) return i;
+  return 0;
+}
+
 mp_snap mp_snap_at(const char *T, uint64_t addr)
 {
   uint64_t ofs = addr - AT(uint64_t, T, TR_MCODE);
-  uint32_t i = AT(uint16_t, T, TR_NSNAP);
-  while (i-- > 0) {
-    const char *snap = mp_snap_get(T, i);
-    uint16_t from = AT(uint16_t, snap, SNAP_MCOFS);
-    if (from > ofs) continue;
-    return has_check(T, from, ofs) ? dropped(T, i + 1) :
-	   (mp_snap){ snap, false };
+  uint32_t i = last_before(T, ofs);
+  const char *snap = mp_snap_get(T, i);
+  return has_check(T, AT(uint16_t, snap, SNAP_MCOFS), ofs) ?
+	 dropped(T, i + 1) : (mp_snap){ snap, false };
+}
+
+/* Whether code between two offsets has changed the base: mov [r14+base], rdx.
+** What follows up to the next snapshot only loads constants. */
+static bool has_store(const char *T, uint64_t from, uint64_t to, int32_t base)
+{
+  const uint8_t *code = AT(const uint8_t *, T, TR_MCODE), *p;
+  for (; from + STORE_SIZE <= to; from++) {
+    p = code + from;
+    if (p[0] == 0x49 && p[1] == 0x89 && p[2] == 0x96 &&
+	memcmp(p + 3, &base, sizeof(base)) == 0)
+      return true;
   }
-  return (mp_snap){ NULL, false };
+  return false;
+}
+
+mp_snap mp_snap_interrupted(const char *T, uint64_t addr, int32_t base)
+{
+  uint64_t ofs = addr - AT(uint64_t, T, TR_MCODE);
+  uint32_t i = last_before(T, ofs);
+  const char *snap = mp_snap_get(T, i);
+  if (!has_store(T, AT(uint16_t, snap, SNAP_MCOFS), ofs, base))
+    return mp_snap_at(T, addr);
+  return (mp_snap){ i + 1 < AT(uint16_t, T, TR_NSNAP) ?
+		    mp_snap_get(T, i + 1) : NULL, false };
 }
 
 const char *mp_snap_of(const char *T, uint32_t ref)

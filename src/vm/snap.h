@@ -32,6 +32,11 @@ typedef struct mp_snap {
 ** unless the program has gone on in another function or line since. */
 mp_snap mp_snap_at(const char *trace, uint64_t addr);
 
+/* The same where a tick has interrupted the code, which keeps the trace's base
+** in a word at that distance from R14. NULL: the thread has gone on to the next
+** trace. */
+mp_snap mp_snap_interrupted(const char *trace, uint64_t addr, int32_t base);
+
 /* The last snapshot at or before an instruction; the first if there is none. */
 const char *mp_snap_of(const char *trace, uint32_t ref);
 
