@@ -178,17 +178,27 @@ function facts.memory(p)
   return table.concat(t, ", ")
 end
 
+-- Where lines of memory are not those that allocate.
+local neighbours = {
+  safepoint = "memory the next safepoint's",
+  mixed = "memory in part the next safepoint's",
+}
+
 -- The share of each view that has a line:
 -- "with a line CPU 98%, allocated 99.9%"; or that there are none.
 function facts.lines(p, list)
   if p.info.no_lines then return "functions, no lines" end
-  local t = {}
+  local near = neighbours[p.info.capture]
+  local t, memory = {}, nil
   for _, name in ipairs(list or { "cpu", "alloc", "inuse" }) do
     local share = p:line_share(name)
-    if share then
+    if share and (name == "cpu" or not near) then
       t[#t+1] = views.by[name].title.." "..numbers.percent(share)
+    elseif share then
+      memory = near
     end
   end
+  t[#t+1] = memory
   return #t > 0 and "with a line "..table.concat(t, ", ") or nil
 end
 
