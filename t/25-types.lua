@@ -210,4 +210,15 @@ r = tap.luajit(tap.program(([[
 tap.sh("rm -f "..file.."-*.txt")
 tap.is(r.out, "200\n30\n1200\n", "types of a window, of a child, of the run")
 
+-- The last object, behind which nothing is allocated any more.
+for code, kind in pairs { ["{}"] = "table", ["tostring(7.5)"] = "string",
+    ["newproxy()"] = "userdata" } do
+  r = tap.luajit(tap.program(([[
+    local mp = require("jit.mp")
+    mp.start("e")
+    local x = %s
+    mp.stop()]]):format(code)))
+  tap.like(r.out, "\n +"..kind.." +1 +%d+ bytes\n", "the last object: "..kind)
+end
+
 tap.done()

@@ -20,6 +20,7 @@
 #include "profile/point.h"
 #include "report/write.h"
 #include "sample/hook.h"
+#include "sample/objects.h"
 #include "vm/cfunction.h"
 
 #include "lauxlib.h"
@@ -142,6 +143,7 @@ static void let_go(mp_ctx *c, lua_State *L)
 
 static void stop_samplers(mp_ctx *c, lua_State *L)
 {
+  mp_objects_look(&c->profile.heap);  /* No allocation follows the last one. */
   if (!mp_calls_stop(&c->profile.calls, L))
     mp_notes_add(&c->profile.notes, "calls were counted until the program set "
 		 "a hook of its own (debug.sethook)");
