@@ -58,6 +58,28 @@ START_TEST(a_moved_event_counts_there)
 }
 END_TEST
 
+START_TEST(places_that_become_known)
+{
+  mp_events e;
+  mp_events_init(&e);
+  ck_assert(mp_events_add(&e, MP_REALLOC, 0, 2, 40, 20));
+  ck_assert(mp_events_add(&e, MP_REALLOC, 0, 2, 80, 40));
+  ck_assert(mp_events_add(&e, MP_FREE, 0, 2, 0, 7));
+  ck_assert(mp_events_add(&e, MP_REALLOC, 5, 3, 9, 8));
+  ck_assert(mp_events_settle(&e, 5));
+  ck_assert(mp_events_add(&e, MP_REALLOC, 0, 2, 1, 1));
+  ck_assert(mp_events_settle(&e, 6));
+  ck_assert_uint_eq(e.count, 5);
+  ck_assert(e.list[0].at == 0 && e.list[0].count == 0);
+  ck_assert(e.list[1].kind == MP_FREE && e.list[1].count == 1);
+  ck_assert(e.list[2].origin == 3 && e.list[2].count == 1);
+  ck_assert(e.list[3].at == 5 && e.list[3].count == 2 &&
+	    e.list[3].alloc_bytes == 120 && e.list[3].free_bytes == 60);
+  ck_assert(e.list[4].at == 6 && e.list[4].count == 1);
+  mp_events_free(&e);
+}
+END_TEST
+
 START_TEST(no_memory_is_told)
 {
   mp_events e;
@@ -103,4 +125,5 @@ END_TEST
 
 CHECK_MAIN("events", equal_events_are_counted_together,
 	   many_events_keep_their_counts, a_moved_event_counts_there,
+	   places_that_become_known,
 	   no_memory_is_told, the_limit_holds_again_once_all_were_forgotten)

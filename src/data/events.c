@@ -90,6 +90,21 @@ bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
   return true;
 }
 
+bool mp_events_settle(mp_events *e, uint32_t row)
+{
+  uint32_t i, n = e->count;
+  for (i = 0; i < n; i++) {
+    mp_event was = e->list[i], *ev;
+    if (was.kind != MP_REALLOC || was.at != 0 || was.count == 0) continue;
+    if ((ev = event_get(e, MP_REALLOC, row, was.origin)) == NULL) return false;
+    ev->count += was.count;
+    ev->alloc_bytes += was.alloc_bytes;
+    ev->free_bytes += was.free_bytes;
+    e->list[i] = (mp_event){ 0, 0, 0, 0, was.origin, MP_REALLOC };
+  }
+  return true;
+}
+
 void mp_events_free(mp_events *e)
 {
   size_t limit = e->limit;

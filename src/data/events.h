@@ -47,6 +47,10 @@ bool mp_events_add(mp_events *e, mp_eventkind kind, uint32_t at,
 bool mp_events_move(mp_events *e, uint32_t from, uint32_t to, uint32_t origin,
 		    size_t alloc, size_t freed);
 
+/* Moves the reallocations of which the place was not known, counted in row 0,
+** to a row. False: no memory for all of them. */
+bool mp_events_settle(mp_events *e, uint32_t row);
+
 /* Gives all memory back; the table is empty and usable again, up to the same
 ** limit. */
 void mp_events_free(mp_events *e);

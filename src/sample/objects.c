@@ -166,4 +166,6 @@ void mp_objects_settle(mp_alloc *h, lua_State *L, int state)
       h->dropped++;
     if (s->freed) mp_objects_forget(h, id, s->size);
   }
+  if (row != 0 && h->wants_events && !mp_events_settle(&h->events, row))
+    h->dropped++;
 }
