@@ -126,21 +126,25 @@ static uid_t owner(pid_t pid)
 
 void mp_look_forbidden(pid_t pid, char *buf, size_t n)
 {
+  static const char capability[] = "with the capability CAP_SYS_PTRACE (docker "
+				   "run --cap-add SYS_PTRACE)";
+  const char *how = geteuid() == 0 ? capability : "as root";
   int scope = ptrace_scope();
   if (owner(pid) != geteuid())
     snprintf(buf, n, "not permitted: process %ld belongs to another user, or "
-	     "has changed its user; run luajit-mp as root", (long)pid);
+	     "has changed its user; run luajit-mp %s", (long)pid, how);
   else if (scope >= 3)
     snprintf(buf, n, "not permitted: kernel.yama.ptrace_scope is %d, so that "
 	     "no process may be traced until the next boot", scope);
   else if (scope >= 1)
     snprintf(buf, n, "not permitted: kernel.yama.ptrace_scope is %d; run "
-	     "luajit-mp as root, or set it to 0: sysctl "
-	     "kernel.yama.ptrace_scope=0", scope);
+	     "luajit-mp %s, or set it to 0: sysctl "
+	     "kernel.yama.ptrace_scope=0", scope, how);
   else
     snprintf(buf, n, "not permitted: the system does not let process %ld be "
-	     "traced; run luajit-mp as root or with the capability "
-	     "CAP_SYS_PTRACE", (long)pid);
+	     "traced; run luajit-mp %s", (long)pid,
+	     geteuid() == 0 ? capability : "as root or with the capability "
+	     "CAP_SYS_PTRACE");
 }
 
 void mp_look_traced(pid_t pid, pid_t tracer, char *buf, size_t n)

@@ -159,8 +159,6 @@ static bool is_other(const mp_maps *m)
 /* The reason why there is no C library to call. */
 static bool no_library(mp_session *s)
 {
-  if (s->maps.n == 0 || mp_look_ended(s->pid))
-    return fails(s, "the process has ended");
   if (is_starting(&s->maps))
     return fails(s, "the program has not loaded a C library: if it is only "
 		 "starting, try again");
@@ -195,11 +193,9 @@ static bool read_process(mp_session *s)
   int err = mp_maps_read(&s->maps, s->pid);
   if (err == EACCES || err == EPERM ||
       (err == 0 && s->maps.n > 0 && !is_readable(s))) {
-    if (mp_look_ended(s->pid)) return no_library(s);
     mp_look_forbidden(s->pid, s->msg, sizeof(s->msg));
     return false;
   }
-  if (err == ESRCH || err == ENOENT) return fails(s, "the process has ended");
   if (err != 0) return fails(s, strerror(err));
   if (is_other(&s->maps)) {
     snprintf(s->msg, sizeof(s->msg), "the program's C library is %s, and this "
@@ -221,6 +217,15 @@ static bool read_process(mp_session *s)
 		 "luajit-mp can read");
   if (s->enter == 0) warm(s->library);
   return mp_sandbox_permits(s->pid, s->msg, sizeof(s->msg));
+}
+
+/* Whether it has, or is about to: then it has no memory any more. */
+static bool has_ended(const mp_session *s)
+{
+  mp_maps m;
+  bool none = mp_maps_read(&m, s->pid) == 0 && m.n == 0;
+  mp_maps_free(&m);
+  return none || mp_look_ended(s->pid);
 }
 
 bool mp_session_loaded(mp_session *s)
@@ -251,7 +256,9 @@ bool mp_session_open(mp_session *s, pid_t pid, const char *library,
 #ifdef SYS_pidfd_open
   s->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 #endif
-  return read_process(s);
+  if (read_process(s)) return true;
+  if (has_ended(s)) fails(s, "the process has ended");
+  return false;
 }
 
 /* Whether a profile is there whose command has ended: it may end, too. */

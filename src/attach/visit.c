@@ -93,14 +93,6 @@ static bool call(mp_session *s, mp_tracee *t, uint64_t function, uint64_t a,
   return called == MP_CALL_DONE;
 }
 
-/* Whether the thread's stack has room for a call. */
-static bool has_room(const mp_session *s, const mp_tracee *t)
-{
-  uint64_t sp = mp_tracee_registers(t).sp;
-  const mp_mapping *a = mp_maps_find(&s->maps, sp);
-  return a != NULL && a->writable && sp - a->from > ROOM;
-}
-
 /* Maps memory, by a call on the thread's own stack: its address, or 0. */
 static uint64_t map(mp_session *s, mp_tracee *t, uint64_t size, int protection)
 {
@@ -108,7 +100,6 @@ static uint64_t map(mp_session *s, mp_tracee *t, uint64_t size, int protection)
     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0 };
   int64_t at;
   s->place.stack = 0;
-  if (!has_room(s, t)) return 0;
   if (mp_call(t, &s->place, s->map, args, &at) != MP_CALL_DONE) return 0;
   return at > 0 || at < -4095 ? (uint64_t)at : 0;
 }
@@ -303,6 +294,21 @@ static uint64_t usable_now(mp_session *s, mp_tracee *t)
   return idle && !is_alone(s) ? 0 : L;
 }
 
+/* Whether the thread's stack has room for a call. */
+static bool has_room(const mp_session *s, const mp_tracee *t)
+{
+  uint64_t sp = mp_tracee_registers(t).sp;
+  const mp_mapping *a = mp_maps_find(&s->maps, sp);
+  return a != NULL && a->writable && sp - a->from > ROOM;
+}
+
+/* Whether functions may be called in the thread. */
+static bool may_call(const mp_session *s, const mp_tracee *t)
+{
+  return mp_safe_now(&s->code, t) && has_room(s, t) &&
+	 (s->enter != 0 || mp_safe_loader(&s->code));
+}
+
 static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
 			double *placed)
 {
@@ -310,7 +316,7 @@ static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
   double now = mp_clock_wall();
   mp_visited v = MP_VISITED;
   if (*placed > 0 && mp_visit_read(s) && s->answer.open == 0) return v;
-  if (mp_safe_now(&s->code, t) && (s->enter != 0 || mp_safe_loader(&s->code))) {
+  if (may_call(s, t)) {
     if (mp_safe_asleep(t) && wish.wish < MP_WISH_NONE)
       wish.now = usable_now(s, t);
     if (*placed == 0 || wish.now != 0 || now > *placed + AGAIN) {
