@@ -34,10 +34,18 @@ if r.status ~= 0 then
   tap.skip("no program with a shared libluajit can be built here")
 end
 
+-- All of them compute: they are well under way after some ticks of CPU time.
+local TICKS = 3
 local function start(command)
   tap.write(dir.."/running", "")
-  return tap.sh("./"..command:gsub(" ", " running ", 1)..
+  local pid = tap.sh("./"..command:gsub(" ", " running ", 1)..
     " >out 2>&1 & echo $!; sleep 0.3", { dir = dir }).out:match("%d+")
+  tap.wait(function()
+    local stat = tap.read("/proc/"..pid.."/stat") or ""
+    local ticks = stat:match("%) %a"..(" %-?%d+"):rep(10).." (%d+)")
+    return not ticks or tonumber(ticks) >= TICKS
+  end)
+  return pid
 end
 
 local function stop(name)
@@ -113,7 +121,8 @@ stop("three states")
 -- Attaches, and runs a shell command once the command has said something.
 local function while_said(pid, what, command)
   return tap.sh(([[
-    %s attach %s 2>err & attach=$!
+    : >err
+    %s attach %s 2>>err & attach=$!
     until grep -q '%s' err || ! kill -0 $attach; do sleep 0.1; done
     %s
     wait $attach; status=$?; cat err >&2; exit $status]]):format(tap.mp, pid,
@@ -177,7 +186,8 @@ for _, signal in ipairs(built and { "KILL", "INT" } or {}) do
   tap.write(dir.."/slow", "")
   pid = start("loader slow")
   r = tap.sh(([[
-    %s attach -t 0.1 %s 2>err & attach=$!
+    : >err
+    %s attach -t 0.1 %s 2>>err & attach=$!
     until grep -q 'slow to load' err || ! kill -0 $attach; do sleep 0.1; done
     kill -%s $attach; wait $attach; echo "status $?"; cat err; rm slow]])
     :format(tap.mp, pid, signal), { dir = dir })

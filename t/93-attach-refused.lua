@@ -41,7 +41,19 @@ local function is_running(pid)
   return stat and not stat:find("%) Z ")
 end
 
+-- Waits until a program that does nothing but compute is well under way.
+local TICKS = 10
+local function under_way(pid)
+  tap.wait(function()
+    local stat = tap.read("/proc/"..pid.."/stat") or ""
+    local ticks = stat:match("%) %a"..(" %-?%d+"):rep(10).." (%d+)")
+    return not ticks or tonumber(ticks) >= TICKS
+  end)
+  return pid
+end
+
 local p = process.start(dir, program)
+under_way(p.pid)
 local r = tap.sh(tap.mp.." attach -t 0.1 "..p.pid)
 if r.err:find("not permitted", 1, true) then
   p:kill()
@@ -123,7 +135,8 @@ end
 -- Below a filter the program runs on, whether attached to or not.
 local IOCTL, PERF, MEMFD, MOUNT, SIGACTION = 16, 298, 319, 165, 13
 local function confined(filter)
-  return run(("./confine %s -- %s %s"):format(filter, program, p.file))
+  return under_way(run(("./confine %s -- %s %s"):format(filter, program,
+    p.file)))
 end
 
 -- Whether a process below a filter can be attached to: filters can be read.
@@ -168,8 +181,9 @@ if tap.sh(("cc -Wl,-E -o hostile '%s/t/attach/hostile.c' "..
   "$(pkg-config --cflags --libs luajit)"):format(tap.srcdir),
   { dir = dir }).status == 0 then
   for _, name in ipairs({ dir.."/fifo", "/dev/zero", "/etc/passwd" }) do
-    refused("the profile is "..name:match("[^/]+$"), run(("./hostile %s %s")
-      :format(p.file, name)), "its profile is no file that luajit%-mp reads")
+    refused("the profile is "..name:match("[^/]+$"), under_way(run(
+      ("./hostile %s %s"):format(p.file, name))), "its profile is no file "..
+      "that luajit%-mp reads")
   end
 end
 
@@ -178,10 +192,13 @@ end
 tap.write(dir.."/sparse.lua", [[
 local ffi = require("ffi")
 ffi.cdef("void *mmap(void *, size_t, int, int, int, long);")
-local p = ffi.C.mmap(nil, 2^36, 3, 0x4022, -1, 0)
-while ffi.cast("intptr_t", p) ~= -1 do tostring({}) end
+if ffi.cast("intptr_t", ffi.C.mmap(nil, 2^36, 3, 0x4022, -1, 0)) == -1 then
+  os.exit(1)
+end
+dofile(arg[2])
 ]])
-local sparse = run(tap.command.." sparse.lua")
+local sparse = under_way(run(("%s sparse.lua %s '%s/t/attach/alloc.lua'")
+  :format(tap.command, p.file, tap.srcdir)))
 local function page_tables()
   return tonumber((tap.read("/proc/"..sparse.."/status") or "")
     :match("VmPTE:%s*(%d+)"))
@@ -196,8 +213,8 @@ end
 
 -- -- Profiled already, several states, another mount namespace ---------------
 
-local profiled = run(("%s -jm=f,/dev/null '%s/t/attach/alloc.lua' %s"):format(
-  tap.command, tap.srcdir, p.file))
+local profiled = under_way(run(("%s -jm=f,/dev/null '%s/t/attach/alloc.lua' %s")
+  :format(tap.command, tap.srcdir, p.file)))
 r = tap.sh(tap.mp.." attach -t 0.1 "..profiled)
 tap.is(r.status, 1, "a process with -jm: status")
 tap.like(r.err, "process "..profiled.." is being profiled already",
