@@ -259,7 +259,7 @@ tap.is(lua('mp.start("m5", "/dev/null") mp.write("x.html") '..
   'mp.window("x.mp")').err, "", "other outputs of the options of the start")
 
 -- A limit for leaks counts for any output.
-r = tap.luajit("-jm=L1k,x.html -e 't = {} for i = 1, 4e5 do t[i] = { i } end "..
+r = tap.luajit("-jm=L1k,x.html -e 't = {} for i = 1, 2e6 do t[i] = { i } end "..
   "os.exit(0)'", { dir = directory })
 tap.is(r.status, 3, "the exit status of option L without a text")
 

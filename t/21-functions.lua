@@ -111,8 +111,8 @@ local function misread(file)
   return table.concat(t, " ")
 end
 
-local list = tap.sh(("find %s/lib %s/t %s/bench %s/examples -name '*.lua'")
-  :format(tap.srcdir, tap.srcdir, tap.srcdir, tap.srcdir)).out
+local list = tap.sh(("cd %s && find $PWD/lib $PWD/t $PWD/bench $PWD/examples "..
+  "-name '*.lua'"):gsub("%$PWD", '"$PWD"'):format(tap.quote(tap.srcdir))).out
 local files, wrong = 0, {}
 for file in list:gmatch("[^\n]+") do
   local lines = misread(file)
