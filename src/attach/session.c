@@ -23,6 +23,7 @@
 #define CODE_MAX (64 << 20)	/* Bytes of code that are searched. */
 #define PERFORM	5.0		/* Seconds until a wish must have been done. */
 #define STEP	0.002		/* Seconds between two looks. */
+#define PASSING	0.2		/* Seconds that a state of ours may take. */
 
 static bool fails(mp_session *s, const char *msg)
 {
@@ -174,6 +175,18 @@ static bool is_at_rest(mp_session *s, mp_attach_block *b)
 	 !b->performing;
 }
 
+/* A state of the profiler's that is being made or closed may look like another
+** one for a moment: of several states those count that stay. */
+static void leave_passing(mp_session *s, uint64_t own)
+{
+  int n;
+  do {
+    n = s->nstates;
+    if (n < 2 || !mp_session_wait(s, PASSING, s->place.end)) return;
+    s->nstates = mp_find_states(&s->maps, own, s->states, s->place.end);
+  } while (s->nstates < n);
+}
+
 static void find_states(mp_session *s)
 {
   uint64_t own = mp_symbol_find(&s->maps, NULL, "mp_state_alloc");
@@ -186,6 +199,7 @@ static void find_states(mp_session *s)
   } while ((!is_at_rest(s, &after) || after.phase != before.phase ||
 	    after.open != before.open) && mp_clock_wall() < until &&
 	   !*s->place.end);
+  leave_passing(s, own);
 }
 
 static bool read_process(mp_session *s)
