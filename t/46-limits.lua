@@ -53,7 +53,7 @@ local stacks = [[
 text = report("fm0b1C1m", stacks)
 said(text, "stacks")
 local function of_work(s)
-  return s:match("%% +(%d[%d.]+ %S+) +%d+%% [^\n]* work\n")
+  return s:match("%% +(%d[%d.]+ %a?B) +%d+%% [^\n]* work\n")
 end
 if tap.knows_layout() then
   tap.is(of_work(text), of_work(report("fm0b1C1g", stacks)) or "",
