@@ -3,6 +3,7 @@
 -- in threads, and a library that other objects do not see.
 
 local ffi = require("ffi")
+local process = require("attach.process")
 local tap = require("tap")
 
 if tap.slow or (os.getenv("LIBASAN") or "") ~= "" then
@@ -40,12 +41,7 @@ local function start(command)
   tap.write(dir.."/running", "")
   local pid = tap.sh("./"..command:gsub(" ", " running ", 1)..
     " >out 2>&1 & echo $!; sleep 0.3", { dir = dir }).out:match("%d+")
-  tap.wait(function()
-    local stat = tap.read("/proc/"..pid.."/stat") or ""
-    local ticks = stat:match("%) %a"..(" %-?%d+"):rep(10).." (%d+)")
-    return not ticks or tonumber(ticks) >= TICKS
-  end)
-  return pid
+  return process.under_way(pid, TICKS)
 end
 
 local function stop(name)

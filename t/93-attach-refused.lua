@@ -43,14 +43,7 @@ end
 
 -- Waits until a program that does nothing but compute is well under way.
 local TICKS = 10
-local function under_way(pid)
-  tap.wait(function()
-    local stat = tap.read("/proc/"..pid.."/stat") or ""
-    local ticks = stat:match("%) %a"..(" %-?%d+"):rep(10).." (%d+)")
-    return not ticks or tonumber(ticks) >= TICKS
-  end)
-  return pid
-end
+local function under_way(pid) return process.under_way(pid, TICKS) end
 
 local p = process.start(dir, program)
 under_way(p.pid)

@@ -190,34 +190,37 @@ static bool same_machine(pid_t pid, char *buf, size_t n)
   return false;
 }
 
-/* Whether calls are checked by a shadow stack, which has none of ours. */
-static bool has_shadow_stack(pid_t pid)
+/* The value of a field of the process's status, in line, to its end; NULL: it
+** has none. */
+static const char *status_field(pid_t pid, const char *field, char line[256])
 {
-  char name[64], line[256];
+  size_t len = strlen(field);
+  char name[64];
   bool found = false;
   FILE *f;
   snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
-  if ((f = fopen(name, "re")) == NULL) return false;
-  while (!found && fgets(line, sizeof(line), f) != NULL)
-    found = strncmp(line, "x86_Thread_features:", 20) == 0 &&
-	    strstr(line, "shstk") != NULL;
+  if ((f = fopen(name, "re")) == NULL) return NULL;
+  while (!found && fgets(line, 256, f) != NULL)
+    found = strncmp(line, field, len) == 0;
   fclose(f);
-  return found;
+  return found ? line + len : NULL;
+}
+
+/* Whether calls are checked by a shadow stack, which has none of ours. */
+static bool has_shadow_stack(pid_t pid)
+{
+  char line[256];
+  const char *features = status_field(pid, "x86_Thread_features:", line);
+  return features != NULL && strstr(features, "shstk") != NULL;
 }
 
 /* The number that the process has in its own namespace. */
 static long inner_number(pid_t pid)
 {
-  char name[64], line[256];
-  long number = pid;
-  FILE *f;
-  snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
-  if ((f = fopen(name, "re")) == NULL) return number;
-  while (fgets(line, sizeof(line), f) != NULL)
-    if (strncmp(line, "NSpid:", 6) == 0)
-      number = atol(strrchr(line, '\t') != NULL ? strrchr(line, '\t') : "");
-  fclose(f);
-  return number;
+  char line[256];
+  const char *numbers = status_field(pid, "NSpid:", line);
+  const char *last = numbers != NULL ? strrchr(numbers, '\t') : NULL;
+  return numbers == NULL ? pid : atol(last != NULL ? last : "");
 }
 
 /* Whether the process finds our module. */

@@ -30,6 +30,17 @@ function process.start(dir, command, env)
   return p
 end
 
+-- Waits until a program that does nothing but compute has used so many ticks of
+-- CPU time, or has ended. Returns its number.
+function process.under_way(pid, ticks)
+  tap.wait(function()
+    local stat = tap.read("/proc/"..pid.."/stat") or ""
+    local used = stat:match("%) %a"..(" %-?%d+"):rep(10).." (%d+)")
+    return not used or tonumber(used) >= ticks
+  end)
+  return pid
+end
+
 -- Lets it end. Returns what it said, and its status; nothing: it does not end.
 function process:stop()
   os.remove(self.file)
