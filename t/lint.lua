@@ -170,7 +170,11 @@ end
 -- -- Main --------------------------------------------------------------------
 
 -- Files of the archive are listed there, or made by configure.
-local makefile = read("Makefile.am")..read("configure.ac")
+local makefile = read("configure.ac")
+for _, name in ipairs { "Makefile.am", "src/local.mk", "lib/local.mk",
+    "t/local.mk", "bench/local.mk" } do
+  makefile = makefile..read(name)
+end
 
 -- Files of the archive that automake adds by itself, and those that only a
 -- repository has.
@@ -187,7 +191,7 @@ local function check_file(name)
   if not unlisted[name] and not makefile:find(name, 1, true) and
     not makefile:find(name:gsub("%.c$", ""), 1, true) and
     not makefile:find(name:gsub("%.in$", ""), 1, true) then
-    found("unlisted", name, "is not listed in Makefile.am")
+    found("unlisted", name, "is not listed in a makefile")
   end
   if is_data(name) then return end
   local text = read(name)

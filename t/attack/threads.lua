@@ -7,19 +7,19 @@ local trial = require("attack.trial")
 
 local count = trial.count(12)
 local hosts = {
-  check_threads = { "another_profiler_in_the_state_that_owns",
+  threads = { "another_profiler_in_the_state_that_owns",
     "the_owner_is_closed_while_others_run", "exec_while_profiled",
     "a_state_goes_on_in_another_thread", "states_are_closed_while_profiled",
     "states_are_stopped_and_closed", "states_end_in_either_way",
     "forks_while_others_start_and_stop" },
-  check_host = { "states_in_several_threads", "an_allocator_that_is_kept",
+  host = { "states_in_several_threads", "an_allocator_that_is_kept",
     "a_host_that_drops_its_coroutine", "an_exit_while_threads_run" },
 }
 
 local list = {}
 for program, cases in pairs(hosts) do
   for _, case in ipairs(cases) do
-    list[#list+1] = { tap.builddir.."/t/"..program, case }
+    list[#list+1] = { tap.builddir.."/t/unit/"..program, case }
   end
 end
 table.sort(list, function(a, b) return a[1]..a[2] < b[1]..b[2] end)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mp_spell: text that acts on nothing. t/64-names.lua has the same for Lua. */
+/* mp_spell: text that acts on nothing. t/program/names.lua: the same in Lua. */
 #include "config.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Verdicts on series whose truth is known. Whole programs: t/25-heap.lua, and
+-- Verdicts on series whose truth is known. Whole programs: heap.lua, and
 -- t/truth/leaks.lua for the statistics.
 
 local tap = require("tap")

@@ -41,7 +41,7 @@ START_TEST(many_rows_keep_their_counts)
 }
 END_TEST
 
-/* Makes a hash collide: see check_stacks.c. */
+/* Makes a hash collide: see stacks.c. */
 START_TEST(rows_that_collide_differ)
 {
   mp_counts c, other;

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: MIT
+# Part of Makefile.am: the core, the libraries for C and what is preloaded.
+
+# -- The core --------------------------------------------------------------
+
+# Plain C without lua.h, which libcheck tests bare.
+noinst_LTLIBRARIES = src/libmp.la src/libvm.la src/libheapwalk.la \
+	src/libreport.la core.la attach.la
+src_libmp_la_SOURCES = \
+	src/data/clock.c src/data/clock.h \
+	src/data/counts.c src/data/counts.h \
+	src/data/course.c src/data/course.h \
+	src/data/events.c src/data/events.h \
+	src/data/fd.h src/data/file.c src/data/file.h \
+	src/data/filter.h \
+	src/data/held.c src/data/held.h \
+	src/data/live.c src/data/live.h \
+	src/data/lock.c src/data/lock.h \
+	src/data/map.c src/data/map.h \
+	src/data/mem.c src/data/mem.h \
+	src/data/pages.c src/data/pages.h \
+	src/data/tags.c src/data/tags.h \
+	src/data/period.c src/data/period.h \
+	src/data/process.c src/data/process.h \
+	src/data/elf.c src/data/elf.h \
+	src/data/execport.h \
+	src/data/port.c src/data/port.h \
+	src/data/places.c src/data/places.h \
+	src/data/samples.c src/data/samples.h \
+	src/data/seed.c src/data/seed.h \
+	src/data/smaps.c src/data/smaps.h \
+	src/data/sparse.c src/data/sparse.h \
+	src/data/spell.c src/data/spell.h \
+	src/data/stacks.c src/data/stacks.h \
+	src/data/timer.c src/data/timer.h \
+	src/data/watch.c src/data/watch.h \
+	src/data/usage.c src/data/usage.h
+
+# Where reports go: plain C without lua.h, too.
+src_libreport_la_SOURCES = \
+	src/report/launch.c src/report/launch.h \
+	src/report/kept.c src/report/kept.h \
+	src/report/output.c src/report/output.h \
+	src/report/push.c src/report/push.h \
+	src/report/replace.c src/report/replace.h \
+	src/report/target.c src/report/target.h \
+	src/report/write.c src/report/write.h
+
+# The files that know LuaJIT's internals; of LuaJIT they need the API.
+src_libvm_la_SOURCES = \
+	src/vm/layout.h \
+	src/vm/allocator.c src/vm/allocator.h \
+	src/vm/arena.c src/vm/arena.h \
+	src/vm/bug.c src/vm/bug.h \
+	src/vm/call.c src/vm/call.h \
+	src/vm/code.c src/vm/code.h \
+	src/vm/cfunction.c src/vm/cfunction.h \
+	src/vm/copy.c src/vm/copy.h \
+	src/vm/dispatch.c src/vm/dispatch.h \
+	src/vm/frame.c src/vm/frame.h \
+	src/vm/interrupt.c src/vm/interrupt.h \
+	src/vm/learn.c src/vm/learn.h \
+	src/vm/own.c src/vm/own.h \
+	src/vm/package.c src/vm/package.h \
+	src/vm/peek.c src/vm/peek.h \
+	src/vm/profiler.c src/vm/profiler.h \
+	src/vm/prove.c src/vm/prove.h \
+	src/vm/snap.c src/vm/snap.h \
+	src/vm/sunk.c src/vm/sunk.h \
+	src/vm/trace.c src/vm/trace.h \
+	src/vm/type.c src/vm/type.h \
+	src/vm/unwind.c src/vm/unwind.h \
+	src/vm/view.c src/vm/view.h \
+	src/vm/vm.c src/vm/vm.h \
+	src/vm/walk.c src/vm/walk.h \
+	src/vm/where.c src/vm/where.h
+
+# The heap as a graph, and its holders as lines.
+src_libheapwalk_la_SOURCES = \
+	src/heapwalk/dominate.c \
+	src/heapwalk/edge.c src/heapwalk/edge.h \
+	src/heapwalk/entries.c src/heapwalk/entries.h \
+	src/heapwalk/entryname.c src/heapwalk/entryname.h \
+	src/heapwalk/graph.c src/heapwalk/graph.h \
+	src/heapwalk/heap.c src/heapwalk/heap.h \
+	src/heapwalk/holders.c src/heapwalk/holders.h \
+	src/heapwalk/name.c src/heapwalk/name.h \
+	src/heapwalk/prove.c src/heapwalk/prove.h \
+	src/heapwalk/size.c src/heapwalk/size.h
+
+# Never linked with LuaJIT's library: it uses the LuaJIT that loads it. Never
+# unloaded: its allocator may still be called.
+core_la_SOURCES = \
+	src/native/native.c src/native/native.h \
+	src/native/rows.c src/native/rows.h \
+	src/native/sites.c src/native/sites.h \
+	src/heapwalk/dot.c src/heapwalk/dot.h \
+	src/heapwalk/file.c src/heapwalk/file.h \
+	src/heapwalk/paths.c src/heapwalk/paths.h \
+	src/heapwalk/walk.c src/heapwalk/walk.h \
+	src/heapwalk/why.c src/heapwalk/why.h \
+	src/sample/calls.c src/sample/calls.h \
+	src/sample/capture.c src/sample/capture.h \
+	src/sample/cpu.c src/sample/cpu.h \
+	src/sample/dump.c src/sample/dump.h \
+	src/sample/alloc.c src/sample/alloc.h \
+	src/sample/hook.c src/sample/hook.h \
+	src/sample/name.c src/sample/name.h \
+	src/sample/nativename.c src/sample/nativename.h \
+	src/sample/symbol.c src/sample/symbol.h \
+	src/sample/objects.c src/sample/objects.h \
+	src/sample/lend.c src/sample/lend.h \
+	src/sample/rehook.c src/sample/rehook.h \
+	src/sample/ticks.c src/sample/ticks.h \
+	src/sample/zone.c src/sample/zone.h \
+	src/profile/cnames.c src/profile/cnames.h \
+	src/profile/eventlist.c src/profile/eventlist.h \
+	src/profile/leaks.c src/profile/leaks.h \
+	src/profile/notes.c src/profile/notes.h \
+	src/profile/origin.c src/profile/origin.h \
+	src/profile/point.c src/profile/point.h \
+	src/profile/profile.c src/profile/profile.h \
+	src/profile/extent.c src/profile/extent.h \
+	src/profile/field.h \
+	src/profile/groups.c src/profile/groups.h \
+	src/profile/memory.c src/profile/memory.h \
+	src/profile/mark.c src/profile/mark.h \
+	src/profile/still.c src/profile/still.h \
+	src/profile/snapshot.c src/profile/snapshot.h \
+	src/profile/survivors.c src/profile/survivors.h \
+	src/profile/span.c src/profile/span.h \
+	src/report/files.c src/report/files.h \
+	src/report/modules.c src/report/modules.h \
+	src/report/plan.c src/report/plan.h \
+	src/report/report.c src/report/report.h \
+	src/report/keys.c src/report/keys.h \
+	src/report/screen.c src/report/screen.h \
+	src/report/sending.c src/report/sending.h \
+	src/report/together.c src/report/together.h \
+	src/report/state.c src/report/state.h \
+	src/process/callback.c src/process/callback.h \
+	src/process/ctx.c src/process/ctx.h \
+	src/process/end.c src/process/end.h \
+	src/process/exec.c src/process/exec.h \
+	src/process/exit.c src/process/exit.h \
+	src/process/final.c src/process/final.h \
+	src/process/fork.c src/process/fork.h \
+	src/process/inherit.c src/process/inherit.h \
+	src/process/safepoint.c src/process/safepoint.h \
+	src/process/signal.c src/process/signal.h \
+	src/process/standin.c src/process/standin.h \
+	src/module/arguments.c src/module/arguments.h \
+	src/module/attach.c src/module/attach.h \
+	src/module/guard.c src/module/guard.h \
+	src/module/heap.c src/module/heap.h \
+	src/module/lib.c \
+	src/module/onsignal.c src/module/onsignal.h \
+	src/module/start.c src/module/start.h \
+	src/module/userdata.c src/module/userdata.h \
+	src/module/window.c src/module/window.h
+core_la_LIBADD = src/libreport.la src/libheapwalk.la src/libvm.la src/libmp.la
+core_exports = luaopen_jit_mp_core|mp_attach_(enter|answer)|mp_state_alloc
+core_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir) \
+	-Wl,-z,nodelete \
+	-export-symbols-regex '^($(core_exports))$$'
+
+# The command's own: how it attaches to other processes.
+attach_la_SOURCES = src/attach/module.c
+if X86_64
+attach_la_SOURCES += \
+	src/attach/ask.c \
+	src/attach/call.c src/attach/call.h \
+	src/attach/find.c src/attach/find.h \
+	src/attach/frame.c src/attach/frame.h \
+	src/attach/leave.c src/attach/leave.h \
+	src/attach/look.c src/attach/look.h \
+	src/attach/maps.c src/attach/maps.h \
+	src/attach/safe.c src/attach/safe.h \
+	src/attach/present.c src/attach/present.h \
+	src/attach/receive.c src/attach/receive.h \
+	src/attach/sandbox.c src/attach/sandbox.h \
+	src/attach/session.c src/attach/session.h \
+	src/attach/stops.c src/attach/stops.h \
+	src/attach/symbol.c src/attach/symbol.h \
+	src/attach/trace.c src/attach/trace.h \
+	src/attach/tracee.c src/attach/tracee.h \
+	src/attach/visit.c src/attach/visit.h
+endif
+attach_la_LIBADD = src/libmp.la
+attach_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir) \
+	-export-symbols-regex '^luaopen_jit_mp_attach$$'
+
+# -- The interface for C ---------------------------------------------------
+
+# Not linked with LuaJIT's library either: a program has its own.
+noinst_LTLIBRARIES += libluajit-mp.la
+include_HEADERS = src/luajit-mp.h
+libluajit_mp_la_SOURCES = \
+	src/host/interface.c \
+	src/host/module.c src/host/module.h
+libluajit_mp_la_CPPFLAGS = $(AM_CPPFLAGS) \
+	-DMP_LUADIR='"$(luadir)"' -DMP_CMODDIR='"$(cmodexecdir)"'
+libluajit_mp_la_LDFLAGS = -version-info 0:0:0 -rpath '$(libdir)'
+
+# For LD_PRELOAD, which has no LuaJIT to be linked with.
+noinst_LTLIBRARIES += libluajit-mp-preload.la
+libluajit_mp_preload_la_SOURCES = src/host/preload.c
+libluajit_mp_preload_la_CPPFLAGS = $(libluajit_mp_la_CPPFLAGS)
+libluajit_mp_preload_la_LDFLAGS = -module -avoid-version -shared \
+	-rpath '$(libdir)' -export-symbols-regex '^luaL_openlibs$$'
+
+# Installed without libtool, which cannot write below a directory with a space
+# in its name. The links are made by install-exec-hook.
+clib = libluajit-mp.so.0.0.0
+clib_links = libluajit-mp.so.0 libluajit-mp.so
+clibexecdir = $(libdir)
+clibexec_DATA = .libs/$(clib) .libs/libluajit-mp-preload.so
+.libs/$(clib): libluajit-mp.la
+.libs/libluajit-mp-preload.so: libluajit-mp-preload.la
+
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = luajit-mp.pc
+
+# -- C memory ---------------------------------------------------------------
+
+# Preloaded: it calls nothing of the core's, which finds it by its symbol.
+noinst_LTLIBRARIES += libluajit-mp-native.la
+libluajit_mp_native_la_SOURCES = src/preload/native.c \
+	src/preload/environment.h
+libluajit_mp_native_la_CFLAGS = $(AM_CFLAGS) -fno-builtin
+libluajit_mp_native_la_LDFLAGS = -module -avoid-version -shared \
+	-rpath $(coreexecdir) -Wl,-z,nodelete
+native_lib = .uninstalled/jit/mp/libluajit-mp-native.so
+
+$(native_lib): libluajit-mp-native.la
+	$(AM_V_at)$(MKDIR_P) .uninstalled/jit/mp
+	$(AM_V_at)rm -f $@
+	$(AM_V_GEN)cp .libs/libluajit-mp-native.so $@
+
+# -- exec --------------------------------------------------------------------
+
+# Preloaded, too.
+noinst_LTLIBRARIES += libluajit-mp-exec.la
+libluajit_mp_exec_la_SOURCES = src/preload/exec.c src/preload/environment.h
+libluajit_mp_exec_la_LDFLAGS = -module -avoid-version -shared \
+	-rpath $(coreexecdir)
+exec_lib = .uninstalled/jit/mp/libluajit-mp-exec.so
+
+$(exec_lib): libluajit-mp-exec.la
+	$(AM_V_at)$(MKDIR_P) .uninstalled/jit/mp
+	$(AM_V_at)rm -f $@
+	$(AM_V_GEN)cp .libs/libluajit-mp-exec.so $@
+
+# -- The core, installed ---------------------------------------------------
+
+# Copied to where ./run has LuaJIT look for it, and installed from there: a
+# module needs neither libtool's archive nor its words about library paths.
+coreexecdir = $(cmodexecdir)/jit/mp
+coreexec_DATA = .uninstalled/jit/mp/core.so .uninstalled/jit/mp/attach.so \
+	$(native_lib) $(exec_lib)
+
+# A new file: a program may be running with the old one.
+.uninstalled/jit/mp/core.so: core.la
+	$(AM_V_at)$(MKDIR_P) .uninstalled/jit/mp
+	$(AM_V_at)rm -f $@
+	$(AM_V_GEN)cp .libs/core.so $@
+
+.uninstalled/jit/mp/attach.so: attach.la
+	$(AM_V_at)$(MKDIR_P) .uninstalled/jit/mp
+	$(AM_V_at)rm -f $@
+	$(AM_V_GEN)cp .libs/attach.so $@
