@@ -52,11 +52,11 @@ tap.is(mp.start({ options = "hl", period = 1, outputs = dir.."/end.txt",
   min = 0 }), true, "options as a table")
 local keep = busy(2000)
 tap.is(mp.write(dir.."/b.txt", dir.."/b.html", dir.."/b.folded"), true, "write")
-tap.like(read("b.txt"), "43%-while%-running%.lua:%d",
+tap.like(read("b.txt"), "while%-running%.lua:%d",
   "by the options of the start")
 tap.unlike(read("b.txt"), "in use +cum", "and no others")
 tap.like(read("b.html"), "^<!DOCTYPE html>", "a page")
-tap.like(read("b.folded"), "43%-while%-running%.lua:[^\n]* %d+\n",
+tap.like(read("b.folded"), "while%-running%.lua:[^\n]* %d+\n",
   "folded stacks")
 tap.is(read("end.txt"), nil, "the output of the start is for the end")
 local s = mp.snapshot()
@@ -66,7 +66,7 @@ local again = busy(2000)
 tap.ok(mp.snapshot().heap.alloc_objects >= s.heap.alloc_objects + 2000,
   "profiling goes on", #keep + #again)
 tap.is(mp.stop(), true, "stop")
-tap.like(read("end.txt"), "43%-while%-running%.lua:%d", "and the last report")
+tap.like(read("end.txt"), "while%-running%.lua:%d", "and the last report")
 
 tap.is(mp.start({}, dir.."/plain.txt"), true, "an empty table is the default")
 tap.is(mp.report({ options = "f", depth = 2 }, dir.."/deep.txt"), true,
