@@ -8,6 +8,7 @@
 */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,7 +59,8 @@ static void push_writer(lua_State *L, const luajit_mp_writer *writer)
   lua_setmetatable(L, -2);
 }
 
-/* The module's functions return nil, a message and a number if they fail. */
+/* The module's functions return nil, a message and a number if they fail, and
+** false where the options were to be printed. */
 static int call_module(lua_State *L)
 {
   request *r = lua_touserdata(L, 1);
@@ -71,18 +73,24 @@ static int call_module(lua_State *L)
     n++;
   }
   lua_call(L, n, 3);
-  if (!lua_isnil(L, -3)) return 0;
-  set_message(lua_tostring(L, -2));
-  r->err = (int)lua_tointeger(L, -1);
+  if (lua_toboolean(L, -3)) return 0;
+  if (lua_isnil(L, -3)) {
+    set_message(lua_tostring(L, -2));
+    r->err = (int)lua_tointeger(L, -1);
+  } else {
+    set_message("option H prints the options, and starts no profile");
+  }
   if (r->err == 0) r->err = -1;
   return 0;
 }
 
+/* LuaJIT makes room on the stack for what is called, and keeps some more for
+** the call itself: none of the program's is needed. */
 static int call(lua_State *L, request r)
 {
-  if (!lua_checkstack(L, 4)) {
-    set_message("not enough memory");
-    return -1;
+  if (r.writer != NULL && r.writer->write == NULL) {
+    set_message("the writer has no function write");
+    return EINVAL;
   }
   if (lua_cpcall(L, call_module, &r) == 0) return r.err;
   set_message(lua_tostring(L, -1));

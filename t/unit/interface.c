@@ -33,6 +33,14 @@ static void stop(void *ctx, int err)
   t->err = err;
 }
 
+static int drop(void *ctx, const char *name, const void *data, size_t size)
+{
+  (void)ctx; (void)name; (void)data; (void)size;
+  return 0;
+}
+
+static const luajit_mp_writer writer_of_nothing = { drop, NULL, NULL };
+
 START_TEST(a_report_and_its_end)
 {
   taken t = { 0 };
@@ -123,6 +131,58 @@ START_TEST(a_state_without_libraries)
 }
 END_TEST
 
+/* Neither a start nor a report is had without a function that takes it. */
+START_TEST(a_writer_without_write)
+{
+  taken t = { 0 };
+  luajit_mp_writer w = { NULL, stop, &t };
+  lua_State *L = open_state();
+  ck_assert_int_eq(luajit_mp_start(L, "f,a.txt", &w), EINVAL);
+  ck_assert_str_eq(luajit_mp_error(), "the writer has no function write");
+  ck_assert_int_eq(luajit_mp_start(L, "f,a.txt", &writer_of_nothing), 0);
+  ck_assert_int_eq(luajit_mp_write(L, "f", &w), EINVAL);
+  ck_assert_int_eq(luajit_mp_window(L, "b.txt", &w), EINVAL);
+  ck_assert_int_eq(luajit_mp_stop(L), 0);
+  ck_assert_int_eq(t.stops, 0);
+  lua_close(L);
+}
+END_TEST
+
+/* Option H has the options as its report, and starts no profile. */
+START_TEST(help_is_no_profile)
+{
+  taken t = { 0 };
+  luajit_mp_writer w = { take, stop, &t };
+  lua_State *L = open_state();
+  ck_assert_int_eq(luajit_mp_start(L, "H,a.txt", &w), -1);
+  ck_assert_ptr_nonnull(strstr(luajit_mp_error(), "no profile"));
+  ck_assert_int_eq(t.stops, 0);
+  ck_assert_int_eq(luajit_mp_stop(L), ESRCH);
+  ck_assert_int_eq(lua_gettop(L), 0);
+  lua_close(L);
+}
+END_TEST
+
+/* The state's stack has no room for one more value. */
+START_TEST(a_full_stack)
+{
+  taken t = { 0 };
+  luajit_mp_writer w = { take, stop, &t };
+  lua_State *L = open_state();
+  int n;
+  while (lua_checkstack(L, 1)) lua_pushboolean(L, 1);
+  n = lua_gettop(L);
+  ck_assert_int_eq(luajit_mp_start(L, "f,a.txt", &w), 0);
+  ck_assert_int_eq(luajit_mp_write(L, "f,b.txt", &w), 0);
+  ck_assert_int_eq(luajit_mp_start(L, "f", &w), EALREADY);
+  ck_assert_int_eq(luajit_mp_stop(L), 0);
+  ck_assert_int_eq(luajit_mp_start(L, "fy", &w), -1);
+  ck_assert_int_eq(t.reports, 2);
+  ck_assert_int_eq(lua_gettop(L), n);
+  lua_close(L);
+}
+END_TEST
+
 static int refuse(void *ctx, const char *name, const void *data, size_t size)
 {
   (void)ctx; (void)name; (void)data; (void)size;
@@ -150,4 +210,5 @@ END_TEST
 
 CHECK_MAIN("interface", a_report_and_its_end, a_state_that_is_closed,
 	   a_writer_that_fails, wrong_calls, a_state_without_libraries,
+	   a_writer_without_write, help_is_no_profile, a_full_stack,
 	   a_program_that_is_stuck)
