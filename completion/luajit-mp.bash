@@ -64,6 +64,7 @@ _luajit_mp() {
     *:*:-*) COMPREPLY=($(compgen -W "$options -h --help" -- "$cur")) ;;
     *:-o:*|*:--output:*|convert:*.mp:*) COMPREPLY=($(compgen -f -- "$cur")) ;;
     attach:*|top:*) _luajit_mp_processes ;;
+    run:--:*) COMPREPLY=($(compgen -c -- "$cur")) ;;
     report:*|diff:*|merge:*|convert:*|push:*|open:*) _luajit_mp_files .mp ;;
     *) COMPREPLY=($(compgen -f -- "$cur")) ;;
   esac

@@ -176,6 +176,7 @@ dist_mpcli_DATA = \
 	lib/jit/mp/cli/files.lua \
 	lib/jit/mp/cli/merge.lua \
 	lib/jit/mp/cli/open.lua \
+	lib/jit/mp/cli/program.lua \
 	lib/jit/mp/cli/push.lua \
 	lib/jit/mp/cli/report.lua \
 	lib/jit/mp/cli/run.lua \

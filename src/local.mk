@@ -251,13 +251,21 @@ $(exec_lib): libluajit-mp-exec.la
 	$(AM_V_at)rm -f $@
 	$(AM_V_GEN)cp .libs/libluajit-mp-exec.so $@
 
+# The command finds it there, and LD_PRELOAD by its name alone in libdir.
+preload_lib = .uninstalled/jit/mp/libluajit-mp-preload.so
+
+$(preload_lib): libluajit-mp-preload.la
+	$(AM_V_at)$(MKDIR_P) .uninstalled/jit/mp
+	$(AM_V_at)rm -f $@
+	$(AM_V_GEN)cp .libs/libluajit-mp-preload.so $@
+
 # -- The core, installed ---------------------------------------------------
 
 # Copied to where ./run has LuaJIT look for it, and installed from there: a
 # module needs neither libtool's archive nor its words about library paths.
 coreexecdir = $(cmodexecdir)/jit/mp
 coreexec_DATA = .uninstalled/jit/mp/core.so .uninstalled/jit/mp/attach.so \
-	$(native_lib) $(exec_lib)
+	$(native_lib) $(exec_lib) $(preload_lib)
 
 # A new file: a program may be running with the old one.
 .uninstalled/jit/mp/core.so: core.la

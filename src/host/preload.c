@@ -6,14 +6,21 @@
 **
 ** All other functions are looked up where luaL_openlibs was found: the program
 ** may have no LuaJIT, or another Lua, or have loaded LuaJIT for itself alone.
+**
+** The program that luajit-mp run has become says at its end if no state of it
+** was found.
 */
 #include "config.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lauxlib.h"
 #include "lualib.h"
@@ -29,6 +36,9 @@ typedef struct functions {
   __typeof__(lua_toboolean) *toboolean;
   void *jit;			/* NULL: it is another Lua. */
 } functions;
+
+/* Whether a state of LuaJIT was found. */
+static atomic_bool found_state;
 
 static const char loader[] =
   "local path, cpath = ...\n"
@@ -111,5 +121,26 @@ LUALIB_API void luaL_openlibs(lua_State *L)
     abort();
   }
   f.openlibs(L);
+  if (f.jit != NULL) atomic_store(&found_state, true);
   if (is_wanted(&f, L)) load(&f, L);
+}
+
+/* The command luajit needs no library: LUA_INIT has loaded the core. */
+static int is_core(struct dl_phdr_info *info, size_t size, void *unused)
+{
+  static const char core[] = "/jit/mp/core.so";
+  size_t n = strlen(info->dlpi_name);
+  (void)size;
+  (void)unused;
+  return n >= sizeof(core) - 1 &&
+    strcmp(info->dlpi_name + n - (sizeof(core) - 1), core) == 0;
+}
+
+__attribute__((destructor)) static void say_if_none(void)
+{
+  const char *program = getenv("LUAJIT_MP_PROGRAM");
+  if (program == NULL || atol(program) != (long)getpid()) return;
+  if (atomic_load(&found_state) || dl_iterate_phdr(is_core, NULL) != 0) return;
+  fprintf(stderr, "luajit-mp: no profile of %s: it did not call luaL_openlibs "
+    "of a shared LuaJIT library\n", program_invocation_short_name);
 }

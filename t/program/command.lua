@@ -282,6 +282,10 @@ wrong("run nowhere.lua", 1, "run: cannot open nowhere.lua: No such file")
 write("it's.lua", "print('quoted')")
 tap.like(run([[run "it's.lua"]]).out, "^quoted\n", "any name of a script")
 write("from-stdin.lua", "print('hello')")
+write("lua-tool", "#!/usr/bin/env luajit\nprint(arg[0]:match('[^/]*$'), ...)")
+os.execute("chmod +x "..dir.."/lua-tool")
+tap.like(tap.sh("PATH=$PWD:$PATH; "..tap.mp.." run lua-tool a b",
+  { dir = dir }).out, "^lua%-tool\ta\tb\n.*allocated", "a script found by PATH")
 tap.like(run("run - <from-stdin.lua").out, "^hello\n", "run - reads a script")
 tap.like(tap.sh("mkfifo sf; cat from-stdin.lua >sf & "..tap.mp.." run sf; wait",
   { dir = dir }).out, "^hello\n", "a script from a pipe is read once")

@@ -231,4 +231,38 @@ tap.is(r.status..(r.err ~= "" and "result\n" or r.out), "0result\n",
   "without the modules")
 r = host("sh -c 'echo shell'", { LUAJIT_MP = "f" })
 tap.is(r.status..r.out..r.err, "0shell\n", "a program without Lua")
+
+-- luajit-mp run sets all of that for a program.
+local path = tap.builddir.."/.uninstalled/?.so;;"
+local function run_program(args, env)
+  env = env or {}
+  env.LUA_CPATH = path
+  return tap.sh("exec "..tap.mp.." run "..args, { dir = dir, env = env })
+end
+r = run_program("-O lb1 -o out.txt -o out.mp -- ./host app.lua")
+tap.is(r.status..r.out..r.err, "0result\n", "run, with a host")
+tap.like(take("out.txt"), "app.lua:3", "and its report")
+tap.ok(take("out.mp"), "and another one")
+tap.write(dir.."/start", "#!/bin/sh\nexec ./host \"$@\"\n")
+r = run_program("-O lb1 -o out.txt ./start app.lua")
+tap.is(r.status..r.out..r.err, "1luajit-mp: cannot run ./start: Permission "..
+  "denied\n", "a file that may not be executed")
+os.execute("chmod +x "..dir.."/start")
+r = run_program("-O lb1 -o out.txt ./start app.lua")
+tap.is(r.status..r.out..r.err, "0result\n", "a shell script")
+tap.like(take("out.txt"), "app.lua:3", "that becomes the host")
+tap.write(dir.."/init.lua", "y = 7\n")
+for code, what in pairs({ ["x = 5"] = "x", ["@init.lua"] = "y" }) do
+  r = run_program(("-O lb1 -o out.txt -- %s -e 'print(%s)' app.lua"):format(
+    tap.command, what), { LUA_INIT = code })
+  tap.is(r.status..r.out..r.err, ("0%d\nresult\n"):format(
+    what == "x" and 5 or 7), "luajit itself, with the user's LUA_INIT")
+  tap.like(take("out.txt"), "app.lua:3", "and a profile")
+end
+tap.write(dir.."/plain.c", "int main(void) { return 4; }\n")
+tap.sh(("cd %s && %s plain.c -o plain"):format(dir, os.getenv("CC") or "cc"))
+r = run_program("-o out.txt ./plain")
+tap.is(r.status..r.out, "4", "run, with a program without LuaJIT")
+tap.is(r.err, "luajit-mp: no profile of plain: it did not call "..
+  "luaL_openlibs of a shared LuaJIT library\n", "which says so")
 finish()

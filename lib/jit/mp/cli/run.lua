@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local files = require("jit.mp.cli.files")
+local program = require("jit.mp.cli.program")
 local stop = require("jit.mp.cli.stop")
 
 local function define()
@@ -13,18 +14,16 @@ local function define()
     int setenv(const char *, const char *, int);
     int open(const char *, int, ...);
     char *strerror(int);
+    int getpid(void);
   ]]
   return ffi
 end
 
 -- Replaces this process: the program keeps its terminal, signals and status.
-local function exec(argv, path, preloads)
+-- env: further variables of the program.
+local function exec(argv, env)
   local ffi = define()
-  if path then
-    ffi.C.setenv("LUA_PATH", path.lua, 1)
-    ffi.C.setenv("LUA_CPATH", path.c, 1)
-  end
-  if preloads ~= "" then ffi.C.setenv("LD_PRELOAD", preloads, 1) end
+  for name, value in pairs(env) do ffi.C.setenv(name, value, 1) end
   local c = ffi.new("const char *[?]", #argv + 1)
   for i, s in ipairs(argv) do c[i-1] = s end
   ffi.C.execvp(argv[1], ffi.cast("char *const *", c))
@@ -47,17 +46,23 @@ local function library(file, path)
   return fd >= 0 and "/proc/self/fd/"..fd or nil
 end
 
+local function needed(file, path, what)
+  return library(file, path) or
+    stop.data(("%s: %s is not beside jit/mp/core.so"):format(what, file))
+end
+
 -- LD_PRELOAD with our libraries: with native one that intercepts malloc, which
--- must come before an allocator that is there already, and one that intercepts
--- exec, for a report then.
-local function libraries(native, path)
+-- must come before an allocator that is there already; for a program the one
+-- that profiles its states; and one that intercepts exec, for a report then.
+local function libraries(native, is_program, path)
   local list = {}
   if native then
-    list[1] = library("libluajit-mp-native.so", path) or
-      stop.data("run --native: libluajit-mp-native.so is not beside "..
-	"jit/mp/core.so")
+    list[1] = needed("libluajit-mp-native.so", path, "run --native")
   end
   list[#list+1] = os.getenv("LD_PRELOAD")
+  if is_program then
+    list[#list+1] = needed("libluajit-mp-preload.so", path, "run")
+  end
   list[#list+1] = library("libluajit-mp-exec.so", path)
   return table.concat(list, ":")
 end
@@ -88,22 +93,32 @@ local function check_views(o, given, command)
   end
 end
 
--- Whether test(1) says so of a file, which it does not open: a pipe can be read
--- only once.
-local function test(condition, name)
-  local status = os.execute(("test %s '%s'"):format(condition,
-    (name:gsub("'", "'\\''"))))
-  return status == 0 or status == true
+-- The environment of a program that runs scripts or has libraries of LuaJIT.
+local function environment(given, is_program, path)
+  local env = {}
+  if path then env.LUA_PATH, env.LUA_CPATH = path.lua, path.c end
+  local preloads = libraries(given.native, is_program, path)
+  if preloads ~= "" then env.LD_PRELOAD = preloads end
+  return env
 end
 
--- A script that cannot even be loaded has no profile.
-local function check_script(name)
-  if not test("-e", name) then
-    stop.data(("run: cannot open %s: No such file or directory"):format(name))
-  elseif test("-f", name) then
-    local loaded, msg = loadfile(name)
-    if not loaded then stop.data("run: "..msg) end
-  end
+-- A script is run by luajit -jm.
+local function run_script(script, arguments, words, env, luajit)
+  local argv = { luajit, "-jm="..words }
+  -- A script whose name begins with - would be an option.
+  argv[3] = script == "-" and "-" or script:gsub("^%-", "./-")
+  for _, word in ipairs(arguments) do argv[#argv+1] = word end
+  exec(argv, env)
+end
+
+-- Any other program is profiled by its environment: its own states by the
+-- preloaded library, and luajit itself, whose functions are not called through
+-- the loader, by LUA_INIT.
+local function run_program(name, arguments, words, env)
+  env.LUAJIT_MP = words
+  env.LUAJIT_MP_PROGRAM = tostring(define().C.getpid())
+  env.LUA_INIT = program.init(os.getenv("LUA_INIT"))
+  exec({ name, unpack(arguments) }, env)
 end
 
 return function(given, operands, command, env)
@@ -113,12 +128,12 @@ return function(given, operands, command, env)
   check_views(o, given, command)
   files.check_effects(o, given, outs[1] and outs or
     { os.getenv("LUAJIT_PROFILEFILE") or "-" }, command)
-  if operands[1] ~= "-" then check_script(operands[1]) end
+  local name, is_program = program.find(operands[1])
   local words = { text..(given.nosource and "N" or ""), unpack(outs) }
   if given.sort then words[#words+1] = "--sort="..given.sort end
-  local argv = { env.luajit, "-jm="..table.concat(words, ",") }
-  -- A script whose name begins with - would be an option.
-  argv[3] = operands[1] == "-" and "-" or operands[1]:gsub("^%-", "./-")
-  for i = 2, #operands do argv[#argv+1] = operands[i] end
-  exec(argv, env.path, libraries(given.native, env.path))
+  words = table.concat(words, ",")
+  local vars = environment(given, is_program, env.path)
+  local arguments = { unpack(operands, 2) }
+  if is_program then return run_program(name, arguments, words, vars) end
+  run_script(name, arguments, words, vars, env.luajit)
 end

@@ -37,11 +37,11 @@ for _, o in ipairs(options) do options[o.name] = o end
 -- program runs meanwhile. own: what options do here, where that differs.
 -- example: the words of a call.
 local commands = {
-  { name = "run", measures = true, usage = "SCRIPT [ARG]...",
+  { name = "run", measures = true, usage = "SCRIPT|PROGRAM [ARG]...",
     operands = { 1, math.huge }, outs = true,
     options = { "out", "opts", "sort", "native", "nosource" }, first = true,
     about = "profiles a program",
-    example = "run -o app.html app.lua", missing = "which script?" },
+    example = "run -o app.html app.lua", missing = "which script or program?" },
   { name = "attach", measures = true, usage = "PID", operands = { 1, 1 },
     outs = true,
     options = { "time", "out", "opts", "nosource", "source_root", "state" },
