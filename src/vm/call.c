@@ -4,8 +4,6 @@
 */
 #include "config.h"
 
-#include <string.h>
-
 #include "vm/call.h"
 #include "vm/layout.h"
 #include "vm/snap.h"
@@ -15,25 +13,18 @@
 
 typedef const uint8_t *code;
 
-/* The function that a call goes to. Machine code is not aligned. */
-static code target(code call)
-{
-  int32_t distance;
-  memcpy(&distance, call + 1, sizeof(distance));
-  return call + distance;
-}
-
 /* The call that returns to that address, or NULL. */
 static code call_at(const char *T, uint64_t addr)
 {
   code p = (code)(uintptr_t)addr - CALL_SIZE;
-  return p >= AT(code, T, TR_MCODE) && *p == CALL_OP ? p : NULL;
+  return p >= AT(code, T, TR_MCODE) && mp_machine_call(p) != NULL ? p :
+	 NULL;
 }
 
 const void *mp_call_target(const char *T, uint64_t addr)
 {
   code call = call_at(T, addr);
-  return call ? target(call) : NULL;
+  return call ? mp_machine_call(call) : NULL;
 }
 
 bool mp_call_returns(const char *T, uint64_t addr)
@@ -44,9 +35,9 @@ bool mp_call_returns(const char *T, uint64_t addr)
 /* The next call of the same function from p on, before `end`, or NULL. */
 static code next_call(code call, code p, code end)
 {
-  code function = target(call);
-  for (; p + CALL_SIZE <= end; p++)
-    if (*p == CALL_OP && target(p) == function) return p;
+  code function = mp_machine_call(call);
+  for (; p + CALL_SIZE <= end; p += CODE_UNIT)
+    if (mp_machine_call(p) == function) return p;
   return NULL;
 }
 

@@ -8,9 +8,6 @@
 
 #ifdef MP_LAYOUT
 
-#include <string.h>
-#include <ucontext.h>
-
 #include "vm/call.h"
 #include "vm/snap.h"
 #include "vm/trace.h"
@@ -20,12 +17,6 @@ static bool has_instruction(const char *T, uint64_t pc)
 {
   return pc - AT(uint64_t, T, TR_MCODE) < AT(uint32_t, T, TR_SZMCODE);
 }
-
-/* Where a signal has interrupted the thread. */
-typedef struct place {
-  uint64_t pc;			/* The instruction that comes next. */
-  uint64_t sp;			/* The stack pointer. */
-} place;
 
 /* Bytes of stack that C functions called by a trace have at most. Another
 ** thread's stack is farther away: the VM may have gone on in that thread. */
@@ -38,7 +29,8 @@ __attribute__((no_sanitize_address))
 static bool has_called(lua_State *L, const char *T, uint64_t sp, uint64_t *addr)
 {
   const uint64_t *ret = mp_trace_return(L, T);
-  if ((uintptr_t)ret - sp > NEAR || !mp_trace_has(T, *ret)) return false;
+  if (ret == NULL || (uintptr_t)ret - sp > NEAR || !mp_trace_has(T, *ret))
+    return false;
   *addr = *ret;
   return true;
 }
@@ -64,7 +56,7 @@ static const char *caller_of_collector(const mp_vm *vm, lua_State *L,
 /* The trace that is running. *addr: where it is, which is the return address of
 ** the C function if pc lies in none. NULL: not known. */
 static const char *running(const mp_vm *vm, lua_State *L,
-			   const place *at, uint64_t *addr)
+			   const mp_machine_place *at, uint64_t *addr)
 {
   uint32_t i, size = mp_trace_limit(vm);
   int32_t n = mp_vm_state(vm);
@@ -79,68 +71,17 @@ static const char *running(const mp_vm *vm, lua_State *L,
   return T != NULL && has_called(L, T, at->sp, addr) ? T : NULL;
 }
 
-static place interrupted_at(const void *context)
-{
-  const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
-  return (place){ (uint64_t)r[REG_RIP], (uint64_t)r[REG_RSP] };
-}
-
-/* -- Values in two halves ------------------------------------------------ */
-
-/* The registers of the thread, by the numbers that instructions have. */
-static uint64_t reg(const void *context, int number)
-{
-  static const int at[16] = {
-    REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-    REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15
-  };
-  return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[at[number]];
-}
-
-#define R14	14		/* Refers to the VM in compiled code. */
-
-static uint64_t displacement(const uint8_t *p, int size)
-{
-  int32_t n = (int8_t)*p;
-  if (size == 4) memcpy(&n, p, sizeof(n));
-  return (uint64_t)(int64_t)n;
-}
-
-/* The address in an operand in memory, from its ModRM byte on. 0: it is
-** relative to the instruction, where no value lies. */
-static uint64_t operand(const void *context, uint8_t rex, const uint8_t *p)
-{
-  int mod = *p >> 6, base = *p & 7;
-  uint64_t addr = 0;
-  bool bare;
-  p++;
-  if (mod == 0 && base == 5) return 0;
-  if (base == 4) {  /* A SIB byte follows. */
-    int index = (*p >> 3 & 7) + (rex & 2 ? 8 : 0);
-    if (index != 4) addr = reg(context, index) << (*p >> 6);
-    base = *p++ & 7;
-  }
-  bare = mod == 0 && base == 5;  /* No base, but a displacement. */
-  if (!bare) addr += reg(context, base + (rex & 1 ? 8 : 0));
-  if (mod == 0 && !bare) return addr;
-  return addr + displacement(p, mod == 1 ? 1 : 4);
-}
+/* -- The place ----------------------------------------------------------- */
 
 bool mp_interrupt_splits(const void *context, const void *begin, size_t size)
 {
-  const uint8_t *p = (const uint8_t *)(uintptr_t)interrupted_at(context).pc;
-  uint8_t rex = (*p & 0xf0) == 0x40 ? *p++ : 0;
-  /* mov dword [...], constant; with this bit in REX, qword. */
-  if ((rex & 8) || p[0] != 0xc7 || p[1] >= 0xc0) return false;
-  return operand(context, rex, p + 1) - (uintptr_t)begin < size;
+  return mp_machine_splits(context, begin, size);
 }
-
-/* -- The place ----------------------------------------------------------- */
 
 static bool splits_slot(lua_State *L, const void *context)
 {
-  return mp_interrupt_splits(context, AT(void *, L, L_STACK),
-			     AT(uint32_t, L, L_STACKSIZE) * sizeof(slot));
+  return mp_machine_splits(context, AT(void *, L, L_STACK),
+			   AT(uint32_t, L, L_STACKSIZE) * sizeof(slot));
 }
 
 /* Finds the snapshot of an interrupted instruction. A trace that goes on in
@@ -149,8 +90,8 @@ static mp_snap find_snap(const mp_vm *vm, const void *context, mp_where *w,
 			 uint64_t pc)
 {
   uint64_t base = (uint64_t)(uintptr_t)(vm->g + vm->curl + CURL_JITBASE);
-  mp_snap snap = mp_snap_interrupted(w->trace, pc,
-				     (int32_t)(base - reg(context, R14)));
+  int32_t distance = (int32_t)(base - mp_machine_global(context));
+  mp_snap snap = mp_snap_interrupted(w->trace, pc, distance);
   if (snap.snap == NULL) {
     w->trace = mp_trace_get(vm, AT(uint16_t, w->trace, TR_LINK));
     if (w->trace != NULL) snap.snap = mp_snap_get(w->trace, 0);
@@ -161,7 +102,7 @@ static mp_snap find_snap(const mp_vm *vm, const void *context, mp_where *w,
 bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
 			int *state, bool *calm)
 {
-  const place at = interrupted_at(context);
+  const mp_machine_place at = mp_machine_interrupted(context);
   uint64_t addr;
   mp_snap snap;
   lua_State *L = mp_vm_ontrace(vm) ? mp_vm_thread(vm) : NULL;
@@ -178,7 +119,7 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
   if (snap.snap == NULL) return false;
   w->snap = snap.snap;
   w->next = snap.next;
-  w->pc = AT(uint64_t, w->trace, TR_MCODE) + AT(uint16_t, w->snap, SNAP_MCOFS);
+  w->pc = AT(uint64_t, w->trace, TR_MCODE) + mp_snap_offset(w->snap);
   return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** LuaJIT's internal layout: 2.1 for x86-64 in GC64 mode.
+** LuaJIT's internal layout: 2.1 in GC64 mode. What depends on the processor is
+** in vm/machine.h.
 **
 ** An object reference is a plain 64-bit pointer there, a stack slot is 64
 ** bits with the type in the upper 17, and a frame takes two slots below its
@@ -18,9 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__x86_64__) && !defined(__ILP32__)
-#define MP_LAYOUT	1	/* The layout is known. */
-#endif
+#include "vm/machine.h"
 
 typedef uint64_t slot;		/* TValue. */
 
@@ -158,19 +157,12 @@ enum {				/* Types of objects (gct). */
 #define OP_RENAME	2
 #define OP_PROF		1
 
-#define CALL_OP		0xe8	/* Call of a C function, to a distance that */
-#define CALL_SIZE	5	/* follows. */
-
-#define CHECK_TEST	8	/* Size of the test of the profiler's check, */
-#define CHECK_SIZE	14	/* and with the jump that follows it. */
-
-#define STORE_SIZE	7	/* Size of a store of the trace's base. */
-
 #define SNAP_SIZE	12
 #define SNAP_ENTRIES	256	/* Fewer are in a snapshot. */
 #define SNAP_MAPOFS	0	/* uint32_t */
 #define SNAP_REF	4	/* uint16_t: the instruction behind it. */
-#define SNAP_MCOFS	6	/* uint16_t: offset into the machine code. */
+#define SNAP_MCOFS	6	/* uint16_t: offset into the machine code, in */
+				/* units of it. */
 #define SNAP_NENT	10	/* uint8_t: slots that it lists. */
 #define SNAP_BASE(pcbase)	((uint32_t)((pcbase) & 0xff))
 #define SNAP_PC(pcbase)		((pcbase) >> 8)
@@ -188,12 +180,6 @@ enum {				/* Ops of constants, from IR_KPRI on. */
   K_GC = 2, K_PTR = 3, K_KPTR = 4, K_NUM = 6, K_INT64 = 7
 };
 
-#define CF_NRES		8	/* int32_t */
-#define CF_L		16
-#define CF_PC		24
-#define CF_PREV		32
-#define CF_SIZE		80
-#define CF_SPILL	16	/* A trace's spill slots lie that far below. */
 #define CF_RAW(cf)	((char *)((uintptr_t)(cf) & ~(uintptr_t)3))
 
 enum { VM_INTERP = ~0, VM_C = ~1, VM_GC = ~2, VM_EXIT = ~3, VM_LAST = ~6 };

@@ -49,20 +49,12 @@ uint64_t mp_snap_pc(const char *T, const char *snap, uint32_t *baseofs)
 ** of the line before. The one that comes next is in the right function.
 */
 
-/* Whether there is a check: test byte [r14+n], HOOK_PROFILE; jnz. */
-static bool is_check(const uint8_t *p)
-{
-  return p[0] == 0x41 && p[1] == 0xf6 && p[2] == 0x86 &&
-	 p[CHECK_TEST - 1] == 0x80 && p[CHECK_TEST] == 0x0f &&
-	 p[CHECK_TEST + 1] == 0x85;
-}
-
-/* Whether there is one between two offsets into the machine code. */
+/* Whether there is a check between two offsets into the machine code. */
 static bool has_check(const char *T, uint64_t from, uint64_t to)
 {
   const uint8_t *code = AT(const uint8_t *, T, TR_MCODE);
-  for (; from + CHECK_SIZE <= to; from++)
-    if (is_check(code + from)) return true;
+  for (; from + CHECK_SIZE <= to; from += CODE_UNIT)
+    if (mp_machine_is_check(code + from)) return true;
   return false;
 }
 
@@ -149,13 +141,18 @@ static mp_snap dropped(const char *T, uint32_t next)
 
 /* -- The snapshot of a place --------------------------------------------- */
 
+uint64_t mp_snap_offset(const char *snap)
+{
+  return (uint64_t)AT(uint16_t, snap, SNAP_MCOFS) * CODE_UNIT;
+}
+
 /* The number of the last snapshot at or before an offset into the machine code,
 ** where the first one is. */
 static uint32_t last_before(const char *T, uint64_t ofs)
 {
   uint32_t i = AT(uint16_t, T, TR_NSNAP);
   while (i-- > 1)
-    if (AT(uint16_t, mp_snap_get(T, i), SNAP_MCOFS) <= ofs) return i;
+    if (mp_snap_offset(mp_snap_get(T, i)) <= ofs) return i;
   return 0;
 }
 
@@ -164,21 +161,17 @@ mp_snap mp_snap_at(const char *T, uint64_t addr)
   uint64_t ofs = addr - AT(uint64_t, T, TR_MCODE);
   uint32_t i = last_before(T, ofs);
   const char *snap = mp_snap_get(T, i);
-  return has_check(T, AT(uint16_t, snap, SNAP_MCOFS), ofs) ?
+  return has_check(T, mp_snap_offset(snap), ofs) ?
 	 dropped(T, i + 1) : (mp_snap){ snap, false };
 }
 
-/* Whether code between two offsets has changed the base: mov [r14+base], rdx.
-** What follows up to the next snapshot only loads constants. */
+/* Whether code between two offsets has changed the base. What follows up to
+** the next snapshot only loads constants. */
 static bool has_store(const char *T, uint64_t from, uint64_t to, int32_t base)
 {
-  const uint8_t *code = AT(const uint8_t *, T, TR_MCODE), *p;
-  for (; from + STORE_SIZE <= to; from++) {
-    p = code + from;
-    if (p[0] == 0x49 && p[1] == 0x89 && p[2] == 0x96 &&
-	memcmp(p + 3, &base, sizeof(base)) == 0)
-      return true;
-  }
+  const uint8_t *code = AT(const uint8_t *, T, TR_MCODE);
+  for (; from + STORE_SIZE <= to; from += CODE_UNIT)
+    if (mp_machine_is_store(code + from, base)) return true;
   return false;
 }
 
@@ -187,7 +180,7 @@ mp_snap mp_snap_interrupted(const char *T, uint64_t addr, int32_t base)
   uint64_t ofs = addr - AT(uint64_t, T, TR_MCODE);
   uint32_t i = last_before(T, ofs);
   const char *snap = mp_snap_get(T, i);
-  if (!has_store(T, AT(uint16_t, snap, SNAP_MCOFS), ofs, base))
+  if (!has_store(T, mp_snap_offset(snap), ofs, base))
     return mp_snap_at(T, addr);
   return (mp_snap){ i + 1 < AT(uint16_t, T, TR_NSNAP) ?
 		    mp_snap_get(T, i + 1) : NULL, false };

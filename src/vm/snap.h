@@ -15,6 +15,9 @@
 /* The snapshot of an exit of that number, which must be one. */
 const char *mp_snap_get(const char *trace, uint32_t n);
 
+/* The distance of a snapshot's place from the start of the machine code. */
+uint64_t mp_snap_offset(const char *snap);
+
 /* The entries of a snapshot. */
 const uint32_t *mp_snap_entries(const char *trace, const char *snap);
 
@@ -32,9 +35,9 @@ typedef struct mp_snap {
 ** unless the program has gone on in another function or line since. */
 mp_snap mp_snap_at(const char *trace, uint64_t addr);
 
-/* The same where a tick has interrupted the code, which keeps the trace's base
-** in a word at that distance from R14. NULL: the thread has gone on to the next
-** trace. */
+/* The same where a tick has interrupted the code. base: the distance from
+** mp_machine_global to the word that has the trace's base. NULL: the thread has
+** gone on to the next trace. */
 mp_snap mp_snap_interrupted(const char *trace, uint64_t addr, int32_t base);
 
 /* The last snapshot at or before an instruction; the first if there is none. */

@@ -21,8 +21,7 @@
 const uint64_t *mp_trace_return(lua_State *L, const char *T)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
-  const char *sp = cf - CF_SPILL - AT(uint16_t, T, TR_SPADJUST);
-  return (const uint64_t *)(const void *)sp - 1;
+  return mp_machine_return(cf - CF_SPILL - AT(uint16_t, T, TR_SPADJUST));
 }
 
 /* Whether these are traces, each under its number; one at least. The memory

@@ -43,7 +43,8 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n,
 			     uint64_t *ret);
 
 /* The word that holds the return address of a C function which the trace has
-** called; where it has called none, that word is anything. */
+** called; where it has called none, that word is anything. NULL: it may be
+** anywhere (vm/machine.h). */
 const uint64_t *mp_trace_return(lua_State *L, const char *trace);
 
 /* Whether the trace that was met last (vm->met) is running still, or again,
