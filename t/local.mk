@@ -88,6 +88,7 @@ check_PROGRAMS = \
 	t/unit/interrupt \
 	t/unit/live \
 	t/unit/map \
+	t/unit/onsignal \
 	t/unit/output \
 	t/unit/peek \
 	t/unit/period \
@@ -134,6 +135,8 @@ t_unit_handover_LDFLAGS = -export-dynamic
 t_unit_heap_LDADD = src/libheapwalk.la \
 	src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_interrupt_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_onsignal_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_onsignal_LDFLAGS = -export-dynamic
 t_unit_output_LDADD = src/libreport.la src/libmp.la $(CHECK_LIBS)
 t_unit_peek_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS)
 t_unit_profiler_LDADD = src/libvm.la $(CHECK_LIBS)

@@ -39,28 +39,26 @@ typedef struct waiter {
 #define MAX	64		/* States that can wait. */
 
 static waiter waiters[MAX];
-static char waiter_key;	/* Of the registry: the state's waiter; the function
-				** is under that one's address, and the anchor
-				** under its guard's. */
-static char guard_key;		/* Of guards. */
+static char guard_key;		/* Of guards, and of the state's in the */
+				/* registry. */
 static int taken;		/* The signal, or 0. Under the lock. */
 
 static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 
 /* -- The hook ------------------------------------------------------------ */
 
-/* The program may have changed its registry. */
-static waiter *find(lua_State *L)
+/* The guard's environment has the function, and an anchor for the handler: the
+** program may empty the registry. */
+enum { ANCHOR = 1, FUNCTION };
+
+/* Pushes what the registry has. NULL: it is no guard, or no waiter has it. */
+static waiter *push_guard(lua_State *L)
 {
-  const void *p;
-  int i;
-  lua_pushlightuserdata(L, &waiter_key);
+  waiter **guard;
+  lua_pushlightuserdata(L, &guard_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
-  p = lua_touserdata(L, -1);
-  lua_pop(L, 1);
-  for (i = 0; i < MAX; i++)
-    if (p == &waiters[i]) return &waiters[i];
-  return NULL;
+  guard = mp_userdata_get(L, -1, &guard_key);
+  return guard != NULL ? *guard : NULL;
 }
 
 /* Called by the interpreter. */
@@ -69,15 +67,21 @@ static void on_hook(lua_State *L, lua_Debug *ar)
   waiter *w;
   (void)ar;
   if (!lua_checkstack(L, 4)) return;
-  w = find(L);
-  if (w == NULL) return;
+  w = push_guard(L);
+  if (w == NULL) {  /* Nobody is to be called any more. */
+    lua_sethook(L, NULL, 0, 0);
+    lua_pop(L, 1);
+    return;
+  }
   lua_sethook(L, w->hook, w->mask, w->count);
-  lua_pushlightuserdata(L, w);
-  lua_rawget(L, LUA_REGISTRYINDEX);
-  if (lua_pcall(L, 0, 0, 0) == 0) return;
-  mp_say(lua_isstring(L, -1) ? lua_tostring(L, -1) : "a function failed that "
-	 "a signal had called");
-  lua_pop(L, 1);
+  lua_getfenv(L, -1);
+  lua_rawgeti(L, -1, FUNCTION);
+  if (lua_pcall(L, 0, 0, 0) != 0) {
+    mp_say(lua_isstring(L, -1) ? lua_tostring(L, -1) : "a function failed that "
+	   "a signal had called");
+    lua_pop(L, 1);
+  }
+  lua_pop(L, 2);
 }
 
 /* Async-signal-safe, in the state's thread. */
@@ -187,20 +191,33 @@ static int leave(lua_State *L)
   return 0;
 }
 
-/* A guard that leaves when the state is closed, and in its environment an
-** anchor for the handler: the program may empty the registry. */
-static lua_State *make_guard(lua_State *L, waiter ***guard)
+/* Pushes a guard, which leaves when the state is closed. The function is at
+** index 2. */
+static waiter **make_guard(lua_State *L, lua_State **anchor)
 {
-  lua_State *anchor;
-  *guard = mp_userdata_new(L, sizeof(**guard), &guard_key, leave);
-  lua_createtable(L, 1, 0);
-  anchor = lua_newthread(L);
-  lua_rawseti(L, -2, 1);
+  waiter **guard = mp_userdata_new(L, sizeof(*guard), &guard_key, leave);
+  lua_createtable(L, FUNCTION, 0);
+  *anchor = lua_newthread(L);
+  lua_rawseti(L, -2, ANCHOR);
+  lua_pushvalue(L, 2);
+  lua_rawseti(L, -2, FUNCTION);
   lua_setfenv(L, -2);
-  lua_pushlightuserdata(L, *guard);
+  return guard;
+}
+
+/* Puts the value on top of the stack into the registry. */
+static void put(lua_State *L)
+{
+  lua_pushlightuserdata(L, &guard_key);
   lua_insert(L, -2);
   lua_rawset(L, LUA_REGISTRYINDEX);
-  return anchor;
+}
+
+static bool waits(lua_State *L)
+{
+  bool found = push_guard(L) != NULL;
+  lua_pop(L, 1);
+  return found;
 }
 
 static waiter *free_waiter(void)
@@ -211,9 +228,9 @@ static waiter *free_waiter(void)
   return NULL;
 }
 
-/* The function is at index 2. */
-static int wait_for_signal(lua_State *L, int sig, lua_State *anchor,
-			   waiter **guard, char *msg, size_t n)
+/* Under the lock: no error of Lua's may leave it. */
+static int wait_for_signal(int sig, lua_State *anchor, waiter **guard,
+			   char *msg, size_t n)
 {
   waiter *w;
   int err = take(sig, msg, n);
@@ -224,12 +241,6 @@ static int wait_for_signal(lua_State *L, int sig, lua_State *anchor,
   if (w == NULL) return EAGAIN;
   *w = (waiter){ .L = NULL, .tid = this_thread(), .pid = getpid() };
   *guard = w;
-  lua_pushlightuserdata(L, w);
-  lua_pushvalue(L, 2);
-  lua_rawset(L, LUA_REGISTRYINDEX);
-  lua_pushlightuserdata(L, &waiter_key);
-  lua_pushlightuserdata(L, w);
-  lua_rawset(L, LUA_REGISTRYINDEX);
   w->L = anchor;
   return 0;
 }
@@ -245,11 +256,12 @@ int mp_on_signal(lua_State *L)
   if (sig == 0)
     return luaL_error(L, "jit.mp: unknown signal '%s': give a name or a "
 		      "number, such as USR2, RTMIN+1 or 12", name);
-  if (find(L) != NULL)
+  guard = make_guard(L, &anchor);
+  if (waits(L))
     return mp_fail(L, "the state waits for a signal already", EALREADY);
-  anchor = make_guard(L, &guard);
+  put(L);
   mp_lock();
-  err = wait_for_signal(L, sig, anchor, guard, msg, sizeof(msg));
+  err = wait_for_signal(sig, anchor, guard, msg, sizeof(msg));
   mp_unlock();
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, 1);
