@@ -88,6 +88,7 @@ check_PROGRAMS = \
 	t/unit/interrupt \
 	t/unit/live \
 	t/unit/map \
+	t/unit/native \
 	t/unit/onsignal \
 	t/unit/output \
 	t/unit/peek \
@@ -135,6 +136,12 @@ t_unit_handover_LDFLAGS = -export-dynamic
 t_unit_heap_LDADD = src/libheapwalk.la \
 	src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_interrupt_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_native_SOURCES = t/unit/native.c src/native/native.c \
+	src/native/sites.c src/sample/capture.c src/sample/dump.c \
+	src/sample/name.c src/sample/nativename.c src/sample/symbol.c \
+	src/sample/zone.c
+t_unit_native_CFLAGS = $(AM_CFLAGS)
+t_unit_native_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_onsignal_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_onsignal_LDFLAGS = -export-dynamic
 t_unit_output_LDADD = src/libreport.la src/libmp.la $(CHECK_LIBS)

@@ -54,17 +54,32 @@ static struct {
 
 /* -- The lock ------------------------------------------------------------ */
 
-static bool lock(void)
+/* By a clock that nobody sets. */
+static bool wait_for_lock(void)
 {
+#ifdef HAVE_PTHREAD_MUTEX_CLOCKLOCK
   struct timespec ts;
-  if (pthread_mutex_trylock(&n.lock) == 0) return true;
-  clock_gettime(CLOCK_REALTIME, &ts);
+  clock_gettime(CLOCK_MONOTONIC, &ts);
   ts.tv_nsec += PATIENCE * 1000000;
   if (ts.tv_nsec >= 1000000000) {
     ts.tv_sec++;
     ts.tv_nsec -= 1000000000;
   }
-  if (pthread_mutex_timedlock(&n.lock, &ts) == 0) return true;
+  return pthread_mutex_clocklock(&n.lock, CLOCK_MONOTONIC, &ts) == 0;
+#else
+  const struct timespec step = { 0, 1000000 };
+  int i;
+  for (i = 0; i < PATIENCE; i++) {
+    nanosleep(&step, NULL);
+    if (pthread_mutex_trylock(&n.lock) == 0) return true;
+  }
+  return false;
+#endif
+}
+
+static bool lock(void)
+{
+  if (pthread_mutex_trylock(&n.lock) == 0 || wait_for_lock()) return true;
   n.dropped++;
   return false;
 }
