@@ -8,9 +8,14 @@
 
 #include "process/callback.h"
 #include "report/write.h"
+#include "vm/dispatch.h"
 
 #include "lauxlib.h"
 #include "luajit.h"
+
+/* In the coroutine: */
+enum { FUNCTION = 1, NOTHING };  /* the program's function, and one of ours */
+				 /* without effect. */
 
 bool mp_callback_take(mp_ctx *c, lua_State *L)
 {
@@ -21,6 +26,8 @@ bool mp_callback_take(mp_ctx *c, lua_State *L)
     c->callback.thread = lua_newthread(L);
     lua_insert(L, -2);
     lua_xmove(L, c->callback.thread, 1);
+    if (luaL_loadstring(c->callback.thread, "return") != 0)
+      luaL_error(L, "jit.mp: not enough memory");
     return true;
   }
   if (!lua_isnil(L, -1))
@@ -30,11 +37,21 @@ bool mp_callback_take(mp_ctx *c, lua_State *L)
   return false;
 }
 
-/* Ends a recording, because the compiler must not record the callback: no mode
-** is changed. */
+/* Aborts a recording, because the compiler must not record the callback: no
+** mode is changed. */
 static void abort_recording(lua_State *L)
 {
   luaJIT_setmode(L, 0, LUAJIT_MODE_MASK);
+}
+
+/* The compiler ends an aborted recording at the next instruction that it sees,
+** and refers to a trace then, which the callback's jit.flush() would remove. */
+static void end_recording(const mp_vm *vm, lua_State *T)
+{
+  if (!mp_dispatch_flip(vm)) return;
+  lua_pushvalue(T, NOTHING);
+  if (lua_pcall(T, 0, 0, 0) != 0) lua_pop(T, 1);
+  mp_dispatch_flip(vm);
 }
 
 static void say_error(lua_State *T)
@@ -56,7 +73,8 @@ void mp_callback_call(mp_ctx *c, lua_State *L, int samples, int state)
   p->busy = true;
   mp_alloc_freeze(&p->heap);
   abort_recording(L);
-  lua_pushvalue(T, 1);
+  end_recording(&p->heap.vm, T);
+  lua_pushvalue(T, FUNCTION);
   lua_pushthread(L);
   lua_xmove(L, T, 1);
   lua_pushinteger(T, samples);

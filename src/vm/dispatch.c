@@ -49,9 +49,24 @@ void mp_dispatch_renew(const mp_vm *vm)
   atomic_fetch_and(mask, (uint8_t)~HOOK_PROFILE);
 }
 
+bool mp_dispatch_flip(const mp_vm *vm)
+{
+  _Atomic uint8_t *mask = (void *)(vm->g + mask_ofs);
+  uint8_t now = mask_ofs != 0 && vm->proved ? *mask : 0;
+  if (!(now & HOOK_VMEVENT) == !(now & HOOK_GC)) return false;
+  atomic_fetch_xor(mask, HOOK_VMEVENT | HOOK_GC);
+  return true;
+}
+
 #else
 
 void mp_dispatch_learn(const mp_vm *vm, lua_State *L) { (void)vm; (void)L; }
 void mp_dispatch_renew(const mp_vm *vm) { (void)vm; }
+
+bool mp_dispatch_flip(const mp_vm *vm)
+{
+  (void)vm;
+  return false;
+}
 
 #endif

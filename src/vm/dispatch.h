@@ -18,4 +18,11 @@ void mp_dispatch_learn(const mp_vm *vm, lua_State *L);
 ** and the table says otherwise, for good. */
 void mp_dispatch_renew(const mp_vm *vm);
 
+/* In LuaJIT's callback: makes what runs there look like a finalizer instead, or
+** again like a callback. The compiler does not see what a callback does, but
+** ends a recording that was aborted at a finalizer's next instruction. It
+** begins none, and LuaJIT's handler asks for no safepoint. False: nothing was
+** changed. */
+bool mp_dispatch_flip(const mp_vm *vm);
+
 #endif

@@ -110,4 +110,25 @@ tap.like(r.out, "^false\t.*the field 'callback' must be a function, not a "..
 tap.like(r.out, "\nnil\tthe profiling timer is in use.*the callback needs it",
   "nothing calls it where another profiler has the timer")
 
+-- A recording that the compiler has begun refers to code that goes away. Calls
+-- of a function like os.clock, which is not compiled, begin many.
+if tap.knows_layout() then
+  for _, opts in ipairs({ "f", "fl" }) do
+    r = run(([[
+local n = 0
+assert(mp.start({ options = "%s", outputs = "/dev/null", interval = 1,
+  callback = function() n = n + 1 jit.flush() end }))
+local stop = os.time() + 20
+while n < 500 and os.time() < stop do
+  busy(0.0005)
+  local s = 0
+  for i = 1, 1000 do s = s + i %% 7 * 2 end
+end
+print(n > 0, mp.stop())
+]]):format(opts))
+    tap.is(r.status..r.out..r.err, "0true\ttrue\n",
+      "it may flush compiled code, "..opts)
+  end
+end
+
 tap.done()
