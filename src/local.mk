@@ -104,12 +104,13 @@ core_la_SOURCES = \
 	src/sample/capture.c src/sample/capture.h \
 	src/sample/cpu.c src/sample/cpu.h \
 	src/sample/dump.c src/sample/dump.h \
-	src/sample/alloc.c src/sample/alloc.h \
+	src/sample/alloc.h \
 	src/sample/hook.c src/sample/hook.h \
 	src/sample/name.c src/sample/name.h \
 	src/sample/nativename.c src/sample/nativename.h \
 	src/sample/symbol.c src/sample/symbol.h \
 	src/sample/objects.c src/sample/objects.h \
+	src/sample/sampler.c src/sample/sampler.h \
 	src/sample/lend.c src/sample/lend.h \
 	src/sample/rehook.c src/sample/rehook.h \
 	src/sample/ticks.c src/sample/ticks.h \
@@ -125,8 +126,7 @@ core_la_SOURCES = \
 	src/profile/field.h \
 	src/profile/groups.c src/profile/groups.h \
 	src/profile/memory.c src/profile/memory.h \
-	src/profile/mark.c src/profile/mark.h \
-	src/profile/still.c src/profile/still.h \
+	src/profile/moment.c src/profile/moment.h \
 	src/profile/snapshot.c src/profile/snapshot.h \
 	src/profile/survivors.c src/profile/survivors.h \
 	src/profile/span.c src/profile/span.h \

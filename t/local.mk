@@ -138,6 +138,7 @@ t_unit_heap_LDADD = src/libheapwalk.la \
 t_unit_interrupt_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_native_SOURCES = t/unit/native.c src/native/native.c \
 	src/native/sites.c src/sample/capture.c src/sample/dump.c \
+	src/sample/objects.c src/sample/sampler.c \
 	src/sample/name.c src/sample/nativename.c src/sample/symbol.c \
 	src/sample/zone.c
 t_unit_native_CFLAGS = $(AM_CFLAGS)

@@ -15,11 +15,11 @@
 #include "heapwalk/prove.h"
 #include "heapwalk/walk.h"
 #include "profile/field.h"
-#include "sample/objects.h"
+#include "sample/alloc.h"
 
 /* The data of a walk while the program stands still. */
 typedef struct walking {
-  const mp_alloc *heap;		/* The sampler; or NULL. */
+  mp_alloc *heap;		/* The sampler; or NULL. */
   mp_heapwalk *w;
   mp_heap h;
   mp_graph g;
@@ -62,20 +62,16 @@ static mp_heapjoin *get_join(walking *k, uint32_t row, uint32_t line)
   return &w->joins[w->njoins - 1];
 }
 
-static void join(walking *k, uint32_t number, uint32_t id, uint64_t size)
+static void join(walking *k, uint32_t number, const mp_sample *s)
 {
-  const mp_alloc *heap = k->heap;
-  mp_sample s = { .objects = 1, .size = size, .row = id };
-  mp_heapjoin *j;
-  if (!heap->rows_only) s = heap->samples.list[id];
-  if (s.waiting || s.row == MP_ROW_LOST) return;
-  j = get_join(k, s.row, mp_holders_line(&k->w->holders, number));
+  uint32_t line = mp_holders_line(&k->w->holders, number);
+  mp_heapjoin *j = get_join(k, s->row, line);
   if (j == NULL) return;
-  j->objects += s.objects;
-  j->bytes += s.objects * (double)s.size;
-  if (heap->rows_only) return;  /* Without records nothing tells births. */
-  if ((double)s.birth < j->first) j->first = (double)s.birth;
-  if ((double)s.birth > j->last) j->last = (double)s.birth;
+  j->objects += s->objects;
+  j->bytes += s->objects * (double)s->size;
+  if (!mp_alloc_has_records(k->heap)) return;
+  if ((double)s->birth < j->first) j->first = (double)s->birth;
+  if ((double)s->birth > j->last) j->last = (double)s->birth;
 }
 
 /* Looks up the blocks of an object among the sampled ones. */
@@ -83,14 +79,13 @@ static void join_object(void *ud, uint32_t number, const void *o)
 {
   walking *k = ud;
   mp_heapparts p;
+  mp_sample s;
   int i;
   if (k->failed || !mp_graph_reached(&k->g, number)) return;
   mp_heap_parts(&k->h, o, &p);
-  for (i = 0; i < MP_HEAP_PARTS; i++) {
-    uint32_t id = p.size[i] == 0 ? 0 :
-		  mp_objects_id(k->heap, p.block[i], p.size[i]);
-    if (id != 0) join(k, number, id, p.size[i]);
-  }
+  for (i = 0; i < MP_HEAP_PARTS; i++)
+    if (p.size[i] != 0 && mp_alloc_find(k->heap, p.block[i], p.size[i], &s))
+      join(k, number, &s);
 }
 
 /* -- The walk ------------------------------------------------------------ */
@@ -118,7 +113,7 @@ static const char *walk(walking *k, lua_State *L, const mp_heapwish *wish)
 		       (uint64_t)(wish->share *
 				  (double)mp_graph_retained(&k->g, 0))))
     return no_memory;
-  if (k->heap != NULL && k->heap->vm.proved)
+  if (k->heap != NULL && mp_alloc_vm(k->heap)->proved)
     mp_places_each(&k->h.places, join_object, k);
   if (wish->file) {
     w->file = mp_heapfile_make(&k->h, &k->g, &w->own, garbage(w), &w->filelen);
@@ -134,9 +129,9 @@ static void look_arena(const mp_profile *p, lua_State *L, mp_arena *a)
 {
   void *ud;
   lua_Alloc f = lua_getallocf(L, &ud);
-  if (p != NULL && p->heap.installed) mp_arena_look(p->heap.allocf,
-						    p->heap.allocd, a);
-  else mp_arena_look(f, ud, a);
+  if (p != NULL && mp_alloc_installed(p->heap))
+    f = mp_alloc_original(p->heap, &ud);
+  mp_arena_look(f, ud, a);
 }
 
 mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
@@ -147,7 +142,7 @@ mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
   double began = mp_clock_wall();
   if (w == NULL) return NULL;
   memset(&k, 0, sizeof(k));
-  k.heap = p != NULL ? &p->heap : NULL;
+  k.heap = p != NULL ? p->heap : NULL;
   k.w = w;
   w->why = walk(&k, L, wish);
   if (w->why == NULL) look_arena(p, L, &w->arena);
@@ -176,13 +171,13 @@ void mp_heapwalk_free(mp_heapwalk *w)
 }
 
 void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
-			 mp_moment moment)
+			 mp_occasion occasion)
 {
   if (wish->share <= 0) return;
-  if (moment != MP_MEANWHILE) mp_span_end(&p->span, mp_cpu_time(&p->cpu));
+  if (occasion != MP_MEANWHILE) mp_span_end(&p->span, mp_cpu_time(&p->cpu));
   mp_heapwalk_free(p->walk);
   p->walk = mp_heapwalk_take(p, L, wish);
-  if (p->walk != NULL) p->walk->closing = moment == MP_CLOSING;
+  if (p->walk != NULL) p->walk->closing = occasion == MP_CLOSING;
 }
 
 void mp_heapwalk_drop(mp_profile *p)

@@ -58,17 +58,17 @@ mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
 void mp_heapwalk_nofile(mp_heapwalk *w);
 void mp_heapwalk_free(mp_heapwalk *w);
 
-/* The moment of a walk. */
-typedef enum mp_moment {
+/* The occasion of a walk. */
+typedef enum mp_occasion {
   MP_MEANWHILE,			/* The profile goes on. */
   MP_AT_END,			/* It ends: the walk is no part of it. */
   MP_CLOSING			/* It ends because the state is closed. */
-} mp_moment;
+} mp_occasion;
 
 /* Takes a walk for the reports of the profile, in place of the last one. L
 ** runs, or its VM is at rest. */
 void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
-			 mp_moment moment);
+			 mp_occasion occasion);
 void mp_heapwalk_drop(mp_profile *p);
 
 /* Pushes the walk as a table. Raises Lua errors: out of memory. */

@@ -270,7 +270,8 @@ static void stop(lua_State *L)
   if (ours)
     mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
   if (!ours) block.phase = MP_ATTACH_DONE;
-  else if (c->profile.heap.wants_leaks || !stop_aside(L)) stop_here(L);
+  else if (mp_alloc_wants(c->profile.heap)->leaks || !stop_aside(L))
+    stop_here(L);
 }
 
 static int perform(lua_State *L)

@@ -20,7 +20,6 @@
 #include "profile/point.h"
 #include "report/write.h"
 #include "sample/hook.h"
-#include "sample/objects.h"
 #include "vm/cfunction.h"
 
 #include "lauxlib.h"
@@ -68,7 +67,7 @@ mp_ctx *mp_guard_new(mp_guard *g, lua_State *L)
 {
   mp_ctx *c = g->spare;
   g->spare = NULL;
-  if (c != NULL && mp_hook_kept(&c->profile.heap, L)) {
+  if (c != NULL && mp_hook_kept(c->profile.heap, L)) {
     put_aside(g, c);
     c = NULL;
   }
@@ -143,7 +142,7 @@ static void let_go(mp_ctx *c, lua_State *L)
 
 static void stop_samplers(mp_ctx *c, lua_State *L)
 {
-  mp_objects_look(&c->profile.heap);  /* No allocation follows the last one. */
+  mp_alloc_finish(c->profile.heap);  /* No allocation follows the last one. */
   if (!mp_calls_stop(&c->profile.calls, L))
     mp_notes_add(&c->profile.notes, "calls were counted until the program set "
 		 "a hook of its own (debug.sethook)");
@@ -160,7 +159,7 @@ static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
   mp_ctx_await(c);
   /* The report is made after the samplers were stopped. */
   stop_samplers(c, L);
-  removed = mp_hook_remove(&c->profile.heap, L);
+  removed = mp_hook_remove(c->profile.heap, L);
   mp_point_force(&c->profile);
   err = mp_final_report(c, buf, n);
   let_go(c, L);
@@ -183,12 +182,12 @@ mp_ctx *mp_guard_detach(lua_State *L)
 {
   mp_guard *g = get_guard(L);
   mp_ctx *c = g->run;
-  if (!mp_hook_remove(&c->profile.heap, L)) return NULL;
+  if (!mp_hook_remove(c->profile.heap, L)) return NULL;
   g->run = NULL;
   mp_ctx_await(c);
   stop_samplers(c, L);
   mp_point_force(&c->profile);
-  mp_alloc_freeze(&c->profile.heap);
+  mp_alloc_freeze(c->profile.heap);
   mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   let_go(c, L);
   return c;

@@ -38,13 +38,13 @@ static mp_profile *profile(lua_State *L)
 static int call_frozen(lua_State *L)
 {
   mp_profile *p = profile(L);
-  bool freeze = p != NULL && !p->heap.frozen;
+  bool paused;
   int err;
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
-  if (freeze) mp_alloc_freeze(&p->heap);
+  paused = p != NULL && mp_alloc_pause(p->heap);
   err = lua_pcall(L, lua_gettop(L) - 1, 1, 0);
-  if (freeze) mp_alloc_thaw(&p->heap);
+  if (p != NULL) mp_alloc_resume(p->heap, paused);
   return err;
 }
 

@@ -100,13 +100,13 @@ static int core_write(lua_State *L)
 
 typedef struct snapshot {
   mp_profile *profile;
-  mp_still still;
+  mp_moment now;
 } snapshot;
 
 static int make_snapshot(lua_State *L)
 {
   const snapshot *s = lua_touserdata(L, 1);
-  const mp_scope scope = { NULL, NULL, &s->still };
+  const mp_scope scope = { NULL, &s->now, false };
   mp_snapshot(L, s->profile, &scope);
   return 1;
 }
@@ -118,21 +118,20 @@ static int core_snapshot(lua_State *L)
   mp_ctx *c = mp_guard_running(L);
   mp_profile *p;
   snapshot s;
-  bool frozen, busy, taken;
+  bool paused, busy, taken;
   int err = 0;
   if (c == NULL) return mp_fail(L, "the profiler is not running", ESRCH);
   s.profile = p = &c->profile;
-  frozen = p->heap.frozen;  /* A finalizer may be here. */
   busy = p->busy;
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushlightuserdata(L, &s);
   p->busy = true;
-  if (!frozen) mp_alloc_freeze(&p->heap);
-  taken = mp_still_take(&s.still, p);
+  paused = mp_alloc_pause(p->heap);
+  taken = mp_moment_take_at_rest(&s.now, p);
   if (taken) err = lua_pcall(L, 1, 1, 0);
-  if (taken) mp_still_free(&s.still);
-  if (!frozen) mp_alloc_thaw(&p->heap);
+  if (taken) mp_moment_free(&s.now);
+  mp_alloc_resume(p->heap, paused);
   p->busy = busy;
   if (!taken) return mp_fail(L, "not enough memory", ENOMEM);
   return err != 0 ? lua_error(L) : 1;

@@ -44,25 +44,29 @@ static bool fails(problem *p, int err, const char *msg)
   return false;
 }
 
+/* Whether the layout of the VM is known. */
+static bool is_exact(mp_ctx *c)
+{
+  return mp_alloc_vm(c->profile.heap)->proved;
+}
+
 static void set_plan(mp_ctx *c)
 {
   const mp_plan *plan = &c->plan;
   mp_profile *p = &c->profile;
-  p->heap.exact = plan->period == 1;
-  p->heap.wants_events = plan->events;
-  p->heap.wants_leaks = plan->leaks;
-  p->heap.wants_types = plan->types || !p->heap.exact;
-  p->heap.wants_records = plan->leaks ||
-    (plan->events && (plan->memory || plan->walk.share > 0));
+  const mp_alloc_options wants = {
+    plan->period, plan->events, plan->leaks, plan->types,
+    plan->leaks || (plan->events && (plan->memory || plan->walk.share > 0))
+  };
   p->limit = (size_t)plan->limit;
   p->reportlimit = (size_t)mp_report_limit(plan);
-  mp_period_init(&p->heap.period, plan->period, mp_seed());
+  mp_alloc_set(p->heap, &wants);
   p->cpu.at_safepoint = mp_safepoint;
   p->cpu.in_code = mp_safepoint_incode;
   p->cpu.data = c;
   p->cpu.interval = plan->interval;
   /* Samples that wait for the next safepoint need one at each line. */
-  p->cpu.lines = plan->lines || !p->heap.vm.proved;
+  p->cpu.lines = plan->lines || !is_exact(c);
   c->due = plan->every;
 }
 
@@ -111,8 +115,7 @@ static bool do_without_timer(mp_ctx *c, problem *p)
 		    c->plan.live ? "and option T needs it" :
 		    c->callback.thread != NULL ? "and the callback needs it" :
 		    c->plan.every > 0 ? "and option w needs it" :
-		    !c->profile.heap.vm.proved ? "and memory samples need it" :
-		    NULL;
+		    !is_exact(c) ? "and memory samples need it" : NULL;
   if (why == NULL) {
     mp_notes_add(&c->profile.notes, "no CPU samples: another profiler had the "
 		 "timer when the profile began; lines of compiled code may be "
@@ -130,7 +133,7 @@ static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
 {
   if (mp_cpu_start(&c->profile.cpu, L) != 0 && !do_without_timer(c, p))
     return false;
-  if (!c->profile.heap.vm.proved && mp_cpu_has_buffer(&c->profile.cpu) &&
+  if (!is_exact(c) && mp_cpu_has_buffer(&c->profile.cpu) &&
       lua_cpcall(L, mp_dump_prepare, NULL) != 0)
     lua_pop(L, 1);  /* It grows later, then. */
   return true;
@@ -139,10 +142,10 @@ static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
 /* All steps of a start that may fail. */
 static bool prepare(mp_ctx *c, lua_State *L, problem *p)
 {
-  if (mp_vm_inevent(&c->profile.heap.vm, L))
+  if (mp_vm_inevent(mp_alloc_vm(c->profile.heap), L))
     return fails(p, EBUSY, "the profiler cannot be started by a handler of "
 		 "jit.attach or jit.profile: start it outside");
-  if (mp_vm_perhaps_inevent(&c->profile.heap.vm, L))
+  if (mp_vm_perhaps_inevent(mp_alloc_vm(c->profile.heap), L))
     return fails(p, EBUSY, "on this LuaJIT, the profiler cannot be started by "
 		 "a handler of jit.attach, nor by a hook or finalizer once "
 		 "jit.attach was called: start it outside");
@@ -153,7 +156,7 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   mp_guard_coroutines(c, L);
   if (c->callback.thread != NULL)  /* It comes at each line. */
     c->profile.cpu.lines = true;
-  c->profile.heap.vm.coarse = !c->profile.cpu.lines;
+  mp_alloc_vm(c->profile.heap)->coarse = !c->profile.cpu.lines;
   if (!none_within(L, p) || !start_timer(c, L, p)) return false;
   if (!c->plan.calls || mp_calls_start(&c->profile.calls, L)) return true;
   mp_cpu_stop(&c->profile.cpu, L);
@@ -170,8 +173,8 @@ static void begin(mp_ctx *c, lua_State *L)
   if (mp_ctx_list() == NULL) mp_signal_take();
   mp_ctx_enlist(c);
   mp_unlock();
-  mp_hook_install(&c->profile.heap, L);
-  mp_native_start(&c->profile.capture, &c->profile.heap, &c->thread,
+  mp_hook_install(c->profile.heap, L);
+  mp_native_start(&c->profile.capture, c->profile.heap, &c->thread,
 		  c->plan.period, mp_seed());
   mp_point_force(&c->profile);
 }
@@ -191,8 +194,8 @@ static bool start(lua_State *L, mp_guard *g, problem *p)
   mp_ctx *c = mp_guard_new(g, L);
   bool ok;
   if (c == NULL) return fails(p, ENOMEM, "not enough memory");
-  mp_vm_prove(&c->profile.heap.vm, L, mp_start);
-  if (c->profile.heap.vm.proved) mp_guard_unwrap(L);
+  mp_vm_prove(mp_alloc_vm(c->profile.heap), L, mp_start);
+  if (is_exact(c)) mp_guard_unwrap(L);
   ok = make_plan(c, g->number, L, p);
   if (ok && c->plan.help) {
     ok = show_help(c, p);

@@ -21,24 +21,14 @@
 
 typedef struct window {
   mp_ctx *run;
-  const mp_mark *from;		/* Or NULL: the start. */
-  mp_mark to;			/* This moment, */
-  bool as_table;		/* and, for a table, */
-  mp_still still;		/* all counts at it. */
+  const mp_moment *from;		/* Or NULL: the start. */
+  mp_moment to;			/* Now. */
+  bool as_table;		/* And not written to outputs. */
 } window;
 
 static int fail_none(lua_State *L)
 {
   return mp_fail(L, "the profiler is not running", ESRCH);
-}
-
-/* Takes the mark of this moment, and the still for a table. */
-static bool take(window *w)
-{
-  if (!mp_mark_take(&w->to, &w->run->profile)) return false;
-  if (!w->as_table || mp_still_take(&w->still, &w->run->profile)) return true;
-  mp_mark_free(&w->to);
-  return false;
 }
 
 /* Takes the window up to this moment, and puts the options of the start, and a
@@ -57,14 +47,15 @@ static int open_window(lua_State *L, window *w)
   w->as_table = lua_isnoneornil(L, 2);
   lua_pushliteral(L, "--for=others");
   lua_insert(L, 2);
-  if (!take(w)) return mp_fail(L, "not enough memory", ENOMEM);
+  if (!mp_moment_take_at_rest(&w->to, &w->run->profile))
+    return mp_fail(L, "not enough memory", ENOMEM);
   return 0;
 }
 
 static int make_table(lua_State *L)
 {
   const window *w = lua_touserdata(L, 1);
-  const mp_scope scope = { w->from, &w->to, &w->still };
+  const mp_scope scope = { w->from, &w->to, true };
   mp_snapshot(L, &w->run->profile, &scope);
   return 1;
 }
@@ -74,19 +65,19 @@ static int make_table(lua_State *L)
 static bool push_table(lua_State *L, window *w)
 {
   mp_profile *p = &w->run->profile;
-  bool frozen = p->heap.frozen;
+  bool paused;
   int err;
   lua_settop(L, 0);
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_pushlightuserdata(L, w);
-  if (!frozen) mp_alloc_freeze(&p->heap);
+  paused = mp_alloc_pause(p->heap);
   err = lua_pcall(L, 1, 1, 0);
-  if (!frozen) mp_alloc_thaw(&p->heap);
+  mp_alloc_resume(p->heap, paused);
   return err == 0;
 }
 
-int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
-		    const mp_mark *to, bool *help, char *buf, size_t n)
+int mp_window_write(lua_State *L, mp_ctx *c, const mp_moment *from,
+		    const mp_moment *to, bool *help, char *buf, size_t n)
 {
   mp_profile *p = &c->profile;
   double leaked;
@@ -113,7 +104,7 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
 /* Returns the window as a table or, if there are outputs, writes it to these.
 ** Frees the mark unless it is to be kept and all went well: *kept then has it.
 ** Returns the number of results. */
-static int tell(lua_State *L, window *w, mp_mark *kept)
+static int tell(lua_State *L, window *w, mp_moment *kept)
 {
   bool ok, help;
   char msg[512];
@@ -124,8 +115,7 @@ static int tell(lua_State *L, window *w, mp_mark *kept)
 			     sizeof(msg));
   ok = err == 0;
   w->run->profile.busy = false;
-  mp_still_free(&w->still);
-  mp_mark_free(ok && kept ? kept : &w->to);
+  mp_moment_free(ok && kept ? kept : &w->to);
   if (ok && kept) *kept = w->to;
   if (!ok) return w->as_table ? lua_error(L) : mp_fail(L, msg, err);
   if (!w->as_table) lua_pushboolean(L, 1);
@@ -156,31 +146,31 @@ static int core_window(lua_State *L)
 static int core_mark(lua_State *L)
 {
   mp_ctx *c = mp_guard_running(L);
-  mp_mark *m;
+  mp_moment *m;
   if (c == NULL) return fail_none(L);
   m = lua_newuserdata(L, sizeof(*m));
   memset(m, 0, sizeof(*m));
   luaL_getmetatable(L, MARK);
   lua_setmetatable(L, -2);
-  return mp_mark_take(m, &c->profile) ? 1 :
+  return mp_moment_take(m, &c->profile) ? 1 :
 	 mp_fail(L, "not enough memory", ENOMEM);
 }
 
 static int mark_gc(lua_State *L)
 {
-  mp_mark_free(luaL_checkudata(L, 1, MARK));
+  mp_moment_free(luaL_checkudata(L, 1, MARK));
   return 0;
 }
 
 /* since(mark [, out...]): the time since the mark, which remains valid. */
 static int core_since(lua_State *L)
 {
-  const mp_mark *m = luaL_checkudata(L, 1, MARK);
+  const mp_moment *m = luaL_checkudata(L, 1, MARK);
   mp_ctx *c = mp_guard_running(L);
   window w;
   int n;
   if (c == NULL) return fail_none(L);
-  if (mp_mark_of(m, &c->profile) == NULL)
+  if (mp_moment_of(m, &c->profile) == NULL)
     return mp_fail(L, "the mark is of a profile that has ended", EINVAL);
   if (!c->profile.busy) {  /* The mark must not go while it is used. */
     lua_pushvalue(L, 1);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "process/ctx.h"
-#include "profile/mark.h"
+#include "profile/moment.h"
 
 #include "lua.h"
 
@@ -17,8 +17,8 @@
 ** by the options and outputs that are on L's stack, which has nothing else.
 ** Returns what mp_report_write does, with a message in buf. *help: the report
 ** was the list of the options. */
-int mp_window_write(lua_State *L, mp_ctx *c, const mp_mark *from,
-		    const mp_mark *to, bool *help, char *buf, size_t n);
+int mp_window_write(lua_State *L, mp_ctx *c, const mp_moment *from,
+		    const mp_moment *to, bool *help, char *buf, size_t n);
 
 /* Sets them in the table on top of the stack. */
 void mp_window_functions(lua_State *L);

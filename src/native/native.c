@@ -15,6 +15,7 @@
 #include "data/clock.h"
 #include "data/live.h"
 #include "data/mem.h"
+#include "data/period.h"
 #include "data/port.h"
 #include "data/samples.h"
 #include "native/native.h"
@@ -139,7 +140,7 @@ static place capture(const void *ret, const char *what)
 {
   mp_capture *c = n.capture;
   place w = { n.unknown, 0, 'C' };
-  if (!n.heap->vm.proved) return w;
+  if (!mp_alloc_vm(n.heap)->proved) return w;
   mp_capture_enter(c);
   w = place_of(ret, what);
   mp_capture_leave(c);
@@ -215,7 +216,7 @@ static void made(void *p, size_t size, const void *ret, const char *what,
   bool own = is_own(ret), here = is_vm_thread();
   place w = { n.others, 0, 'C' };
   double begun;
-  if (here && (n.heap == NULL || n.heap->frozen || n.heap->retired)) own = true;
+  if (here && (n.heap == NULL || !mp_alloc_counts(n.heap))) own = true;
   begun = !own && here ? mp_period_begin(&n.period) : 0;
   if (d->epoch != n.port->epoch) {
     bool sample = false;
@@ -328,7 +329,7 @@ static bool start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
     return false;
   mp_period_init(&n.period, period, seed);
   n.heap = heap;
-  n.leaks = heap->wants_leaks;
+  n.leaks = mp_alloc_wants(heap)->leaks;
   n.began = mp_clock_wall();
   n.thread = thread;
   n.capture = c;
@@ -344,11 +345,13 @@ bool mp_native_start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
 		     uint64_t period, uint64_t seed)
 {
   bool ok = false;
+  void *ud;
+  lua_Alloc f = mp_alloc_original(heap, &ud);
   if (n.port == NULL || n.capture != NULL) return false;
   mp_port_pause();
   if (lock()) {
     if (n.capture == NULL && n.port->nsites == 0)
-      mp_nativesites_learn(n.port, heap->allocf, heap->allocd);
+      mp_nativesites_learn(n.port, f, ud);
     ok = n.capture == NULL && start(c, heap, thread, period, seed);
     unlock();
   }

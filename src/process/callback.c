@@ -68,12 +68,14 @@ void mp_callback_call(mp_ctx *c, lua_State *L, int samples, int state)
   mp_profile *p = &c->profile;
   lua_State *T = c->callback.thread;
   char letter = (char)state;
-  uint64_t bytes = mp_alloc_bytes(&p->heap);
-  if (T == NULL || p->busy || p->heap.frozen || !lua_checkstack(L, 1)) return;
+  uint64_t bytes = mp_alloc_bytes(p->heap);
+  if (T == NULL || p->busy || mp_alloc_frozen(p->heap) ||
+      !lua_checkstack(L, 1))
+    return;
   p->busy = true;
-  mp_alloc_freeze(&p->heap);
+  mp_alloc_freeze(p->heap);
   abort_recording(L);
-  end_recording(&p->heap.vm, T);
+  end_recording(mp_alloc_vm(p->heap), T);
   lua_pushvalue(T, FUNCTION);
   lua_pushthread(L);
   lua_xmove(L, T, 1);
@@ -86,7 +88,7 @@ void mp_callback_call(mp_ctx *c, lua_State *L, int samples, int state)
     c->callback.thread = NULL;
   }
   abort_recording(L);
-  mp_alloc_thaw(&p->heap);
+  mp_alloc_thaw(p->heap);
   p->busy = false;
   mp_cpu_count_own(&p->cpu, "(profile callback)");
 }

@@ -37,7 +37,7 @@ static void tick(void *data, bool cycle)
     mp_cpu_here(&c->profile.cpu);
     mp_cpu_look(&c->profile.cpu);
   }
-  mp_alloc_look(&c->profile.heap);
+  mp_alloc_look(c->profile.heap);
   mp_point_take(&c->profile);
 }
 
@@ -50,11 +50,15 @@ static void lost(void *data)
 	       "the profiler's own objects away");
 }
 
-/* Clears a context that is used again, whose hook may be called at any time. */
-static void clear(mp_ctx *c)
+/* A context of zeros; NULL: no memory. */
+static mp_ctx *create(void)
 {
-  mp_profile_init(&c->profile);
-  memset((char *)c + sizeof(c->profile), 0, sizeof(*c) - sizeof(c->profile));
+  mp_ctx *c = calloc(1, sizeof(*c));
+  if (c == NULL) return NULL;
+  c->profile.heap = mp_alloc_new();
+  if (c->profile.heap != NULL) return c;
+  free(c);
+  return NULL;
 }
 
 mp_ctx *mp_ctx_new(mp_ctx *old)
@@ -62,17 +66,14 @@ mp_ctx *mp_ctx_new(mp_ctx *old)
   static const mp_addition additions[] = {
     mp_nativerows_add, mp_heapwalk_add, NULL
   };
-  size_t size = (sizeof(mp_ctx) + MP_ALLOC_ALIGN - 1) & ~(MP_ALLOC_ALIGN - 1);
-  mp_ctx *c = old;
-  if (c == NULL) {
-    c = aligned_alloc(MP_ALLOC_ALIGN, size);
-    if (c == NULL) return NULL;
-    memset(c, 0, sizeof(*c));
-  }
-  clear(c);
-  c->profile.heap.tick = tick;
-  c->profile.heap.lost = lost;
-  c->profile.heap.tick_data = c;
+  mp_ctx *c = old != NULL ? old : create();
+  const mp_alloc_owner owner = { NULL, NULL, tick, lost, c };
+  mp_alloc *heap;
+  if (c == NULL) return NULL;
+  heap = c->profile.heap;
+  memset(c, 0, sizeof(*c));
+  c->profile.heap = heap;
+  mp_profile_init(&c->profile, &owner);
   c->profile.additions = additions;
   mp_screen_init(&c->screen);
   return c;
@@ -108,7 +109,7 @@ void mp_ctx_end(mp_ctx *c)
   mp_screen_close(&c->screen);
   mp_heapwalk_drop(&c->profile);
   mp_memory_drop(&c->profile);
-  mp_mark_free(&c->window);
+  mp_moment_free(&c->window);
   mp_native_forget(&c->profile.capture);
   mp_profile_close(&c->profile);
   drop_shared(c);
@@ -132,6 +133,7 @@ void mp_ctx_bury(mp_ctx *c)
   old = buried[next % BURIED];
   buried[next++ % BURIED] = c;
   mp_unlock();
+  if (old != NULL) mp_alloc_free(old->profile.heap);
   free(old);
 }
 

@@ -52,11 +52,11 @@ typedef struct mp_called {
 } mp_called;
 
 typedef struct mp_ctx {
-  mp_profile profile;		/* First: it is aligned. */
+  mp_profile profile;
   mp_report report;
   mp_plan plan;			/* The options and outputs of the start. */
   mp_screen screen;		/* The live view. */
-  mp_mark window;		/* Where the last window ended. */
+  mp_moment window;		/* Where the last window ended. */
   mp_reporting final;
   mp_heir heir;
   mp_called callback;

@@ -12,7 +12,6 @@
 #include "process/signal.h"
 #include "profile/memory.h"
 #include "profile/point.h"
-#include "sample/objects.h"
 
 static void draw(mp_ctx *c)
 {
@@ -57,8 +56,8 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   if ((c->final.done && !c->heir.inherits) || p->capture.anchor == NULL) return;
   c->thread = pthread_self();
   mp_cpu_count(&p->cpu, L, waiting, state);
-  if (state != 'G') mp_alloc_look(&p->heap);
-  mp_objects_settle(&p->heap, L, state);
+  if (state != 'G') mp_alloc_look(p->heap);
+  mp_alloc_settle(p->heap, L, state);
   mp_point_take(p);
   if (c->final.done) return;
   if (samples > 0) mp_callback_call(c, L, samples, state);
@@ -82,7 +81,9 @@ static bool reports_need_vm(void)
 void mp_safepoint_incode(void *data)
 {
   mp_ctx *c = data;
-  if (!c->profile.heap.vm.coarse || c->final.done || c->profile.busy) return;
+  if (!mp_alloc_vm(c->profile.heap)->coarse || c->final.done ||
+      c->profile.busy)
+    return;
   c->thread = pthread_self();
   if (mp_signal_waits()) mp_point_force(&c->profile);
   else mp_point_take(&c->profile);

@@ -33,7 +33,7 @@ static void append_counted(lua_State *L, const mp_events *events,
   for (i = 0; i < e->events; i++) {
     mp_event copy = events->list[i], *ev = &copy;  /* The array may move. */
     if (ev->at > e->rows || ev->origin > e->rows) continue;
-    if (e->scope.to != NULL) mp_mark_event(e->scope.from, e->scope.to, i, ev);
+    mp_scope_reduce_event(&e->scope, i, ev);
     if (ev->count == 0) continue;
     left[ev->origin].objects -= (double)ev->count;
     left[ev->origin].bytes -= (double)ev->free_bytes;

@@ -14,7 +14,7 @@ mp_row mp_extent_row(const mp_extent *e, const mp_profile *p, uint32_t i)
   mp_row r = counts->rows[i];  /* The array may move. */
   r.peak_objects = mp_counts_peak_objects(counts, i);
   r.peak_bytes = mp_counts_peak_bytes(counts, i);
-  if (e->scope.to != NULL) mp_mark_row(e->scope.from, e->scope.to, i, &r);
+  mp_scope_reduce_row(&e->scope, i, &r);
   return r;
 }
 
@@ -76,9 +76,9 @@ void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
   e->scope = *scope;
   read_numbers(e, p);
   /* These are of the whole run. */
-  if (scope->to != NULL) e->points = e->changes = 0;
+  if (scope->window) e->points = e->changes = 0;
   /* Events refer to rows that need not have anything. */
-  if (scope->to == NULL || p->heap.wants_events) {
+  if (!scope->window || mp_alloc_wants(p->heap)->events) {
     lua_pushnil(L);
     return;
   }

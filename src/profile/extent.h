@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
-#include "profile/still.h"
+#include "profile/moment.h"
 
 #include "lua.h"
 

@@ -54,16 +54,17 @@ static void note_ticks(mp_profile *p)
 static void push_info(lua_State *L, mp_profile *p)
 {
   const mp_origin *o = &p->origin;
+  const mp_vm *vm = mp_alloc_vm(p->heap);
   mp_field_string(L, "script", o->script);
   mp_field_string(L, "luajit", o->luajit);
   mp_field_string(L, "os", o->os);
   mp_field_string(L, "arch", o->arch);
   mp_field_string(L, "options", o->options);
   mp_field_string(L, "cwd", o->cwd);
-  mp_field_string(L, "capture", p->heap.vm.proved ? "exact" : "safepoint");
-  mp_field_string(L, "capture_why", p->heap.vm.why);
+  mp_field_string(L, "capture", vm->proved ? "exact" : "safepoint");
+  mp_field_string(L, "capture_why", vm->why);
   if (!p->capture.lines) mp_field_bool(L, "no_lines", true);
-  if (!p->heap.wants_types) mp_field_bool(L, "no_types", true);
+  if (!mp_alloc_wants(p->heap)->types) mp_field_bool(L, "no_types", true);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
   note_ticks(p);
   if (p->capture.full)
@@ -96,8 +97,8 @@ static void push_cpu(lua_State *L, const mp_cpu *c, const mp_sums *sums)
 static void push_heap(lua_State *L, mp_profile *p, const mp_scope *scope,
 		      const mp_sums *s)
 {
-  mp_alloc *h = &p->heap;
-  double inuse = (double)mp_alloc_inuse(h);
+  mp_alloc *h = p->heap;
+  const mp_alloc_sums now = mp_alloc_totals(h);
   lua_newtable(L);
   mp_field_bool(L, "enabled", true);
   mp_field(L, "alloc_objects", s->allocs);
@@ -109,13 +110,13 @@ static void push_heap(lua_State *L, mp_profile *p, const mp_scope *scope,
   mp_field(L, "realloc_freed", s->realloc_freed);
   mp_field(L, "samples", s->taken);
   mp_field(L, "dropped", s->dropped);
-  mp_field(L, "period", h->exact ? 1 : h->period.mean);
-  mp_field_bool(L, "adaptive", h->period.adaptive);
-  mp_field(L, "inuse", inuse);
+  mp_field(L, "period", mp_alloc_period(h));
+  mp_field_bool(L, "adaptive", mp_alloc_adapts(h));
+  mp_field(L, "inuse", (double)now.inuse);
   mp_field(L, "inuse_samples", (double)mp_scope_live(scope, p));
-  mp_field(L, "inuse_start", (double)h->inuse_start);
+  mp_field(L, "inuse_start", (double)now.inuse_start);
   mp_field(L, "peak", (double)mp_scope_peak(scope, p));
-  if (h->vm.proved) mp_field(L, "gc_cycles", s->cycles);
+  if (mp_alloc_vm(h)->proved) mp_field(L, "gc_cycles", s->cycles);
   mp_field(L, "gc_looks", s->looks);
   mp_field(L, "gc_stopped", s->stopped);
 }
@@ -140,7 +141,7 @@ void mp_groups_push(lua_State *L, mp_profile *p, const mp_scope *scope)
   static const mp_sums start;
   const mp_sums sums = mp_scope_sums(scope, p);
   lua_newtable(L);
-  push_time(L, &p->span, &sums, scope->to == NULL ? NULL :
+  push_time(L, &p->span, &sums, !scope->window ? NULL :
 	    scope->from == NULL ? &start : &scope->from->sums);
   push_info(L, p);
   lua_setfield(L, -2, "info");
@@ -148,7 +149,7 @@ void mp_groups_push(lua_State *L, mp_profile *p, const mp_scope *scope)
   lua_setfield(L, -2, "cpu");
   push_heap(L, p, scope, &sums);
   lua_setfield(L, -2, "heap");
-  if (!p->heap.wants_events) return;
+  if (!mp_alloc_wants(p->heap)->events) return;
   push_types(L, &sums);
   lua_setfield(L, -2, "alloc_types");
 }

@@ -10,7 +10,7 @@
 #include "lua.h"
 
 #include "profile/profile.h"
-#include "profile/still.h"
+#include "profile/moment.h"
 
 /* Sets them in the table on top of the stack. Raises Lua errors: out of
 ** memory. */

@@ -23,27 +23,26 @@ static int collect_twice(lua_State *L)
 ** in which the error of a finalizer would have no handler. */
 static void push_collect(mp_alloc *h, lua_State *L)
 {
-  bool frozen = h->frozen;
+  bool paused;
   lua_gc(L, LUA_GCSTOP, 0);
-  if (!frozen) mp_alloc_freeze(h);
+  paused = mp_alloc_pause(h);
   lua_pushcfunction(L, collect_twice);
-  if (!frozen) mp_alloc_thaw(h);
+  mp_alloc_resume(h, paused);
 }
 
 void mp_leaks_collect(mp_profile *p, lua_State *L)
 {
-  mp_alloc *h = &p->heap;
-  if (!h->wants_leaks || h->collected) return;
-  if (h->vm.proved && mp_vm_ontrace(&h->vm)) return;
+  mp_alloc *h = p->heap;
+  const mp_vm *vm = mp_alloc_vm(h);
+  if (!mp_alloc_wants(h)->leaks || mp_alloc_was_collected(h)) return;
+  if (vm->proved && mp_vm_ontrace(vm)) return;
   if (!lua_checkstack(L, 4)) return;
   mp_point_force(p);  /* All that was in use; the collections take time. */
   p->collected_after = mp_cpu_time(&p->cpu);
-  h->collected = true;
+  mp_alloc_collecting(h);
   p->busy = true;
   push_collect(h, L);
   if (lua_pcall(L, 0, 0, 0) != 0) lua_pop(L, 1);  /* A finalizer's error. */
   p->busy = false;
-  h->kept.due = 0;  /* A record at once: all memory in use is held. */
-  mp_alloc_flip(h);
-  mp_held_end(&h->kept);
+  mp_alloc_collected(h);
 }

@@ -90,17 +90,13 @@ static bool is_within(const looking *k, const char *addr)
   return false;
 }
 
-static void see_object(void *data, const void *addr, uint32_t id)
+static void see_object(void *data, const void *addr, const mp_sample *s)
 {
   pinning *q = data;
-  const mp_alloc *h = &q->p->heap;
-  mp_sample s;
-  if (id > h->samples.count || !is_within(q->k, addr)) return;
-  s = h->samples.list[id];
-  if (s.waiting || s.row == MP_ROW_LOST || s.row > q->p->counts.nrows) return;
-  q->rows[s.row].row = s.row;
-  q->rows[s.row].objects += s.objects;
-  q->rows[s.row].bytes += s.objects * (double)s.size;
+  if (s->row > q->p->counts.nrows || !is_within(q->k, addr)) return;
+  q->rows[s->row].row = s->row;
+  q->rows[s->row].objects += s->objects;
+  q->rows[s->row].bytes += s->objects * (double)s->size;
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -114,10 +110,10 @@ static void find_pins(const mp_profile *p, mp_memory *m, const looking *k)
 {
   pinning q = { p, k, NULL };
   uint32_t i, n = 0, rows = p->counts.nrows;
-  if (k->n == 0 || p->heap.rows_only) return;
+  if (k->n == 0 || !mp_alloc_has_records(p->heap)) return;
   q.rows = mp_calloc((size_t)rows + 1, sizeof(*q.rows));
   if (q.rows == NULL) return;
-  mp_live_each(&p->heap.live, see_object, &q);
+  mp_alloc_each(p->heap, see_object, &q);
   for (i = 1; i <= rows; i++)
     if (q.rows[i].row != 0) q.rows[n++] = q.rows[i];
   if (n > 0) qsort(q.rows, n, sizeof(*q.rows), by_bytes);
@@ -200,14 +196,16 @@ static void add_up(mp_profile *p, mp_memory *m, const mp_smaps *s,
 {
   double own = (double)mp_mem_bytes + (double)sizeof(*p), ours = look_own(R);
   double left = (double)s->anonymous - ours;
-  double tags = (double)p->heap.tags.count * MP_TAGS_EXTRA;
+  double tags = (double)mp_alloc_tagging(p->heap);
+  void *ud;
+  lua_Alloc f = mp_alloc_original(p->heap, &ud);
   looking k = { .resident = 0 };
   m->rss = (double)s->rss;
   m->files = (double)s->files;
   m->code = (double)s->code;
   m->stacks = (double)s->stacks;
-  m->lua = (double)mp_alloc_inuse(&p->heap);
-  m->arena = e == WHOLE && look_arena(m, &k, p->heap.allocf, p->heap.allocd);
+  m->lua = (double)mp_alloc_inuse(p->heap);
+  m->arena = e == WHOLE && look_arena(m, &k, f, ud);
   m->malloc = m->arena && malloc_is_known();
   m->profiler = ours + (double)s->own;
   if (m->arena) {

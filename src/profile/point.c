@@ -35,10 +35,11 @@ static void add_point(mp_profile *p, double wall)
   mp_point pt;
   pt.wall = wall;
   pt.cpu = p->span.ended ? p->span.cpu1 : mp_cpu_time(&p->cpu);
-  pt.allocated = mp_alloc_bytes(&p->heap);
-  pt.inuse = mp_alloc_inuse(&p->heap);
-  pt.cycles = p->heap.cycles;
-  pt.phase = mp_alloc_sees(&p->heap) ? mp_vm_phase(&p->heap.vm) : '?';
+  pt.allocated = mp_alloc_bytes(p->heap);
+  pt.inuse = mp_alloc_inuse(p->heap);
+  pt.cycles = mp_alloc_cycles(p->heap);
+  pt.phase = mp_alloc_sees(p->heap) ?
+	     mp_vm_phase(mp_alloc_vm(p->heap)) : '?';
   pt.rss = resident();
   mp_lock();  /* Points that are merged are for no other thread to see. */
   mp_course_add(&p->course, &pt, &p->counts);
@@ -50,14 +51,15 @@ static void add_point(mp_profile *p, double wall)
 static double tell_time(mp_profile *p)
 {
   double wall = mp_span_wall(&p->span);
-  p->heap.seconds = wall;
+  mp_alloc_at(p->heap, wall);
   return wall;
 }
 
 void mp_point_take(mp_profile *p)
 {
   double wall = tell_time(p);
-  if (!p->heap.frozen && mp_course_due(&p->course, wall)) add_point(p, wall);
+  if (!mp_alloc_frozen(p->heap) && mp_course_due(&p->course, wall))
+    add_point(p, wall);
 }
 
 void mp_point_force(mp_profile *p)

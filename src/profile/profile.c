@@ -8,16 +8,17 @@
 
 #include "profile/profile.h"
 
-void mp_profile_init(mp_profile *p)
+void mp_profile_init(mp_profile *p, const mp_alloc_owner *owner)
 {
-  lua_Alloc f = p->heap.allocf;
-  void *ud = p->heap.allocd;
+  mp_alloc_owner mine = *owner;
+  mp_alloc *heap = p->heap;
   memset(p, 0, sizeof(*p));
+  p->heap = heap;
   mp_counts_init(&p->counts);
   mp_course_init(&p->course);
-  mp_alloc_init(&p->heap, f, ud);
-  p->heap.capture = &p->capture;
-  p->heap.cpu = &p->cpu;
+  mine.capture = &p->capture;
+  mine.cpu = &p->cpu;
+  mp_alloc_init(heap, &mine);
   p->cpu.capture = &p->capture;
   p->calls.capture = &p->capture;
   p->calls.cpu = &p->cpu;
@@ -28,21 +29,21 @@ void mp_profile_init(mp_profile *p)
 
 bool mp_profile_open(mp_profile *p)
 {
-  if (!mp_live_init(&p->heap.live, p->heap.exact) ||
-      !mp_capture_init(&p->capture, &p->heap.vm, &p->counts,
-		       p->heap.exact ? CACHE_EXACT : CACHE_SAMPLING))
+  const mp_alloc_options *wants = mp_alloc_wants(p->heap);
+  uint32_t cache = wants->period == 1 ? CACHE_EXACT : CACHE_SAMPLING;
+  if (!mp_alloc_open(p->heap, p->limit) ||
+      !mp_capture_init(&p->capture, mp_alloc_vm(p->heap), &p->counts, cache))
     return false;
   p->capture.lines = p->cpu.lines;
-  p->capture.types = p->heap.wants_types ? MP_TYPES_ALL :
-		     p->heap.wants_events ? MP_TYPES_VM : 0;
+  p->capture.types = wants->types ? MP_TYPES_ALL :
+		     wants->events ? MP_TYPES_VM : 0;
   mp_capture_limit(&p->capture, p->limit, p->reportlimit);
-  p->heap.events.limit = p->limit;
   return true;
 }
 
 void mp_profile_close(mp_profile *p)
 {
-  mp_alloc_close(&p->heap);
+  mp_alloc_close(p->heap);
   mp_capture_free(&p->capture);
   mp_counts_free(&p->counts);
   mp_course_free(&p->course);
@@ -54,7 +55,7 @@ void mp_profile_restart(mp_profile *p)
   memset(&p->notes, 0, sizeof(p->notes));
   mp_counts_restart(&p->counts);
   mp_course_free(&p->course);
-  mp_alloc_restart(&p->heap);
+  mp_alloc_restart(p->heap);
   mp_span_begin(&p->span);
   mp_cpu_restart(&p->cpu);
 }

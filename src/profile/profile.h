@@ -42,7 +42,8 @@ typedef struct mp_heapwish {
 } mp_heapwish;
 
 typedef struct mp_profile {
-  mp_alloc heap;			/* First: it is aligned for the hook. */
+  mp_alloc *heap;		/* Lives as long as the VM: its hook may be */
+				/* called when the profile has ended. */
   mp_cpu cpu;
   mp_capture capture;
   mp_calls calls;		/* Counted with option n. */
@@ -62,10 +63,10 @@ typedef struct mp_profile {
   bool busy;			/* Works in the VM: finalizers may call us. */
 } mp_profile;
 
-/* Makes an empty profile of zeros, or of one that was closed, whose hook may
-** still be called; takes no memory yet. p is MP_ALLOC_ALIGNed. Options may be
-** set in its fields from then on. */
-void mp_profile_init(mp_profile *p);
+/* Makes an empty profile of one that was closed, or of zeros and a new heap
+** sampler; takes no memory yet. Options may be set in its fields from then on.
+** owner: has the sampler's callbacks. */
+void mp_profile_init(mp_profile *p, const mp_alloc_owner *owner);
 
 /* Allocates the memory that both samplers need before they start; the VM has
 ** been proved. False: no memory. */

@@ -198,31 +198,31 @@ static void push_timeline(lua_State *L, const mp_course *c, const mp_extent *e)
 
 static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
 {
+  bool events = mp_alloc_wants(p->heap)->events;
   push_frames(L, &p->capture.stacks, e);
   lua_setfield(L, -2, "frames");
   push_stacks(L, &p->capture.stacks, e);
   lua_setfield(L, -2, "stacks");
   push_zones(L, &p->capture.zones, e->zones);
   lua_setfield(L, -2, "zones");
-  push_rows(L, p, e, p->heap.vm.proved &&
-	    (!p->heap.rows_only || p->heap.wants_events));
+  push_rows(L, p, e, mp_alloc_vm(p->heap)->proved &&
+	    (mp_alloc_has_records(p->heap) || events));
   lua_setfield(L, -2, "rows");
   push_course(L, &p->course, e->points);
   lua_setfield(L, -2, "course");
   push_timeline(L, &p->course, e);
   lua_setfield(L, -2, "timeline");
-  if (!p->heap.wants_events) return;
+  if (!events) return;
   mp_eventlist_push(L, p, e);
   lua_setfield(L, -2, "events");
 }
 
 void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
 {
-  const mp_still *still = scope->still;
   const mp_addition *add;
   mp_scope s = *scope;
   mp_extent e;
-  s.from = mp_mark_of(s.from, p);
+  s.from = mp_moment_of(s.from, p);
   mp_extent_push(L, &e, p, &s);
   lua_createtable(L, 0, 12);
   mp_field(L, "version", 1);
@@ -236,10 +236,11 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
     mp_memory_push_pins(L, p->memory);
     lua_setfield(L, -2, "pins");
   }
-  if (p->heap.wants_leaks && s.to == NULL) {
-    mp_survivors_push(L, &p->heap, e.rows,
-		      still != NULL ? still->survived : NULL);
-    mp_field_bool(L, "collected", p->heap.collected);
-    if (p->heap.collected) mp_field(L, "collected_after", p->collected_after);
+  if (mp_alloc_wants(p->heap)->leaks && !s.window) {
+    mp_survivors_push(L, p->heap, e.rows,
+		      s.to != NULL ? s.to->survived : NULL);
+    mp_field_bool(L, "collected", mp_alloc_was_collected(p->heap));
+    if (mp_alloc_was_collected(p->heap))
+      mp_field(L, "collected_after", p->collected_after);
   }
 }

@@ -6,11 +6,11 @@
 #ifndef MP_SNAPSHOT_H
 #define MP_SNAPSHOT_H
 
+#include "profile/moment.h"
 #include "profile/profile.h"
-#include "profile/still.h"
 
 /* Pushes the profile as one table onto the stack of L, which may be of any VM;
-** if that is the profiled one, there must be a still. A window has no course,
+** if that is the profiled one, there must be a moment. A window has no course,
 ** no timeline and no ages of objects, which belong to the whole run; its bytes
 ** in use are those of the present moment. Raises Lua errors: out of memory. */
 void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope);

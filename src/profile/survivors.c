@@ -49,16 +49,23 @@ void mp_survivors_push_held(lua_State *L, const mp_held *h, uint32_t rows,
 
 /* -- Ages ----------------------------------------------------------------- */
 
+typedef struct counting {
+  mp_survived *s;		/* By row. */
+  uint32_t rows;
+} counting;
+
+static void count(void *data, const mp_sample *o)
+{
+  const counting *c = data;
+  if (o->row > c->rows) return;
+  c->s[o->row].objects += o->objects;
+  c->s[o->row].births += o->objects * (double)o->birth / 1000;
+}
+
 void mp_survivors_count(const mp_alloc *h, mp_survived *s, uint32_t rows)
 {
-  uint32_t i;
-  for (i = 1; i <= h->samples.count; i++) {
-    const mp_sample *o = &h->samples.list[i];
-    if (o->size == 0 || o->waiting || o->row > rows) continue;
-    if (!mp_alloc_judged(h, o)) continue;
-    s[o->row].objects += o->objects;
-    s[o->row].births += o->objects * (double)o->birth / 1000;
-  }
+  counting c = { s, rows };
+  mp_alloc_each_survivor(h, count, &c);
 }
 
 /* The same, in memory that is pushed. */
@@ -89,11 +96,10 @@ static void push_survivors(lua_State *L, const mp_survived *s, uint32_t rows)
 void mp_survivors_push(lua_State *L, mp_alloc *h, uint32_t rows,
 		       const mp_survived *survived)
 {
-  /* The sweep of the last collection is over, so its record is complete. */
-  if (mp_alloc_sees(h) && mp_vm_phase(&h->vm) != 's') mp_held_end(&h->kept);
-  mp_survivors_push_records(L, &h->kept);
+  const mp_held *held = mp_alloc_survivors(h);
+  mp_survivors_push_records(L, held);
   lua_setfield(L, -2, "collections");
-  mp_survivors_push_held(L, &h->kept, rows, NULL);
+  mp_survivors_push_held(L, held, rows, NULL);
   lua_setfield(L, -2, "held");
   if (survived != NULL) lua_pushnil(L);
   else survived = count_survived(L, h, rows);

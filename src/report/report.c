@@ -22,7 +22,7 @@ typedef struct request {
   const mp_plan *plan;
   mp_output *out;		/* Its destination: an output, */
   mp_screen *screen;		/* or the screen. */
-  const mp_mark *from, *to;	/* As in mp_snapshot. */
+  const mp_moment *from, *to;	/* As in mp_snapshot. */
   bool patient;			/* The last try to send it to a server. */
   bool final;			/* The profile has ended. */
   char *buf;			/* For a message. */
@@ -47,7 +47,7 @@ static void unlock(request *rq)
 /* Under the lock: another thread may run the VM, and move the arrays. */
 static void push_snapshot(lua_State *R, request *rq)
 {
-  const mp_scope scope = { rq->from, rq->to, NULL };
+  const mp_scope scope = { rq->from, rq->to, rq->to != NULL };
   if (rq->plan->help) {
     lua_pushnil(R);
     return;

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "profile/mark.h"
+#include "profile/moment.h"
 #include "profile/profile.h"
 #include "report/plan.h"
 #include "report/screen.h"
@@ -17,7 +17,7 @@
 
 typedef struct mp_report {
   mp_profile *profile;		/* What is reported, */
-  const mp_mark *from, *to;	/* as in mp_snapshot. */
+  const mp_moment *from, *to;	/* as in mp_snapshot. */
   mp_state state;
 } mp_report;
 

@@ -17,12 +17,12 @@ void mp_sending_fail(mp_sending *s, double now, int every)
   for (i = 0; i < s->failures && wait < LONGEST; i++) wait *= 2;
   s->due = now + (wait < LONGEST || wait <= every ? wait : LONGEST);
   s->failures++;
-  mp_mark_free(&s->to);
+  mp_moment_free(&s->to);
 }
 
 static void succeed(mp_sending *s)
 {
-  mp_mark_free(&s->from);
+  mp_moment_free(&s->from);
   s->from = s->to;
   memset(&s->to, 0, sizeof(s->to));
   s->failures = 0;
@@ -52,13 +52,13 @@ void mp_sending_settle(mp_sending *s, mp_push *p, int every)
 
 bool mp_sending_end(mp_sending *s, mp_profile *p)
 {
-  mp_mark_free(&s->to);
-  return mp_mark_take(&s->to, p);
+  mp_moment_free(&s->to);
+  return mp_moment_take(&s->to, p);
 }
 
 void mp_sending_free(mp_sending *s)
 {
-  mp_mark_free(&s->from);
-  mp_mark_free(&s->to);
+  mp_moment_free(&s->from);
+  mp_moment_free(&s->to);
   memset(s, 0, sizeof(*s));
 }

@@ -11,12 +11,12 @@
 
 #include <stdbool.h>
 
-#include "profile/mark.h"
+#include "profile/moment.h"
 #include "report/push.h"
 
 typedef struct mp_sending {
-  mp_mark from;			/* Up to here the server has it all, */
-  mp_mark to;			/* up to here it is on its way. */
+  mp_moment from;			/* Up to here the server has it all, */
+  mp_moment to;			/* up to here it is on its way. */
   double due;			/* Not before that, in seconds of the run. */
   int failures;			/* Tries since the last that succeeded. */
 } mp_sending;

@@ -94,7 +94,7 @@ static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
   else look_after_own(h, ptr);
   h->frees++;
   origin = mp_objects_freed(h, ptr, osize);
-  if (h->wants_events) count_free(h, origin, osize);
+  if (h->wants.events) count_free(h, origin, osize);
   return h->allocf(h->allocd, ptr, osize, 0);
 }
 
@@ -107,7 +107,7 @@ static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
   h->frees++;
   if (ptr == h->types.unknown.block) mp_objects_look_last(h);
   origin = mp_objects_forget_row(h, ptr, osize);
-  if (h->wants_events) count_free(h, origin, osize);
+  if (h->wants.events) count_free(h, origin, osize);
   return h->allocf(h->allocd, ptr, osize, 0);
 }
 
@@ -158,8 +158,8 @@ static __attribute__((noinline)) void *allocate_again(mp_alloc *h, void *ptr,
   count_realloc(h, osize, nsize);
   origin = h->tagged ? mp_objects_forget_tag(h, tag, osize) :
 	   mp_objects_freed(h, ptr, osize);
-  h->last = (mp_moved){ h->wants_events, origin, osize };
-  if (!h->wants_events) return p;
+  h->last = (mp_moved){ h->wants.events, origin, osize };
+  if (!h->wants.events) return p;
   if (!h->frozen) count_event(h, MP_REALLOC, at, origin, nsize, osize);
   else if (origin != 0) mp_counts_lost(h->capture->counts, origin, osize);
   return p;
@@ -236,7 +236,7 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   uint32_t row = timed_capture(h, site), id;
   void *p;
   /* Afterwards no row has the block that is being moved. */
-  if (!h->exact) h->tick(h->tick_data, false);
+  if (!h->exact) h->owner.tick(h->owner.data, false);
   p = allocate_any(h, ptr, osize, nsize, row);
   if (p == NULL) return NULL;
   if (h->exact) mp_alloc_draw_nothing(h);
@@ -428,10 +428,10 @@ static bool is_hook(lua_Alloc f)
 ** that it frees, so they can have tags; only these have stamps. */
 static void set_kind(mp_alloc *h)
 {
-  bool exact = h->exact && h->vm.proved && !h->wants_records;
+  bool exact = h->exact && h->vm.proved && !h->wants.records;
   h->tagged = exact && mp_allocator_builtin(h->allocf);
-  h->rows_only = exact && (h->tagged || !h->wants_events);
-  h->stamp = h->oldest = h->tagged && h->wants_events;
+  h->rows_only = exact && (h->tagged || !h->wants.events);
+  h->stamp = h->oldest = h->tagged && h->wants.events;
 }
 
 void mp_hook_install(mp_alloc *h, lua_State *L)

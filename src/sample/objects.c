@@ -41,7 +41,7 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
     mp_counts_freed(h->capture->counts, row, s->objects, s->size);
     if (h->vm.proved && (uint32_t)h->cycles - s->cycle <= 1)
       mp_objects_temporary(h, row, s->objects, s->size);
-    if (h->wants_leaks) count_swept(h, s);
+    if (h->wants.leaks) count_swept(h, s);
   }
   mp_samples_release(&h->samples, id);
   return row != MP_ROW_LOST ? row : 0;
@@ -51,7 +51,7 @@ uint32_t mp_objects_forget(mp_alloc *h, uint32_t id, size_t size)
 static void lose(mp_alloc *h, uint32_t id, size_t size)
 {
   uint32_t row = mp_objects_forget(h, id, size);
-  if (row != 0 && h->wants_events)
+  if (row != 0 && h->wants.events)
     mp_counts_lost(h->capture->counts, row, size);
 }
 
@@ -77,6 +77,50 @@ uint32_t mp_objects_id(const mp_alloc *h, const void *p, size_t size)
 {
   return h->tagged ? mp_tags_get(&h->tags, p, size).id :
 	 mp_live_get(&h->live, p);
+}
+
+size_t mp_alloc_live(const mp_alloc *h)
+{
+  return h->tagged ? h->tags.count : mp_live_count(&h->live);
+}
+
+size_t mp_alloc_tagging(const mp_alloc *h)
+{
+  return h->tags.count * MP_TAGS_EXTRA;
+}
+
+bool mp_alloc_has_records(const mp_alloc *h) { return !h->rows_only; }
+
+bool mp_alloc_find(const mp_alloc *h, const void *p, size_t size, mp_sample *s)
+{
+  uint32_t id = mp_objects_id(h, p, size);
+  if (id == 0) return false;
+  if (h->rows_only) *s = (mp_sample){ .objects = 1, .size = size, .row = id };
+  else *s = h->samples.list[id];
+  return !s->waiting && s->row != MP_ROW_LOST;
+}
+
+/* A call of the function for each object. */
+typedef struct visit {
+  const mp_alloc *h;
+  void (*f)(void *data, const void *addr, const mp_sample *s);
+  void *data;
+} visit;
+
+static void see(void *data, const void *addr, uint32_t id)
+{
+  const visit *v = data;
+  const mp_sample *s = &v->h->samples.list[id];
+  if (id <= v->h->samples.count && !s->waiting && s->row != MP_ROW_LOST)
+    v->f(v->data, addr, s);
+}
+
+void mp_alloc_each(const mp_alloc *h,
+		   void (*f)(void *data, const void *addr, const mp_sample *s),
+		   void *data)
+{
+  visit v = { h, f, data };
+  if (!h->rows_only) mp_live_each(&h->live, see, &v);
 }
 
 /* The object, which has no record, counts in another row now. */
@@ -112,7 +156,7 @@ static void set_type(mp_alloc *h, const mp_unknown *u, uint8_t before,
   if (type == MP_TYPE_UNKNOWN || from == 0 || from == MP_ROW_LOST ||
       (s && s->waiting))
     return;
-  if (h->wants_events)
+  if (h->wants.events)
     count_as(h, mp_objects_type(h, before, from), type, u->size);
   type = mp_capture_type(h->capture, type);
   r = &counts->rows[from];
@@ -147,9 +191,11 @@ void mp_objects_look_last(mp_alloc *h)
     set_type(h, &u, before, (uint8_t)mp_type_look_last(&h->types, &h->vm));
 }
 
+void mp_alloc_finish(mp_alloc *h) { mp_objects_look(h); }
+
 /* -- Samples that waited ------------------------------------------------- */
 
-void mp_objects_settle(mp_alloc *h, lua_State *L, int state)
+void mp_alloc_settle(mp_alloc *h, lua_State *L, int state)
 {
   uint32_t id = h->samples.waiting, next, row;
   if (id == 0) return;
@@ -166,6 +212,6 @@ void mp_objects_settle(mp_alloc *h, lua_State *L, int state)
       h->dropped++;
     if (s->freed) mp_objects_forget(h, id, s->size);
   }
-  if (row != 0 && h->wants_events && !mp_events_settle(&h->events, row))
+  if (row != 0 && h->wants.events && !mp_events_settle(&h->events, row))
     h->dropped++;
 }

@@ -12,7 +12,7 @@
 #ifndef MP_OBJECTS_H
 #define MP_OBJECTS_H
 
-#include "sample/alloc.h"
+#include "sample/sampler.h"
 
 /* Makes the object at p known by its id. False: it is lost. */
 bool mp_objects_replaced(mp_alloc *h, uint32_t old, uint32_t id, size_t size);
@@ -90,7 +90,7 @@ static inline void mp_objects_count_type(mp_alloc *h, const mp_site *site,
 					 uint32_t row, size_t size)
 {
   mp_typed *t;
-  if (!h->wants_events) return;
+  if (!h->wants.events) return;
   t = &h->by_type[mp_objects_type(h, mp_type_of(site), row)];
   t->objects++;
   t->bytes += size;
@@ -115,8 +115,5 @@ static inline void mp_objects_ask_type(mp_alloc *h, mp_site *site, void *p,
   h->asked = h->last;
   h->born = h->capture->counts->epoch;
 }
-
-/* Counts the samples that waited for a stack: L is at a safepoint. */
-void mp_objects_settle(mp_alloc *h, lua_State *L, int state);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** See sample/alloc.h.
+** See sample/alloc.h and sample/sampler.h.
 */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/clock.h"
 #include "data/lock.h"
 #include "data/seed.h"
-#include "sample/alloc.h"
+#include "sample/sampler.h"
 
 #define FAR	((int64_t)1 << 60)	/* Bytes that no program allocates. */
 #define NEVER	UINT64_MAX	/* No number of allocations. */
@@ -79,12 +80,31 @@ void mp_alloc_thaw(mp_alloc *h)
   mp_capture_leave(h->capture);
 }
 
+bool mp_alloc_frozen(const mp_alloc *h) { return h->frozen; }
+
+bool mp_alloc_pause(mp_alloc *h)
+{
+  if (h->frozen) return false;
+  mp_alloc_freeze(h);
+  return true;
+}
+
+void mp_alloc_resume(mp_alloc *h, bool paused)
+{
+  if (paused) mp_alloc_thaw(h);
+}
+
+bool mp_alloc_counts(const mp_alloc *h)
+{
+  return !h->frozen && !h->retired;
+}
+
 void mp_alloc_lose(mp_alloc *h)
 {
   if (!h->frozen) mp_alloc_freeze(h);
   h->capture->anchor = NULL;
   h->capture->mate = NULL;
-  h->lost(h->tick_data);
+  h->owner.lost(h->owner.data);
 }
 
 /* -- Watching the heap --------------------------------------------------- */
@@ -98,9 +118,9 @@ void mp_alloc_watch(mp_alloc *h, size_t osize)
     h->white = mp_vm_white(&h->vm);
     h->cycles++;
     mp_capture_collected(h->capture);
-    h->tick(h->tick_data, true);
+    h->owner.tick(h->owner.data, true);
     h->stamp += h->stamp != 0;
-    if (h->wants_leaks) mp_alloc_flip(h);
+    if (h->wants.leaks) mp_alloc_flip(h);
   }
 }
 
@@ -150,13 +170,89 @@ void mp_alloc_flip(mp_alloc *h)
   mp_unlock();
 }
 
-bool mp_alloc_judged(const mp_alloc *h, const mp_sample *s)
+static bool judged(const mp_alloc *h, const mp_sample *s)
 {
   uint64_t done = h->cycles;
   if (h->collected) return true;
   if (!mp_alloc_sees(h)) return false;
   if (done > 0 && mp_vm_phase(&h->vm) == 's') done--;
   return (int32_t)((uint32_t)done - s->cycle) > 0;
+}
+
+void mp_alloc_each_survivor(const mp_alloc *h,
+			    void (*f)(void *data, const mp_sample *s),
+			    void *data)
+{
+  uint32_t i;
+  for (i = 1; i <= h->samples.count; i++) {
+    const mp_sample *s = &h->samples.list[i];
+    if (s->size != 0 && !s->waiting && judged(h, s)) f(data, s);
+  }
+}
+
+void mp_alloc_collecting(mp_alloc *h) { h->collected = true; }
+
+/* All memory in use is held: a record at once. */
+void mp_alloc_collected(mp_alloc *h)
+{
+  h->kept.due = 0;
+  mp_alloc_flip(h);
+  mp_held_end(&h->kept);
+}
+
+bool mp_alloc_was_collected(const mp_alloc *h) { return h->collected; }
+
+const mp_held *mp_alloc_survivors(mp_alloc *h)
+{
+  if (mp_alloc_sees(h) && mp_vm_phase(&h->vm) != 's') mp_held_end(&h->kept);
+  return &h->kept;
+}
+
+/* -- What was counted ---------------------------------------------------- */
+
+static uint64_t count_waiting(const mp_samples *s)
+{
+  uint64_t n = 0;
+  uint32_t id;
+  for (id = s->waiting; id != 0; id = s->list[id].next) n++;
+  return n;
+}
+
+mp_alloc_sums mp_alloc_totals(mp_alloc *h)
+{
+  size_t inuse = mp_alloc_inuse(h);
+  return (mp_alloc_sums){
+    mp_alloc_bytes(h), mp_alloc_allocs(h), h->frees,
+    h->reallocs, h->realloc_bytes, h->realloc_freed,
+    h->cycles, h->looks, h->stopped,
+    h->taken, h->dropped, count_waiting(&h->samples),
+    inuse, h->inuse_start, h->by_type
+  };
+}
+
+uint64_t mp_alloc_cycles(const mp_alloc *h) { return h->cycles; }
+size_t mp_alloc_peak(const mp_alloc *h) { return h->peak; }
+const mp_alloc_options *mp_alloc_wants(const mp_alloc *h) { return &h->wants; }
+double mp_alloc_period(const mp_alloc *h)
+{
+  return h->exact ? 1 : h->period.mean;
+}
+bool mp_alloc_adapts(const mp_alloc *h) { return h->period.adaptive; }
+const mp_events *mp_alloc_events(const mp_alloc *h) { return &h->events; }
+void mp_alloc_at(mp_alloc *h, double seconds) { h->seconds = seconds; }
+mp_vm *mp_alloc_vm(mp_alloc *h) { return &h->vm; }
+
+bool mp_alloc_sees(const mp_alloc *h)
+{
+  return h->vm.proved && h->capture->anchor != NULL;
+}
+
+bool mp_alloc_installed(const mp_alloc *h) { return h->installed; }
+
+lua_Alloc mp_alloc_original(const mp_alloc *h, void **ud)
+{
+  *ud = h->allocd;
+  return h->allocf;
 }
 
 /* -- Beginning and end --------------------------------------------------- */
@@ -172,15 +268,44 @@ static void retire(mp_alloc *h)
   h->types.unknown.block = NULL;
 }
 
-void mp_alloc_init(mp_alloc *h, lua_Alloc f, void *ud)
+mp_alloc *mp_alloc_new(void)
 {
+  size_t size = (sizeof(mp_alloc) + MP_ALLOC_ALIGN - 1) & ~(MP_ALLOC_ALIGN - 1);
+  mp_alloc *h = aligned_alloc(MP_ALLOC_ALIGN, size);
+  return h != NULL ? memset(h, 0, size) : NULL;
+}
+
+void mp_alloc_free(mp_alloc *h) { free(h); }
+
+void mp_alloc_init(mp_alloc *h, const mp_alloc_owner *owner)
+{
+  lua_Alloc f = h->allocf;
+  void *ud = h->allocd;
+  memset(h, 0, sizeof(*h));
   mp_events_init(&h->events);
   mp_tags_init(&h->tags);
   mp_held_init(&h->kept);
+  h->owner = *owner;
+  h->capture = owner->capture;
+  h->cpu = owner->cpu;
   h->allocf = f;
   h->allocd = ud;
   h->direct = mp_allocator_of(f);
   if (f != NULL) retire(h);
+}
+
+void mp_alloc_set(mp_alloc *h, const mp_alloc_options *options)
+{
+  h->wants = *options;
+  h->exact = options->period == 1;
+  h->wants.types |= !h->exact;
+  mp_period_init(&h->period, options->period, mp_seed());
+}
+
+bool mp_alloc_open(mp_alloc *h, size_t limit)
+{
+  h->events.limit = limit;
+  return mp_live_init(&h->live, h->exact);
 }
 
 void mp_alloc_close(mp_alloc *h)
