@@ -6,8 +6,9 @@
 --
 -- DIRECTORY/port gets the number of its port on 127.0.0.1. Request n goes to
 -- n.head and n.body there; the head comes last. Each is answered with what
--- DIRECTORY/status says, 200 without it; with "hang" there is no answer. The
--- server ends after so many seconds, 60 by default.
+-- DIRECTORY/status says, 200 without it; with "hang" there is no answer, and
+-- with "endless" one of 32 MB, after which there is a file n.end. The server
+-- ends after so many seconds, 60 by default.
 --
 ----------------------------------------------------------------------------
 
@@ -70,6 +71,27 @@ local function receive(fd)
   return text:sub(1, stop), text:sub(stop + 1, stop + length)
 end
 
+-- Whether all of it was taken.
+local function send(fd, text)
+  local at = ffi.cast("const char *", text)
+  local rest = #text
+  while rest > 0 do
+    local sent = tonumber(C.send(fd, at, rest, MSG_NOSIGNAL))
+    if sent <= 0 then return false end
+    at, rest = at + sent, rest - sent
+  end
+  return true
+end
+
+local function send_much(fd)
+  send(fd, "HTTP/1.1 200 Done\r\nConnection: close\r\n\r\n")
+  local block = ("x"):rep(1e6)
+  for _ = 1, 32 do
+    if not send(fd, block) then return false end
+  end
+  return true
+end
+
 local listener, n = listen(), 0
 while true do
   local fd = C.accept(listener, nil, nil)
@@ -79,10 +101,12 @@ while true do
     write(n..".body", body)
     write(n..".head", head)
     local status = (read("status") or "200"):match("%w+")
-    if status ~= "hang" then
-      local reply = ("HTTP/1.1 %s Done\r\nContent-Length: 0\r\n"..
-	"Connection: close\r\n\r\n"):format(status)
-      C.send(fd, reply, #reply, MSG_NOSIGNAL)
+    if status == "endless" then
+      if send_much(fd) then write(n..".end", "") end
+      C.close(fd)
+    elseif status ~= "hang" then
+      send(fd, ("HTTP/1.1 %s Done\r\nContent-Length: 0\r\n"..
+	"Connection: close\r\n\r\n"):format(status))
       C.close(fd)
     end
   else

@@ -55,3 +55,21 @@ size_t mp_spell(const char *s, size_t len, char buf[MP_SPELLED])
   }
   return n > 0 ? n : 1;
 }
+
+size_t mp_spell_secret(const char *text, const char *s)
+{
+  const char *at;
+  if (s < text + 3 || memcmp(s - 3, "://", 3) != 0) return 0;
+  at = memrchr(s, '@', strcspn(s, "/?#, \t\n"));
+  return at != NULL ? (size_t)(at + 1 - s) : 0;
+}
+
+void mp_spell_hide(char *text)
+{
+  char *s;
+  for (s = text; *s != '\0'; s++) {
+    size_t n = mp_spell_secret(text, s);
+    if (n > 0) memmove(s, s + n, strlen(s + n) + 1);
+    if (*s == '\0') break;
+  }
+}

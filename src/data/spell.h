@@ -16,4 +16,11 @@
 ** how many bytes of the text it has. */
 size_t mp_spell(const char *s, size_t len, char buf[MP_SPELLED]);
 
+/* The length of the name and password of an address, as in
+** http://name:password@host/, if they are at s, within a text; or 0. */
+size_t mp_spell_secret(const char *text, const char *s);
+
+/* Takes them out of a text. */
+void mp_spell_hide(char *text);
+
 #endif

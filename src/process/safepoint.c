@@ -13,6 +13,8 @@
 #include "profile/memory.h"
 #include "profile/point.h"
 
+#define REST	9.0		/* Times what the last rewriting took. */
+
 static void draw(mp_ctx *c)
 {
   mp_signal_hold();
@@ -20,15 +22,20 @@ static void draw(mp_ctx *c)
   mp_signal_release();
 }
 
-/* Rewrites the files. An error is only reported at the end, if it persists. */
+/* Rewrites the files. An error is only reported at the end, if it persists. The
+** program has the time for itself until the next time, or most of it where that
+** takes long. */
 static void rewrite(mp_ctx *c)
 {
+  double began = mp_span_wall(&c->profile.span), now, rest;
   char msg[512];
   mp_signal_hold();
   mp_point_force(&c->profile);
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
   mp_report_rewrite(&c->report, &c->plan, msg, sizeof(msg));
-  c->due = mp_span_wall(&c->profile.span) + c->plan.every;
+  now = mp_span_wall(&c->profile.span);
+  rest = (now - began) * REST;
+  c->due = now + (rest > c->plan.every ? rest : c->plan.every);
   mp_signal_release();
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data/spell.h"
 #include "profile/origin.h"
 
 #define COMMAND_MAX	1000	/* Words kept of the command line. */
@@ -19,6 +20,7 @@ static char *command_word(lua_State *L, int i)
   char *s = NULL;
   lua_rawgeti(L, -1, i);
   if (lua_isstring(L, -1)) s = strdup(lua_tostring(L, -1));
+  if (s != NULL) mp_spell_hide(s);
   lua_pop(L, 1);
   return s;
 }

@@ -12,7 +12,8 @@
 typedef struct mp_origin {
   char *options;		/* Option string. */
   char *cwd, *script;		/* When the profile began. */
-  char **command;		/* The luajit command's words; NULL ends it. */
+  char **command;		/* The luajit command's words, without */
+				/* passwords in addresses; NULL ends it. */
   char *luajit, *os, *arch;	/* What is running, as the jit library says. */
   unsigned state;		/* Number of the Lua state in the process. */
 } mp_origin;

@@ -18,6 +18,7 @@
 #include "data/fd.h"
 #include "data/lock.h"
 #include "data/process.h"
+#include "data/spell.h"
 #include "report/output.h"
 #include "report/replace.h"
 #include "report/write.h"
@@ -56,6 +57,8 @@ const char *mp_output_name(char buf[MP_NAME_SIZE], const char *name)
   const unsigned char *s = (const unsigned char *)name;
   char *out = buf;
   for (; *s != '\0' && out < buf + MP_NAME_SIZE - 5; s++) {
+    s += mp_spell_secret(name, (const char *)s);
+    if (*s == '\0') break;
     if (is_control(s)) out += sprintf(out, "\\%03d", *s);
     else *out++ = (char)*s;
   }

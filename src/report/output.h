@@ -87,7 +87,8 @@ int mp_output_width(const mp_output *o);
 #define MP_NAME_SIZE	320
 
 /* The name as messages show it: control characters are spelled as in a Lua
-** string, and the end of a long name is left out. Returns buf. */
+** string, the end of a long name is left out, and so is a password in an
+** address. Returns buf. */
 const char *mp_output_name(char buf[MP_NAME_SIZE], const char *name);
 
 /* The message of an error of these functions. */

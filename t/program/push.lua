@@ -128,6 +128,11 @@ r = tap.sh(("%s push %s %s"):format(tap.mp, server, saved))
 tap.is(r.status, 1, "a server that does not want it")
 tap.like(r.err, "cannot send to 'http://127.-': the server answers 404",
   "says so")
+answer("endless")
+r = tap.sh(("%s push %s/profiles/writeraw %s"):format(tap.mp, server, saved))
+tap.is(r.status..r.err, "0", "a server whose answer has no end")
+tap.is(#requests(6), 6, "has it")
+tap.ok(not tap.read(dir.."/6.end"), "the answer is not read")
 r = tap.sh(("%s push http://127.0.0.1:1 %s"):format(tap.mp, saved))
 tap.is(r.status, 1, "a server that is not there")
 tap.like(r.err, "cannot send to 'http://127.0.0.1:1': .*[Cc]onnect", "and why")
@@ -146,7 +151,7 @@ answer("200")
 
 -- -- Windows ------------------------------------------------------------------
 
-local before = #requests(4) -- 404 was the first of two.
+local before = #requests(6)
 r = tap.luajit(("'-jm=hb1w1,%s?name=w' %s 2.5"):format(server, program))
 tap.is(r.out..r.err, "done\n", "a program that sends each second")
 list = requests(before + 3)
@@ -213,9 +218,17 @@ local function deserted(opts, seconds)
   return wait(function() return tap.read(said):match("^.-\n") end) or ""
 end
 
-tap.like(deserted("fw1,http://127.0.0.1:1", 1.5),
+local page = tap.tmpname(".html")
+local secret = "http://me:s3cret@127.0.0.1:1"
+tap.like(deserted("fw1,"..secret..","..page, 1.5),
   "^luajit%-mp: cannot send to 'http://127.0.0.1:1'.*: .*[Cc]onnect",
-  "but it is said")
+  "but it is said, without the password")
+tap.like(tap.read(page), ",http://127.0.0.1:1,", "nor is it in the profile")
+r = tap.sh(("%s push %s %s"):format(tap.mp, secret, saved))
+tap.is(r.err:match("'.-'"), "'http://127.0.0.1:1'",
+  "and the command's message has none")
+tap.unlike(tap.luajit("-jm=f,"..secret.."?a "..program).err, "s3cret",
+  "nor one on a wrong address")
 answer("hang")
 r = tap.luajit(("-jm=fw1,%s %s 1.5"):format(server, program))
 tap.is(r.out, "done\n", "a server that never answers")

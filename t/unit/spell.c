@@ -74,5 +74,25 @@ START_TEST(a_character_is_cut_off)
 }
 END_TEST
 
+static const char *hidden(const char *text)
+{
+  static char out[256];
+  snprintf(out, sizeof(out), "%s", text);
+  mp_spell_hide(out);
+  return out;
+}
+
+START_TEST(passwords_are_left_out)
+{
+  ck_assert_str_eq(hidden("-jm=f,http://me:pw@host:1/a@b,x"),
+		   "-jm=f,http://host:1/a@b,x");
+  ck_assert_str_eq(hidden("http://a@b@c?d https://x:y@z"),
+		   "http://c?d https://z");
+  ck_assert_str_eq(hidden("http://me:pw@"), "http://");
+  ck_assert_str_eq(hidden("a@b://c, d@e ://"), "a@b://c, d@e ://");
+}
+END_TEST
+
 CHECK_MAIN("spell", text_stays, what_acts_is_spelled,
-	   bytes_that_are_no_text_are_spelled, a_character_is_cut_off)
+	   bytes_that_are_no_text_are_spelled, a_character_is_cut_off,
+	   passwords_are_left_out)

@@ -95,7 +95,8 @@ local function write(p, o, out, env)
   local failure
   if out and address.is_address(out) then
     local ok, msg = send(p, o, out)
-    if not ok then stop.data(("cannot send to '%s': %s"):format(out, msg)) end
+    if not ok then stop.data(("cannot send to '%s': %s"):format(
+      address.shown(out), msg)) end
     return
   end
   for _, name in ipairs(formats.files(out or "-", o)) do

@@ -6,9 +6,12 @@
 
 local stop = require("jit.mp.cli.stop")
 
-local AF_INET, SOCK_STREAM, SOL_SOCKET, SO_RCVTIMEO = 2, 1, 1, 20
-local MSG_NOSIGNAL = 0x4000
+local AF_INET, SOCK_STREAM = 2, 1
+local SOL_SOCKET, SO_SNDTIMEO, POLLIN = 1, 21, 1
+local MSG_NOSIGNAL, MSG_DONTWAIT = 0x4000, 0x40
 local REQUEST = 8192    -- Bytes of a request, at most.
+local CLIENTS = 32      -- At a time; of more, the oldest is left.
+local PATIENCE = 5      -- Seconds for a request.
 
 local function declare()
   require("ffi").cdef [[
@@ -21,6 +24,8 @@ local function declare()
     long recv(int, void *, size_t, int);
     long send(int, const void *, size_t, int);
     int close(int);
+    struct luajit_mp_pollfd { int fd; short events, revents; };
+    int poll(struct luajit_mp_pollfd *, unsigned long, int);
   ]]
 end
 
@@ -48,17 +53,6 @@ local function listen(ffi)
   return fd, address[2] * 256 + address[3]
 end
 
--- The first line of a request; the rest is not needed.
-local function read_request(ffi, fd)
-  local buf, text = ffi.new("char[?]", REQUEST), ""
-  repeat
-    local n = tonumber(ffi.C.recv(fd, buf, REQUEST, 0))
-    if n <= 0 then break end
-    text = text..ffi.string(buf, n)
-  until text:find("\r?\n\r?\n") or #text > REQUEST
-  return text:match("^GET (%S+)")
-end
-
 local function send(ffi, fd, text)
   local at = ffi.cast("const char *", text)
   local rest = #text
@@ -75,6 +69,59 @@ local function response(status, kind, body)
       status, kind, #body, body)
 end
 
+-- Reads what a client has sent. Returns whether its request is there, or none
+-- will come.
+local function read_request(ffi, client)
+  local buf = ffi.new("char[?]", REQUEST)
+  local n = tonumber(ffi.C.recv(client.fd, buf, REQUEST, MSG_DONTWAIT))
+  if n <= 0 then return true end
+  client.text = client.text..ffi.string(buf, n)
+  return client.text:find("\r?\n\r?\n") or #client.text > REQUEST
+end
+
+-- Waits until the listener or a client has something. Returns the set of the
+-- descriptors that have.
+local function await(ffi, fd, clients)
+  local n = #clients + 1
+  local list = ffi.new("struct luajit_mp_pollfd[?]", n)
+  for i = 1, n do
+    list[i-1].fd, list[i-1].events = i < n and clients[i].fd or fd, POLLIN
+  end
+  ffi.C.poll(list, n, n > 1 and 1000 or -1)
+  local ready = {}
+  for i = 0, n - 1 do ready[list[i].fd] = list[i].revents ~= 0 end
+  return ready
+end
+
+local function leave(ffi, clients, i)
+  ffi.C.close(table.remove(clients, i).fd)
+end
+
+local function accept(ffi, fd, clients)
+  local client = ffi.C.accept(fd, nil, nil)
+  if client < 0 then return end
+  ffi.C.setsockopt(client, SOL_SOCKET, SO_SNDTIMEO,
+    ffi.new("long[2]", PATIENCE, 0), 16) -- A struct timeval.
+  if #clients == CLIENTS then leave(ffi, clients, 1) end
+  clients[#clients+1] = { fd = client, text = "",
+    deadline = os.time() + PATIENCE }
+end
+
+-- Anybody on this machine may connect: nobody waits for another's request.
+local function serve(ffi, fd, answer)
+  local clients = {}
+  while true do
+    local ready = await(ffi, fd, clients)
+    if ready[fd] then accept(ffi, fd, clients) end
+    for i = #clients, 1, -1 do
+      local client = clients[i]
+      local complete = ready[client.fd] and read_request(ffi, client)
+      if complete then send(ffi, client.fd, answer(client.text)) end
+      if complete or os.time() > client.deadline then leave(ffi, clients, i) end
+    end
+  end
+end
+
 return function(page)
   declare()
   local ffi = require("ffi")
@@ -83,15 +130,9 @@ return function(page)
   io.stdout:write(("http://127.0.0.1:%d%s\nCtrl-C ends it.\n"):format(port,
     name))
   io.stdout:flush()
-  local patience = ffi.new("long[2]", 5, 0) -- Seconds: a struct timeval.
-  while true do
-    local client = ffi.C.accept(fd, nil, nil)
-    if client >= 0 then
-      ffi.C.setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, patience, 16)
-      send(ffi, client, read_request(ffi, client) == name and
-	response("200 OK", "text/html; charset=utf-8", page) or
-	response("404 Not Found", "text/plain", "no such page\n"))
-      ffi.C.close(client)
-    end
-  end
+  serve(ffi, fd, function(request)
+    return request:match("^GET (%S+)") == name and
+      response("200 OK", "text/html; charset=utf-8", page) or
+      response("404 Not Found", "text/plain", "no such page\n")
+  end)
 end

@@ -12,6 +12,11 @@
 
 local function is_address(name) return name:find("^https?://") ~= nil end
 
+-- The address as messages show it: without a password.
+local function shown(name)
+  return (name:gsub("(://)[^/?#, \t\n]*@", "%1"))
+end
+
 local function decode(s)
   return (s:gsub("%+", " "):gsub("%%(%x%x)", function(hex)
     return string.char(tonumber(hex, 16))
@@ -58,10 +63,10 @@ local function parse(text)
   local path = url and url:match("^https?://[^/%s]+(/?[^%s]*)$")
   if not path or url:find('["\\%c]') then
     return nil, ("%q is no address of a server, as http://localhost:4040 is")
-      :format(text)
+      :format(shown(text))
   end
   local list, name = labels(query)
-  if not list then return nil, ("%s: %s"):format(text, name) end
+  if not list then return nil, ("%s: %s"):format(shown(text), name) end
   url = url:gsub("/+$", "")
   local parca = url:find("/profiles/writeraw$")
   if not parca and not url:find("/ingest$") then url = url.."/ingest" end
@@ -69,4 +74,5 @@ local function parse(text)
     labels = list }
 end
 
-return { is_address = is_address, parse = parse, encode = encode }
+return { is_address = is_address, parse = parse, encode = encode,
+  shown = shown }

@@ -3,6 +3,11 @@
 -- The configuration of the curl command for some requests.
 ----------------------------------------------------------------------------
 
+-- A server's answer has a status that is read, and a body that is not: curl
+-- ends at the first byte of it, as /dev/full takes none, and neither does a
+-- body without an end hold it up.
+local body = 'fail\noutput = "/dev/full"\n'
+
 -- Seconds that curl may take. If nobody would send the profile again, curl
 -- retries by itself, and doubles the time in between.
 local hasty = 'connect-timeout = 10\nmax-time = 30\n'
@@ -34,10 +39,10 @@ local function config(requests, file, is_patient)
   for i, request in ipairs(requests) do
     if i > 1 then out[#out+1] = "next\n" end
     out[#out+1] = ('url = %s\nheader = %s\nheader = "Expect:"\n'..
-      'data-binary = %s\nsilent\noutput = "/dev/null"\n'..
+      'data-binary = %s\nsilent\n%s'..
       'write-out = "%%{http_code} %%{errormsg}\\n"\n'):format(
 	quote(request.url), quote("Content-Type: "..request.type),
-	quote("@"..file(i)))
+	quote("@"..file(i)), body)
     out[#out+1] = is_patient and patient or hasty
     out[#out+1] = own
   end
