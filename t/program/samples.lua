@@ -80,8 +80,8 @@ end
 
 local samples = {
   types = { "-joff -jm=tfm10b1 shop.lua", body, varies = true },
-  peak = { "-joff -jm=uxb1 peak.lua", body },
-  kib = { "-joff -jm=uxkb1 peak.lua", body },
+  peak = { "-joff -jm=xub1 peak.lua", body },
+  kib = { "-joff -jm=xukb1 peak.lua", body },
   graph = { "-joff -jm=ghb1 shop.lua", first_of_graph, varies = true },
   events = { "-joff -jm=e shop.lua", shortened },
   leaks = { "-joff -jm=Lm5b1 server.lua", by_stack },
@@ -89,7 +89,7 @@ local samples = {
   callers = { "-jm=cs json.lua 0.3", rows(8), varies = true },
   source = { "-joff -jm=hab1 shop.lua", first_lines },
   folded = { "-joff -jm=Ghb1 shop.lua", folded },
-  lines = { "-jm=fl json.lua", top(24), varies = true },
+  lines = { "-jm=fl json.lua", top(60), varies = true, whole = true },
 }
 
 -- -- Documents ---------------------------------------------------------------
@@ -105,7 +105,9 @@ local documents = {
   ["man/luajit-mp.1"] = manual, ["man/luajit-mp-options.7"] = manual,
   ["README.md"] = {
     pattern = "(<!%-%- sample: (%a+) %-%->\n+```\n)(.-)(\n```\n)",
-    write = function(text) return text end
+    write = function(text)
+      return (text:gsub("(this LuaJIT [^\n]*:) ", "%1\n  "))
+    end
   }
 }
 
@@ -126,9 +128,10 @@ end
 local function output_of(sample)
   local dir = sample[1]:find("json") and "/examples" or "/t/samples"
   local r = tap.luajit(sample[1], { dir = tap.srcdir..dir })
-  -- The program's own output comes before the report. The samples are those of
-  -- a LuaJIT without the bug that a report may name.
+  -- The program's own output comes before the report. All samples but one are
+  -- those of a LuaJIT without the bug that a report may name.
   local text = r.out:match("luajit%-mp  .*") or r.out ~= "" and r.out or r.err
+  if sample.whole then return text end
   return (text:gsub("this LuaJIT has a bug [^\n]*\n", ""))
 end
 

@@ -12,8 +12,7 @@ local views = require("jit.mp.model.views")
 -- The views in the order in which key v goes through them: all three, each.
 local shown = { "", "c", "h", "u" }
 
--- The orders that key s goes through: by the largest share, by each view, by
--- name.
+-- The orders that key s goes through: by the first view, by each, by name.
 local orders = { "", "c", "h", "u", "name" }
 local order_names = { "", "CPU", "allocated", "in use", "name" }
 

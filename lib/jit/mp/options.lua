@@ -90,13 +90,16 @@ local function parse_one(o, seen, text, pos)
   return pos + 1
 end
 
--- Sets the views, and whether they are in objects or bytes.
+-- Sets the views, and the one that was asked for first.
 local function set_views(o, seen)
+  local first
   o.views = {}
   for _, view in ipairs(views.list) do
-    if seen[view.letter] then o.views[#o.views+1] = view.name end
+    local at = seen[view.letter]
+    if at then o.views[#o.views+1] = view.name end
+    if at and (not first or at < first) then o.first, first = #o.views, at end
   end
-  o.chosen = #o.views
+  o.first, o.chosen = o.first or 1, #o.views
   if o.chosen > 0 then return end
   -- A CPU sample has no type.
   o.views = seen.t and { "alloc", "inuse" } or { "cpu", "alloc", "inuse" }

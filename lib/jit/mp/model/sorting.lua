@@ -46,13 +46,4 @@ local function set(o, word)
     names.printable(word))
 end
 
--- Sorts entries by that order, or by those fields where none was asked for.
--- amount: a function from an entry and the number of a view to what counts.
-local function sort(entries, o, amount, ...)
-  if o.sort == "name" then return views.sort(entries) end
-  if not o.sort then return views.sort(entries, ...) end
-  for _, e in ipairs(entries) do e.sorted_by = amount(e, o.sort) end
-  return views.sort(entries, "sorted_by", ...)
-end
-
-return { set = set, sort = sort }
+return { set = set }

@@ -30,11 +30,13 @@ local list = {
 local by = {}
 for _, view in ipairs(list) do by[view.name] = view end
 
--- Whether option m shows a share of a view (0 to 1): it goes by the percentage
--- that is printed.
-local function shows(share, o)
-  return share > 0 and math.floor(share * 100 + 0.5) >= o.min
+-- Whether a share of a view (0 to 1) has so many percent, as they are printed.
+local function reaches(share, percent)
+  return share > 0 and math.floor(share * 100 + 0.5) >= percent
 end
+
+-- Whether option m shows a share of a view.
+local function shows(share, o) return reaches(share, o.min) end
 
 -- The line that stands for a report in which option m hides everything.
 local function nothing(what, o)
@@ -65,8 +67,8 @@ local function largest(entry, totals)
   return max
 end
 
--- The same for the order of rows: a share counts for less the more doubtful it
--- is, so that a stray sample does not head a table.
+-- The same for the order of rows that are alike otherwise: a share counts for
+-- less the more doubtful it is, so that a stray sample does not head them.
 local function weight(entry, totals)
   local max = 0
   for i, total in ipairs(totals) do
@@ -102,7 +104,7 @@ local function sort(entries, ...)
 end
 
 return {
-  list = list, by = by, shows = shows, nothing = nothing, bytes = bytes,
-  amount = amount,
+  list = list, by = by, reaches = reaches, shows = shows, nothing = nothing,
+  bytes = bytes, amount = amount,
   largest = largest, weight = weight, parts = parts, sort = sort
 }

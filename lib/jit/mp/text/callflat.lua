@@ -5,7 +5,6 @@
 local cells = require("jit.mp.text.cells")
 local numbers = require("jit.mp.model.numbers")
 local report = require("jit.mp.text.callreport")
-local sorting = require("jit.mp.model.sorting")
 local views = require("jit.mp.model.views")
 
 local pad = cells.pad
@@ -24,27 +23,38 @@ local function largest(r, f, field, full)
   return max
 end
 
--- The functions that have a line, by largest self.
+-- The view that functions are ordered by: as in text/table.
+local function sorted_by(r, full)
+  local o = r.options
+  if o.sort == "name" then return nil end
+  local v = r.views[o.sort or o.first]
+  return (o.sort or r:total(v) > 0) and v or full[1]
+end
+
+-- The functions that have a line, in their order.
 local function shown(r, full)
-  local list = {}
+  local list, v = {}, sorted_by(r, full)
   for _, f in ipairs(r.sums.functions) do
     local all = largest(r, f, "cumulative", full)
     if views.shows(all, r.options) then
       list[#list+1] = { f = f, name = f.name, all = all,
+	first = v and f.self[v.amount] or 0,
 	own = largest(r, f, "self", full) }
     end
   end
-  local function amount(e, i) return e.f.self[r.views[i].amount] end
-  return sorting.sort(list, r.options, amount, "own", "all")
+  if not v then return views.sort(list) end
+  return views.sort(list, "first", "own", "all")
 end
 
--- The line of the views' titles, each amid its columns.
-local function title_line(full, w)
+-- The line of the views' titles, each amid its columns. sorted: the view that
+-- the functions are ordered by.
+local function title_line(full, w, sorted)
   local n, t = #w / #full, {}
   for k, v in ipairs(full) do
     local width = 2 * (n - 1)
     for i = (k - 1) * n + 1, k * n do width = width + w[i] end
     local title = views.by[v.name].title
+    if v == sorted and #full > 1 then title = "["..title.."]" end
     local left = pad(title, math.ceil((width + #title) / 2))
     t[k] = left..(" "):rep(width - #left)
   end
@@ -118,5 +128,6 @@ return function(r, full)
     if r.options.raw or report.fits(lines, r.width) then break end
   end
   report.write(out, lines, r.width)
-  return title_line(full, report.widths(lines))..table.concat(out)
+  local sorted = not r.options.raw and sorted_by(r, full)
+  return title_line(full, report.widths(lines), sorted)..table.concat(out)
 end

@@ -3,7 +3,7 @@
 -- The default report: a table with a group of columns for each view, in one or
 -- more levels. Where rows of the first are single functions or lines, a group
 -- has their own amount and, as a percentage, the cumulative one: of all stacks
--- that they are on. Rows are chosen by their own amounts.
+-- that they are on. Rows are ordered and chosen by their own amounts.
 ----------------------------------------------------------------------------
 
 local cells = require("jit.mp.text.cells")
@@ -12,7 +12,6 @@ local empty = require("jit.mp.model.empty")
 local estimates = require("jit.mp.model.estimates")
 local keys = require("jit.mp.model.keys")
 local numbers = require("jit.mp.model.numbers")
-local sorting = require("jit.mp.model.sorting")
 local style = require("jit.mp.text.style")
 local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
@@ -22,6 +21,9 @@ local pad = cells.pad
 
 local NAME = 32 -- Columns that a name should have before amounts are left out.
 local SHIFT = 2 -- Columns that further levels are to the right.
+local TOP = 20  -- Rows on the first level that are shown although option m
+		-- would leave them out, unless it was given,
+local LEAST = 1 -- with as many percent of the view that is sorted by.
 
 -- -- Rows --------------------------------------------------------------------
 
@@ -47,28 +49,77 @@ local function cumulate(p, o)
     cumulative.names(p, o.scope, o.path)).by
 end
 
-function Report:hide(e)
-  self.hidden = self.hidden or { count = 0 }
-  self.hidden.count = self.hidden.count + 1
-  for i, v in ipairs(e) do self.hidden[i] = (self.hidden[i] or 0) + v end
+-- Adds an entry to the sum of those that are not shown; returns the sum.
+local function hide(sum, e)
+  sum = sum or { count = 0, var = {} }
+  sum.count = sum.count + 1
+  for i, v in ipairs(e) do
+    sum[i] = (sum[i] or 0) + v
+    sum.var[i] = (sum.var[i] or 0) + (e.var[i] or 0)
+  end
+  return sum
 end
 
-function Report:choose(entries, level)
+-- The view that rows are ordered by, as its index: that of --sort, or the one
+-- that was asked for first, or the first that is not empty; nil: they are
+-- ordered by name.
+function Report:sorted()
+  local o = self.options
+  if o.sort == "name" then return nil end
+  return o.sort or self.totals[o.first] > 0 and o.first or self.full[1]
+end
+
+-- Sorts entries, those that are alike in the view by their largest share of
+-- any, and what was there before the profile behind them all.
+function Report:sort(entries)
+  local i = self:sorted()
   for _, e in ipairs(entries) do
     e.share = views.largest(e, self.totals)
     e.weight = e.name == terms.before and 0 or views.weight(e, self.totals)
+    e.first = i and e.name ~= terms.before and e[i] or 0
   end
-  local function amount(e, i) return e[i] end
-  for _, e in ipairs(sorting.sort(entries, self.options, amount, "weight",
-      "share")) do
-    if views.shows(e.share, self.options) then
+  if not i then return views.sort(entries) end
+  return views.sort(entries, "first", "weight", "share")
+end
+
+-- Whether an entry has a row, where so many of its level have one before it: a
+-- row has at least one part.
+function Report:shows(e, level, before)
+  local o, i = self.options, self:sorted()
+  if views.shows(e.share, o) then return true end
+  if o.min_given or o.raw then return false end
+  if level > 0 then return before == 0 and views.reaches(e.share, LEAST) end
+  return i and self.totals[i] > 0 and before < TOP and
+    views.reaches(e[i] / self.totals[i], LEAST)
+end
+
+-- The row for the parts of another one that are not shown.
+function Report:add_rest(hidden, level)
+  local o = self.options
+  if not hidden or o.raw then return end
+  if not views.shows(views.largest(hidden, self.totals), o) then return end
+  hidden.name = "and "..(o.levels[level + 1] == "lines" and
+    numbers.counted(hidden.count, "line") or hidden.count.." more")
+  self.rows[#self.rows+1] = { level = level, e = hidden }
+end
+
+function Report:choose(entries, level)
+  local before, hidden = 0, nil
+  for _, e in ipairs(self:sort(entries)) do
+    if self:shows(e, level, before) then
+      before = before + 1
       self.rows[#self.rows+1] = { level = level, e = e }
       if level > 0 then self.levels = 2 end
       local sub, below = views.parts(e)
       if sub then self:choose(sub, level + below) end
-    elseif level == 0 and e.share > 0 then
-      self:hide(e)
+    elseif e.share > 0 then
+      hidden = hide(hidden, e)
     end
+  end
+  if level == 0 then
+    self.hidden = hidden
+  elseif before > 0 then
+    self:add_rest(hidden, level)
   end
 end
 
@@ -130,6 +181,12 @@ function Report:top(i)
   return top
 end
 
+-- The title of a view's column, marked if rows are ordered by it.
+function Report:mark(i, title)
+  if self.options.raw or #self.full == 1 then return title end
+  return i == self:sorted() and "["..title.."]" or title
+end
+
 -- A column: its title, and the texts of all rows, equally wide on the screen.
 function Report:column(i, layout)
   local raw, w = self.options.raw, self:widths(i, layout)
@@ -137,7 +194,7 @@ function Report:column(i, layout)
   local gap = raw and 0 or w[2] > 0 and 2 or 0
   local shift = self.levels and not raw and SHIFT or 0
   if #self.options.views > 1 and w[2] >= shift then shift = 0 end
-  local title = layout.amounts and view.title or view.short
+  local title = self:mark(i, layout.amounts and view.title or view.short)
   local own = w[1] + shift + gap + w[2]
   w[2] = w[2] + math.max(#title - own, 0)
   own = math.max(own, #title)
@@ -209,8 +266,9 @@ function Report:rest()
     t[#t+1] = views.by[o.views[i]].title.." "..
       numbers.share(h[i], self.totals[i])
   end
-  return ("  and %s below %d%%: %s (m0 shows all)\n"):format(
-    numbers.counted(h.count, "row"), o.min, table.concat(t, ", "))
+  return ("  and %s%s: %s (m0 shows all)\n"):format(
+    numbers.counted(h.count, "row"),
+    o.min_given and (" below %d%%"):format(o.min) or "", table.concat(t, ", "))
 end
 
 function Report:write(out, width)
