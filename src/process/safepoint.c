@@ -15,6 +15,8 @@
 
 #define REST	9.0		/* Times what the last rewriting took. */
 
+#define REST	9.0		/* Times what the last rewriting took. */
+
 static void draw(mp_ctx *c)
 {
   mp_signal_hold();
