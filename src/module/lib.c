@@ -5,6 +5,8 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "heapwalk/walk.h"
 #include "module/arguments.h"
@@ -137,6 +139,32 @@ static int core_snapshot(lua_State *L)
   return err != 0 ? lua_error(L) : 1;
 }
 
+typedef struct allocator {
+  lua_Alloc f;
+  void *ud;
+} allocator;
+
+static void *alloc_or_end(void *ud, void *p, size_t osize, size_t nsize)
+{
+  const allocator *a = ud;
+  void *block = a->f(a->ud, p, osize, nsize);
+  if (block != NULL || nsize == 0) return block;
+  fputs("luajit-mp: not enough memory\n", stderr);
+  exit(EXIT_FAILURE);
+}
+
+/* end_without_memory(): the process ends with a message where the state gets no
+** memory. It is for the command: builds of LuaJIT before June 2023 crash if
+** compiled code gets none, and other errors could be made of this one. */
+static int core_end_without_memory(lua_State *L)
+{
+  allocator *a = malloc(sizeof(*a));
+  if (a == NULL) return luaL_error(L, "not enough memory");
+  a->f = lua_getallocf(L, &a->ud);
+  lua_setallocf(L, alloc_or_end, a);
+  return 0;
+}
+
 __attribute__((visibility("default")))
 int luaopen_jit_mp_core(lua_State *L)
 {
@@ -145,6 +173,7 @@ int luaopen_jit_mp_core(lua_State *L)
     { "report", core_report },
     { "again", core_again },
     { "write", core_write },
+    { "end_without_memory", core_end_without_memory },
     { "on_signal", mp_on_signal },
     { NULL, NULL }
   };

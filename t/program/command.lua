@@ -406,6 +406,20 @@ for _, path in ipairs({ "", "LUA_PATH='./?.lua;'\"$LUA_PATH\" " }) do
   tap.unlike(r.err, "HIJACKED", path.."nothing of it")
 end
 
+-- -- Memory -----------------------------------------------------------------
+
+if (os.getenv("LIBASAN") or "") == "" then
+  write("full.lua", [[
+require("jit.mp.core").end_without_memory()
+print(pcall(function()
+  local t = {}
+  for i = 1, 1e9 do t[i] = { i, {} } end
+end))]])
+  r = tap.sh("ulimit -v 400000; "..tap.command.." full.lua", { dir = dir })
+  tap.is(r.status..r.out..r.err, "1luajit-mp: not enough memory\n",
+    "compiled code of the command gets no memory")
+end
+
 -- -- Outputs by name ---------------------------------------------------------
 
 r = tap.luajit("-jm=f,a.html,b%p.mp,c.txt waste.lua", { dir = dir })

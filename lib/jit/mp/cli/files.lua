@@ -59,8 +59,12 @@ local function read_text(name)
   return text
 end
 
+local has_read = false
+
 -- The profile in a file, or on standard input where the name is "-".
 local function read(name)
+  if not has_read then core.end_without_memory() end
+  has_read = true
   local p, msg = file.read(read_text(name))
   if p then return p end
   stop.data((name == "-" and "standard input" or name).." "..msg)
