@@ -449,8 +449,9 @@ static mp_ticks_after *on_interrupt(void *user, const void *context,
   bool calm = false;
   uint32_t row;
   int n;
-  /* LuaJIT notes the state of the VM that was interrupted last. */
-  if (c->lent && c->letter == 0) c->letter = mp_vm_letter(c->capture->vm);
+  /* LuaJIT notes the state of the VM that was interrupted last, and ran. */
+  if (c->capture->vm->proved && c->letter == 0)
+    c->letter = mp_vm_letter(c->capture->vm);
   if (t == NULL || !mp_lock_try()) return NULL;
   row = mp_capture_interrupted(c->capture, context, &calm);
   if (row != 0 && (n = mp_ticks_take(t, 0)) > 0) {

@@ -80,12 +80,22 @@ static mp_ticks *enter(pid_t tid)
 
 static void leave(mp_ticks *t) { t->inside--; }
 
-/* If LuaJIT's profiler has ended in the meantime, or belongs to other code, it
-** is left alone. */
-static void call_luajit(mp_ticks *t)
+static mp_vm_place whereabouts(const mp_ticks *t)
 {
-  if (!mp_profiler_runs(t->of.cb, t->of.data)) return;
+  const mp_vm *vm = t->of.layout;
+  return vm->proved ? mp_vm_whereabouts(vm) : MP_VM_HERE;
+}
+
+/* If LuaJIT's profiler has ended in the meantime, or belongs to other code, it
+** is left alone. LuaJIT's handler is called while the VM runs in this thread
+** only: else another thread may be closing the VM, and take the profiler away
+** between two instructions of the handler. */
+static void call_luajit(mp_ticks *t, mp_vm_place place)
+{
+  if (place == MP_VM_ELSEWHERE || !mp_profiler_runs(t->of.cb, t->of.data))
+    return;
   mp_dispatch_renew(t->of.layout);
+  if (place == MP_VM_IDLE && mp_dispatch_ask(t->of.layout)) return;
   if (t->of.g == NULL) trigger(SIGPROF);
   else if (!mp_lend_trigger(t->of.g, trigger)) t->missed = true;
 }
@@ -101,6 +111,18 @@ static bool is_ours(mp_ticks *t, const siginfo_t *info)
   return n > 0 || (info->si_code == SI_TKILL && info->si_pid == getpid());
 }
 
+static mp_ticks_after *serve(mp_ticks *t, const void *context, void **data)
+{
+  mp_vm_place place = whereabouts(t);
+  mp_ticks_after *after = NULL;
+  if (place != MP_VM_ELSEWHERE && !t->called_back) {
+    mp_rehook_set(&t->hook);
+    after = t->of.interrupted(t->of.user, context, data);
+  }
+  call_luajit(t, place);
+  return after;
+}
+
 static void on_tick(int sig, siginfo_t *info, void *context)
 {
   mp_ticks_after *after = NULL;
@@ -110,13 +132,8 @@ static void on_tick(int sig, siginfo_t *info, void *context)
   (void)sig;
   if (t == NULL) return;
   if (t->own && is_ours(t, info) &&
-      mp_profiler_runs(t->of.cb, t->of.data)) {
-    if (!t->called_back) {
-      mp_rehook_set(&t->hook);
-      after = t->of.interrupted(t->of.user, context, &data);
-    }
-    call_luajit(t);
-  }
+      mp_profiler_runs(t->of.cb, t->of.data))
+    after = serve(t, context, &data);
   leave(t);
   if (after != NULL) after(data);
   errno = saved;
@@ -399,7 +416,7 @@ void mp_ticks_trigger(mp_ticks *t)
       !mp_profiler_runs(t->of.cb, t->of.data))
     return;
   if (!t->own) t->asked++;
-  call_luajit(t);
+  call_luajit(t, whereabouts(t));
 }
 
 void mp_ticks_ask(pid_t tid)

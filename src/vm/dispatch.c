@@ -49,6 +49,18 @@ void mp_dispatch_renew(const mp_vm *vm)
   atomic_fetch_and(mask, (uint8_t)~HOOK_PROFILE);
 }
 
+/* Setting the hook that is set makes LuaJIT write the table. */
+bool mp_dispatch_ask(const mp_vm *vm)
+{
+  lua_State *L = (lua_State *)(uintptr_t)vm->mainl;
+  _Atomic uint8_t *mask = (void *)(vm->g + mask_ofs);
+  if (mask_ofs == 0 || !vm->proved) return false;
+  if (*mask & (HOOK_PROFILE | HOOK_VMEVENT | HOOK_GC)) return true;
+  atomic_fetch_or(mask, HOOK_PROFILE);
+  lua_sethook(L, lua_gethook(L), lua_gethookmask(L), lua_gethookcount(L));
+  return true;
+}
+
 bool mp_dispatch_flip(const mp_vm *vm)
 {
   _Atomic uint8_t *mask = (void *)(vm->g + mask_ofs);
@@ -62,6 +74,12 @@ bool mp_dispatch_flip(const mp_vm *vm)
 
 void mp_dispatch_learn(const mp_vm *vm, lua_State *L) { (void)vm; (void)L; }
 void mp_dispatch_renew(const mp_vm *vm) { (void)vm; }
+
+bool mp_dispatch_ask(const mp_vm *vm)
+{
+  (void)vm;
+  return false;
+}
 
 bool mp_dispatch_flip(const mp_vm *vm)
 {

@@ -18,6 +18,10 @@ void mp_dispatch_learn(const mp_vm *vm, lua_State *L);
 ** and the table says otherwise, for good. */
 void mp_dispatch_renew(const mp_vm *vm);
 
+/* In a signal's handler: asks a VM that does not run for a safepoint, as
+** LuaJIT's handler does. False: it is not known how. */
+bool mp_dispatch_ask(const mp_vm *vm);
+
 /* In LuaJIT's callback: makes what runs there look like a finalizer instead, or
 ** again like a callback. The compiler does not see what a callback does, but
 ** ends a recording that was aborted at a finalizer's next instruction. It

@@ -4,6 +4,8 @@
 */
 #include "config.h"
 
+#include <pthread.h>
+
 #include "vm/vm.h"
 
 #ifdef MP_LAYOUT
@@ -30,6 +32,21 @@ lua_State *mp_vm_find_thread(mp_vm *vm)
   return (lua_State *)L;
 }
 
+/* The C library keeps what it knows of a thread above the thread's stack. */
+mp_vm_place mp_vm_whereabouts(const mp_vm *vm)
+{
+  const char *L = AT(const char *, vm->g, vm->curl), *cf;
+  const char *here = __builtin_frame_address(0);
+  const char *self = (const char *)(uintptr_t)pthread_self();
+  if (L == NULL || L == vm->dead || ((uintptr_t)L & 7) ||
+      obj_gct(L) != GCT_THREAD)
+    return MP_VM_IDLE;
+  cf = CF_RAW(AT(void *, L, L_CFRAME));
+  if (cf == NULL) return MP_VM_IDLE;
+  return cf > here && (self < here || self > cf) ? MP_VM_HERE :
+	 MP_VM_ELSEWHERE;
+}
+
 bool mp_vm_iscode(const void *block, size_t size)
 {
   if (size < PT_BC) return false;
@@ -40,6 +57,12 @@ bool mp_vm_iscode(const void *block, size_t size)
 #else
 
 lua_State *mp_vm_find_thread(mp_vm *vm) { (void)vm; return NULL; }
+
+mp_vm_place mp_vm_whereabouts(const mp_vm *vm)
+{
+  (void)vm;
+  return MP_VM_IDLE;
+}
 
 bool mp_vm_iscode(const void *block, size_t size)
 {

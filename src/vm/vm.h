@@ -56,6 +56,16 @@ static inline lua_State *mp_vm_thread(mp_vm *vm)
 	 mp_vm_find_thread(vm);
 }
 
+/* Where the VM runs. */
+typedef enum mp_vm_place {
+  MP_VM_IDLE,			/* Nowhere, or it is not known. */
+  MP_VM_HERE,			/* In this thread. */
+  MP_VM_ELSEWHERE		/* In another one, or on another stack. */
+} mp_vm_place;
+
+/* Async-signal-safe, in any thread. */
+mp_vm_place mp_vm_whereabouts(const mp_vm *vm);
+
 /* A VM as LuaJIT refers to it. Some VM of this LuaJIT was proved. */
 static inline void *mp_vm_global(lua_State *L)
 {

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "check_main.h"
 #include "check_state.h"
@@ -45,13 +46,39 @@ INSTEAD int setitimer(__itimer_which_t which, const struct itimerval *tm,
   return (int)syscall(SYS_setitimer, which, tm, old);
 }
 
+static volatile sig_atomic_t idle;  /* No VM runs. */
+static volatile sig_atomic_t calls_in_vain;
+static bool watched;		/* LuaJIT's handler is called through ours. */
+static void (*of_luajit)(int);
+
+static void on_prof(int sig)
+{
+  calls_in_vain += idle;
+  of_luajit(sig);
+}
+
+/* The action, with our handler in the place of LuaJIT's. */
+static struct sigaction watch(const struct sigaction *sa)
+{
+  struct sigaction with = *sa;
+  of_luajit = sa->sa_handler;
+  with.sa_handler = on_prof;
+  return with;
+}
+
 extern int __sigaction(int sig, const struct sigaction *sa,
 		       struct sigaction *old);
 
 INSTEAD int sigaction(int sig, const struct sigaction *sa,
 		      struct sigaction *old)
 {
+  struct sigaction with;
   perhaps_close();
+  if (watched && sig == SIGPROF && sa != NULL && sa->sa_handler != SIG_IGN &&
+      sa->sa_handler != SIG_DFL) {
+    with = watch(sa);
+    sa = &with;
+  }
   return __sigaction(sig, sa, old);
 }
 
@@ -89,6 +116,34 @@ START_TEST(a_state_is_closed_while_it_is_given_the_profiler)
     close_while_given(i, true);
     close_while_given(i, false);
   }
+}
+END_TEST
+
+/* -- The thread of a state goes on without it ------------------------------ */
+
+/* Another thread may be closing the state, and LuaJIT's handler would not
+** notice. */
+START_TEST(ticks_while_no_lua_code_runs)
+{
+  lua_State *L;
+  clock_t end;
+  watched = true;
+  L = open_state();
+  start(L, "fi1", "/dev/null");
+  run(L, use_cpu);
+  run(L, "core = require('jit.mp.core')\n"
+	 "before = core.snapshot()\n"
+	 "own = before.info.capture == 'exact' and\n"
+	 "  before.cpu.clock:find('^thread')\n");
+  idle = 1;
+  for (end = clock() + CLOCKS_PER_SEC / 10; clock() < end; ) ;
+  idle = 0;
+  lua_getglobal(L, "own");
+  if (lua_toboolean(L, -1)) ck_assert_int_eq(calls_in_vain, 0);
+  run(L, "for i = 1, 100 do end\n"
+	 "assert(core.snapshot().cpu.samples > before.cpu.samples)\n");
+  run(L, "assert(mp.stop())");
+  lua_close(L);
 }
 END_TEST
 
@@ -256,6 +311,7 @@ START_TEST(an_exit_while_another_thread_writes_its_report)
 END_TEST
 
 CHECK_MAIN("handover", a_state_is_closed_while_it_is_given_the_profiler,
+	   ticks_while_no_lua_code_runs,
 	   a_state_counts_calls_while_another_has_the_profiler,
 	   a_hook_is_set_during_a_sample,
 	   a_hook_is_set_during_a_sample_of_the_timer_of_luajit,

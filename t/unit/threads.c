@@ -363,6 +363,54 @@ START_TEST(states_end_in_either_way)
 }
 END_TEST
 
+/* A worker's state that another thread closes: meanwhile the worker's thread
+** uses the processor, and its timer ticks. */
+typedef struct handed {
+  pthread_t thread;
+  lua_State *L;
+  atomic_int step;		/* 1: it may be closed, 2: it was. */
+} handed;
+
+static void wait_for_step(handed *h, int step)
+{
+  volatile unsigned n = 0;
+  while (h->step < step) n = n + 1;
+}
+
+static void *hand_over(void *arg)
+{
+  handed *h = arg;
+  h->L = open_state();
+  start(h->L, "fi1", "/dev/null");
+  run(h->L, busy);
+  h->step = 1;
+  wait_for_step(h, 2);
+  return NULL;
+}
+
+START_TEST(states_are_closed_by_other_threads)
+{
+  lua_State *L = open_state();
+  handed h[BUSY];
+  int i, k;
+  start(L, "fi1", "/dev/null");
+  for (k = 0; k < rounds(4); k++) {
+    for (i = 0; i < BUSY; i++) {
+      h[i].step = 0;
+      pthread_create(&h[i].thread, NULL, hand_over, &h[i]);
+    }
+    for (i = 0; i < BUSY; i++) {
+      wait_for_step(&h[i], 1);
+      lua_close(h[i].L);
+      h[i].step = 2;
+      pthread_join(h[i].thread, NULL);
+    }
+  }
+  run(L, "assert(mp.stop())");
+  lua_close(L);
+}
+END_TEST
+
 /* -- Forks ---------------------------------------------------------------- */
 
 static void *endless_starts(void *unused)
@@ -461,5 +509,6 @@ CHECK_MAIN("threads", another_profiler_in_the_state_that_owns,
 	   a_signal_ends_busy_threads, the_states_of_a_thread_take_turns,
 	   states_are_closed_while_profiled,
 	   states_are_stopped_and_closed, states_end_in_either_way,
+	   states_are_closed_by_other_threads,
 	   forks_while_others_start_and_stop,
 	   a_child_has_no_notes_of_its_parent)
