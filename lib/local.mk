@@ -22,6 +22,7 @@ dist_mp_DATA = \
 
 mpmodeldir = $(luadir)/jit/mp/model
 dist_mpmodel_DATA = \
+	lib/jit/mp/model/advice.lua \
 	lib/jit/mp/model/builtins.lua \
 	lib/jit/mp/model/chunks.lua \
 	lib/jit/mp/model/cnames.lua \
@@ -34,6 +35,7 @@ dist_mpmodel_DATA = \
 	lib/jit/mp/model/functions.lua \
 	lib/jit/mp/model/keys.lua \
 	lib/jit/mp/model/larger.lua \
+	lib/jit/mp/model/loops.lua \
 	lib/jit/mp/model/leaks.lua \
 	lib/jit/mp/model/merge.lua \
 	lib/jit/mp/model/names.lua \

@@ -31,6 +31,7 @@ lua_tests = \
 	t/program/bounds.lua \
 	t/program/exec.lua \
 	t/program/environment.lua \
+	t/program/advice.lua \
 	t/program/api.lua \
 	t/program/reentry.lua \
 	t/program/own-dumps.lua \

@@ -163,14 +163,12 @@ local function step(s, kind, text, line)
   s.before, s.prev = s.prev, kind
 end
 
--- The names of the functions that begin on each line, up to the last one if it
--- is given: { [line] = { name or false, ... } }.
-local function read(text, last)
-  local s = { found = {}, open = {}, prev = "", before = "" }
+-- Calls a function with kind, text and line of each token, until it returns
+-- true.
+local function each(text, f)
   local pos, line, counted
   text, counted = prepared(text)
   pos, line = text:match("^#[^\n]*()", counted) or counted, 1
-  last = last or math.huge
   while true do
     pos = skip(text, pos)
     while true do
@@ -178,11 +176,23 @@ local function read(text, last)
       if not at or at >= pos then break end
       line, counted = line + 1, at + 1
     end
-    if pos > #text or line > last + 1 then return s.found end
+    if pos > #text then return end
     local kind, to = token(text, pos)
-    step(s, kind, text:sub(pos, to - 1), line)
+    if f(kind, text:sub(pos, to - 1), line) then return end
     pos = to
   end
 end
 
-return { read = read }
+-- The names of the functions that begin on each line, up to the last one if it
+-- is given: { [line] = { name or false, ... } }.
+local function read(text, last)
+  local s = { found = {}, open = {}, prev = "", before = "" }
+  last = last or math.huge
+  each(text, function(kind, word, line)
+    if line > last + 1 then return true end
+    step(s, kind, word, line)
+  end)
+  return s.found
+end
+
+return { read = read, each = each }

@@ -6,6 +6,7 @@
 -- that they are on. Rows are ordered and chosen by their own amounts.
 ----------------------------------------------------------------------------
 
+local advice = require("jit.mp.model.advice")
 local cells = require("jit.mp.text.cells")
 local cumulative = require("jit.mp.model.cumulative")
 local empty = require("jit.mp.model.empty")
@@ -293,6 +294,20 @@ function Report:write(out, width)
   end
 end
 
+-- Adds what the figures and the source of lines prove.
+function Report:advise(out, env)
+  local o = self.options
+  if o.raw or env.live or not o.shows_lines then return end
+  for _, a in ipairs(advice.of(self.profile, env)) do
+    local shares = numbers.share(a.share, 1).." of allocated"
+    if a.cpu >= 0.01 then
+      shares = numbers.share(a.cpu, 1).." of CPU, "..shares
+    end
+    out[#out+1] = cells.wrap(("  advice: %s (%s): %s\n"):format(a.place, shares,
+      a.text), env.width)
+  end
+end
+
 return function(p, o, env)
   local out = {}
   local list, totals = p:sums(o.views, o.objects, keys.functions(p, o))
@@ -310,5 +325,6 @@ return function(p, o, env)
   if #out > 0 then out[#out+1] = "\n" end
   report.by = cumulate(p, o)
   report:write(out, env.width)
+  report:advise(out, env)
   return table.concat(out)
 end

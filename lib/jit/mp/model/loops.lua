@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- The loops that the lines of a source are in.
+----------------------------------------------------------------------------
+--
+-- read(text) returns a table by number of line, and the lines themselves. An
+-- element of the former is { loop, inside }: loop is the set of names that are
+-- local to the innermost loop of the function that the line begins in, or nil,
+-- and inside says whether that is a function other than the main chunk.
+--
+----------------------------------------------------------------------------
+
+local definitions = require("jit.mp.model.definitions")
+
+local OPENS = { ["do"] = true, ["then"] = true, ["repeat"] = true,
+  ["function"] = true }
+local CLOSES = { ["end"] = true, ["until"] = true, ["else"] = true,
+  ["elseif"] = true }
+
+-- The place of what comes next: the innermost loop's names, with those of the
+-- blocks in it, but not of a function around it.
+local function place(blocks)
+  local names, found = {}, nil
+  for i = #blocks, 1, -1 do
+    local b = blocks[i]
+    if b.kind == "function" then
+      return { loop = found, inside = true }
+    end
+    if not found then
+      for name in pairs(b.names) do names[name] = true end
+      if b.loop then found = names end
+    end
+  end
+  return { loop = found, inside = false }
+end
+
+-- Takes a token. s: the open blocks; head, the names of a for before its do;
+-- declares, where the names of a local or a for are taken.
+local function step(s, kind, text)
+  if CLOSES[kind] and s.blocks[2] then s.blocks[#s.blocks] = nil end
+  if kind == "else" then
+    s.blocks[#s.blocks+1] = { kind = kind, names = {} }
+  elseif OPENS[kind] then
+    s.blocks[#s.blocks+1] = { kind = kind, names = kind == "do" and s.head or
+      {}, loop = kind == "repeat" or kind == "do" and s.head ~= nil }
+    if kind == "do" then s.head = nil end
+  elseif kind == "for" or kind == "while" then
+    s.head = {}
+  end
+  if kind == "local" then
+    s.declares = s.blocks[#s.blocks].names
+  elseif kind == "for" then
+    s.declares = s.head
+  elseif kind == "name" and s.declares then
+    s.declares[text] = true
+  elseif kind ~= "," then
+    s.declares = nil
+  end
+end
+
+local function read(text)
+  local s = { blocks = { { kind = "chunk", names = {} } } }
+  local places, lines = {}, {}
+  for line in (text.."\n"):gmatch("([^\n]*)\n") do lines[#lines+1] = line end
+  definitions.each(text, function(kind, word, line)
+    places[line] = places[line] or place(s.blocks)
+    step(s, kind, word)
+  end)
+  return places, lines
+end
+
+return { read = read }
