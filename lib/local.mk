@@ -97,6 +97,7 @@ dist_mpheap_DATA = \
 	lib/jit/mp/heap/report.lua \
 	lib/jit/mp/heap/snapshot.lua \
 	lib/jit/mp/heap/stored.lua \
+	lib/jit/mp/heap/trigger.lua \
 	lib/jit/mp/heap/walk.lua
 
 mppushdir = $(luadir)/jit/mp/push

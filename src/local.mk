@@ -14,6 +14,7 @@ src_libmp_la_SOURCES = \
 	src/data/fd.h src/data/file.c src/data/file.h \
 	src/data/filter.h \
 	src/data/held.c src/data/held.h \
+	src/data/limit.c src/data/limit.h \
 	src/data/live.c src/data/live.h \
 	src/data/lock.c src/data/lock.h \
 	src/data/map.c src/data/map.h \
@@ -139,6 +140,7 @@ core_la_SOURCES = \
 	src/report/sending.c src/report/sending.h \
 	src/report/together.c src/report/together.h \
 	src/report/state.c src/report/state.h \
+	src/process/trigger.c src/process/trigger.h \
 	src/process/callback.c src/process/callback.h \
 	src/process/ctx.c src/process/ctx.h \
 	src/process/end.c src/process/end.h \

@@ -65,6 +65,7 @@ lua_tests = \
 	t/program/site.lua \
 	t/program/attach.lua \
 	t/program/top.lua \
+	t/program/triggers.lua \
 	t/program/attach-hosts.lua \
 	t/program/attach-refused.lua
 
@@ -87,6 +88,7 @@ check_PROGRAMS = \
 	t/unit/host \
 	t/unit/interface \
 	t/unit/interrupt \
+	t/unit/limit \
 	t/unit/live \
 	t/unit/map \
 	t/unit/native \

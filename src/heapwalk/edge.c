@@ -5,6 +5,7 @@
 */
 #include "config.h"
 
+#include "data/mem.h"
 #include "heapwalk/edge.h"
 #include "heapwalk/size.h"
 #include "vm/layout.h"
@@ -262,6 +263,48 @@ void mp_heap_edges(mp_heap *h, const char *o, mp_heap_see *f, void *ud)
   see_all(&e, o);
 }
 
+/* -- What lasts ---------------------------------------------------------- */
+
+typedef struct reaching {
+  mp_heap *h;
+  const char **list;		/* Objects to be looked at. */
+  uint32_t n, cap;
+  bool failed;
+} reaching;
+
+static bool lasts(const mp_heap *h, uint32_t number)
+{
+  return h->lasting[number >> 6] >> (number & 63) & 1;
+}
+
+static void reach(void *ud, const char *to, mp_how how, uint64_t detail)
+{
+  reaching *r = ud;
+  void *list = r->list;
+  uint32_t number;
+  (void)detail;
+  if (how == MP_BY_SLOT) return;
+  number = mp_places_find(&r->h->places, to);
+  if (number == 0 || lasts(r->h, number) || r->failed) return;
+  r->h->lasting[number >> 6] |= UINT64_C(1) << (number & 63);
+  r->failed = !mp_mem_room(&list, r->n, &r->cap, sizeof(*r->list));
+  r->list = list;
+  if (!r->failed) r->list[r->n++] = to;
+}
+
+bool mp_heap_lasting(mp_heap *h)
+{
+  reaching r = { h, NULL, 0, 0, false };
+  const eye e = { h, reach, &r, true };
+  h->lasting = mp_calloc((size_t)h->places.count / 64 + 1,
+			 sizeof(*h->lasting));
+  if (h->lasting == NULL) return false;
+  see_roots(&e);
+  while (r.n > 0 && !r.failed) see_all(&e, r.list[--r.n]);
+  mp_free(r.list);
+  return !r.failed;
+}
+
 /* -- The graph ----------------------------------------------------------- */
 
 typedef struct making {
@@ -286,7 +329,8 @@ static void add_edge(void *ud, const char *to, mp_how how, uint64_t detail)
 {
   const making *m = ud;
   uint32_t number = mp_places_find(&m->h->places, to);
-  (void)how; (void)detail;
+  (void)detail;
+  if (how == MP_BY_SLOT && m->h->lasting != NULL && lasts(m->h, number)) return;
   if (number != 0) mp_graph_edge(m->g, number);
 }
 
@@ -317,6 +361,12 @@ bool mp_heap_graph(mp_heap *h, mp_graph *g)
 void mp_heap_edges(mp_heap *h, const char *obj, mp_heap_see *see, void *ud)
 {
   (void)h; (void)obj; (void)see; (void)ud;
+}
+
+bool mp_heap_lasting(mp_heap *h)
+{
+  (void)h;
+  return false;
 }
 
 bool mp_heap_graph(mp_heap *h, mp_graph *g)

@@ -40,6 +40,11 @@ typedef void mp_heap_see(void *ud, const char *to, mp_how how,
 /* Calls `see` for all references of an object, or for the VM's own (NULL). */
 void mp_heap_edges(mp_heap *h, const char *obj, mp_heap_see *see, void *ud);
 
+/* Finds the objects, strings and cdata aside, that are held by something other
+** than stacks: references from stacks to these do not count in the graph.
+** False: no memory. */
+bool mp_heap_lasting(mp_heap *h);
+
 /* Makes a graph of the objects, by their numbers, with their sizes; its root
 ** stands for the VM. The heap must stay open. False: no memory. */
 bool mp_heap_graph(mp_heap *h, mp_graph *g);

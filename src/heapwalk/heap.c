@@ -117,6 +117,7 @@ void mp_heap_close(mp_heap *h)
   mp_places_free(&h->places);
   mp_free(h->traces);
   mp_free(h->fixed);
+  mp_free(h->lasting);
   memset(h, 0, sizeof(*h));
 }
 

@@ -53,6 +53,8 @@ typedef struct mp_heap {
   } modes[64];
   const char *self;		/* A thread whose slots from `hidden` on */
   const uint64_t *hidden;	/* are not the program's; or NULL. */
+  uint64_t *lasting;		/* A bit by number: something other than */
+				/* stacks holds it; or NULL: not known. */
   bool failed;			/* There was no memory. */
 } mp_heap;
 

@@ -105,6 +105,7 @@ static const char *walk(walking *k, lua_State *L, const mp_heapwish *wish)
   mp_heapwalk *w = k->w;
   if (!mp_heap_open(&k->h, L))
     return k->h.layout->proved ? no_memory : k->h.layout->why;
+  if (wish->lasting && !mp_heap_lasting(&k->h)) return no_memory;
   if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g))
     return no_memory;
   mp_places_each(&k->h.places, add_object, k);

@@ -76,7 +76,7 @@ static int write_file(lua_State *L, const char *name, const mp_heapwalk *w)
 static int core_heap(lua_State *L)
 {
   const char *name = luaL_optstring(L, 2, NULL);
-  mp_heapwish wish = { luaL_optnumber(L, 1, 0.01), name != NULL };
+  mp_heapwish wish = { luaL_optnumber(L, 1, 0.01), name != NULL, false };
   mp_heapwalk *w;
   int err;
   luaL_argcheck(L, wish.share > 0 && wish.share <= 1, 1,

@@ -16,6 +16,7 @@
 #include "module/guard.h"
 #include "module/start.h"
 #include "native/native.h"
+#include "process/trigger.h"
 #include "process/callback.h"
 #include "process/end.h"
 #include "process/exec.h"
@@ -56,7 +57,8 @@ static void set_plan(mp_ctx *c)
   mp_profile *p = &c->profile;
   const mp_alloc_options wants = {
     plan->period, plan->events, plan->leaks, plan->types,
-    plan->leaks || (plan->events && (plan->memory || plan->walk.share > 0))
+    plan->leaks || (plan->events && (plan->memory || plan->walk.share > 0)),
+    plan->trigger.walk.share > 0
   };
   p->limit = (size_t)plan->limit;
   p->reportlimit = (size_t)mp_report_limit(plan);
@@ -68,6 +70,7 @@ static void set_plan(mp_ctx *c)
   /* Samples that wait for the next safepoint need one at each line. */
   p->cpu.lines = plan->lines || !is_exact(c);
   c->due = plan->every;
+  mp_trigger_prepare(c);
 }
 
 /* Lets the private state read the option string. */
@@ -115,6 +118,7 @@ static bool do_without_timer(mp_ctx *c, problem *p)
 		    c->plan.live ? "and option T needs it" :
 		    c->callback.thread != NULL ? "and the callback needs it" :
 		    c->plan.every > 0 ? "and option w needs it" :
+		    c->watch != NULL ? "and option B needs it" :
 		    !is_exact(c) ? "and memory samples need it" : NULL;
   if (why == NULL) {
     mp_notes_add(&c->profile.notes, "no CPU samples: another profiler had the "

@@ -39,6 +39,7 @@ static void tick(void *data, bool cycle)
   }
   mp_alloc_look(c->profile.heap);
   mp_point_take(&c->profile);
+  if (c->watch != NULL) c->watch(c);
 }
 
 /* The heap's, likewise. */
@@ -51,6 +52,12 @@ static void lost(void *data)
 }
 
 /* A context of zeros; NULL: no memory. */
+static void refused(void *data, size_t size)
+{
+  mp_ctx *c = data;
+  if (c->refused != NULL) c->refused(c, size);
+}
+
 static mp_ctx *create(void)
 {
   mp_ctx *c = calloc(1, sizeof(*c));
@@ -67,7 +74,7 @@ mp_ctx *mp_ctx_new(mp_ctx *old)
     mp_nativerows_add, mp_heapwalk_add, NULL
   };
   mp_ctx *c = old != NULL ? old : create();
-  const mp_alloc_owner owner = { NULL, NULL, tick, lost, c };
+  const mp_alloc_owner owner = { NULL, NULL, tick, lost, refused, c };
   mp_alloc *heap;
   if (c == NULL) return NULL;
   heap = c->profile.heap;

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "data/limit.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "report/screen.h"
@@ -51,6 +52,20 @@ typedef struct mp_called {
   uint64_t told;		/* Bytes allocated at its last call. */
 } mp_called;
 
+/* The events that are looked for (process/trigger.h). */
+typedef struct mp_triggers {
+  mp_limits limits;
+  double next;			/* When they are looked at again. */
+  size_t inuse;			/* The Lua heap at the last look: bytes. */
+  bool above;			/* Memory is above its limit, and told. */
+  bool wanted;			/* It is, and waits for a safepoint. */
+  size_t refused;		/* Bytes that were refused, likewise; or 0. */
+  double begun;			/* CPU time when the thread waited last, */
+  long waits;			/* so often, */
+  bool told;			/* and that it has not since, is told. */
+  unsigned times[3];		/* Reports of each kind. */
+} mp_triggers;
+
 typedef struct mp_ctx {
   mp_profile profile;
   mp_report report;
@@ -63,6 +78,10 @@ typedef struct mp_ctx {
   int kept;			/* Number of what the VM keeps for the run, */
 				/* or 0. */
   double due;			/* When the files are to be rewritten. */
+  mp_triggers triggers;
+  void (*watch)(struct mp_ctx *c);  /* Looks for them, inside the allocator, */
+  void (*refused)(struct mp_ctx *c, size_t size);  /* which got no memory; or */
+				/* both NULL. */
   void (*look)(struct mp_ctx *c, lua_State *L, double wall);  /* At each */
 				/* safepoint, for the owner; or NULL. */
   pthread_t thread;		/* Where the VM was seen to run last. */

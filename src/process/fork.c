@@ -30,6 +30,7 @@ static void restart(mp_ctx *c)
   mp_plan_forked(&c->plan);
   for (i = 0; i < c->plan.nouts; i++) mp_sending_free(&c->plan.sendings[i]);
   c->due = c->plan.every;  /* Its clock begins anew. */
+  c->triggers.next = 0;
   mp_profile_restart(&c->profile);
 }
 

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "data/lock.h"
+#include "process/trigger.h"
 #include "process/callback.h"
 #include "process/ctx.h"
 #include "process/inherit.h"
@@ -73,6 +74,7 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   wall = mp_span_wall(&p->span);
   mp_screen_look(&c->screen, wall);
   write_due(c, wall);
+  mp_trigger_look(c, L, wall);
   if (c->look != NULL) c->look(c, L, wall);
   mp_signal_look();
   take_signal();

@@ -51,6 +51,16 @@ static void note_ticks(mp_profile *p)
 		 "process");
 }
 
+static void push_trigger(lua_State *L, const mp_trigger *a)
+{
+  if (a->kind == NULL) return;
+  mp_field_string(L, "trigger", a->kind);
+  mp_field(L, "trigger_used", a->used);
+  mp_field(L, "trigger_limit", a->most);
+  mp_field_string(L, "trigger_of", a->of);
+  if (a->at[0] != '\0') mp_field_string(L, "trigger_at", a->at);
+}
+
 static void push_info(lua_State *L, mp_profile *p)
 {
   const mp_origin *o = &p->origin;
@@ -63,6 +73,7 @@ static void push_info(lua_State *L, mp_profile *p)
   mp_field_string(L, "cwd", o->cwd);
   mp_field_string(L, "capture", vm->proved ? "exact" : "safepoint");
   mp_field_string(L, "capture_why", vm->why);
+  push_trigger(L, &p->trigger);
   if (!p->capture.lines) mp_field_bool(L, "no_lines", true);
   if (!mp_alloc_wants(p->heap)->types) mp_field_bool(L, "no_types", true);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);

@@ -39,7 +39,18 @@ typedef struct mp_heapwish {
   double share;			/* The part of all bytes from which on an */
 				/* object has a line of its own; 0: no walk. */
   bool file;			/* The text of a .heapsnapshot, too. */
+  bool lasting;			/* Stacks hold only what nothing else does: */
+				/* functions are under way. */
 } mp_heapwish;
+
+/* The event that is reported (process/trigger.h). */
+typedef struct mp_trigger {
+  const char *kind;		/* "memory", "busy" or "refused"; NULL: */
+				/* none. */
+  double used, most;		/* Bytes, or seconds of CPU time. */
+  const char *of;		/* What has that limit; or NULL. */
+  char at[200];			/* The place in the program; or "". */
+} mp_trigger;
 
 typedef struct mp_profile {
   mp_alloc *heap;		/* Lives as long as the VM: its hook may be */
@@ -55,6 +66,7 @@ typedef struct mp_profile {
   const mp_addition *additions;	/* To snapshots; ends with NULL. */
   struct mp_heapwalk *walk;	/* Taken for the reports; or NULL. */
   struct mp_memory *memory;	/* Taken for the reports; or NULL. */
+  mp_trigger trigger;		/* That the reports are about. */
   size_t limit;			/* Bytes for stacks, names and rows, and for */
   size_t reportlimit;		/* a report of them; what is beyond counts as */
 				/* "(other)". */

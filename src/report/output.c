@@ -29,6 +29,17 @@ bool mp_output_perpid(const mp_output *o)
 	 (o->path != NULL && strstr(o->path, "%p") != NULL);
 }
 
+bool mp_output_perevent(const mp_output *o)
+{
+  return o->path != NULL && strstr(o->path, "%e") != NULL;
+}
+
+void mp_output_event(mp_output *o, const char *name)
+{
+  snprintf(o->event, sizeof(o->event), "%s", name);
+  o->pid = 0;  /* The name is to be made again. */
+}
+
 bool mp_output_is_file(const mp_output *o)
 {
   return o->writer.write != NULL || (o->path != NULL && !o->special);
@@ -80,19 +91,32 @@ static void write_time(double moment, char *buf, size_t n)
   mp_unlock();
 }
 
-/* The path with %p and %t replaced. NULL: no memory. */
+/* The text for that letter behind a %; NULL: both stand for themselves. */
+static const char *meaning(char letter, const char *pid, const char *started,
+			   const mp_output *o)
+{
+  switch (letter) {
+  case 'p': return pid;
+  case 't': return started;
+  case 'e': return o->event[0] != '\0' ? o->event : "end";
+  default: return NULL;
+  }
+}
+
+/* The path with %p, %t and %e replaced. NULL: no memory. */
 static char *expand(const mp_output *o)
 {
   char pid[24], started[24] = "", *out, *q;
-  const char *p;
+  const char *p, *text;
   snprintf(pid, sizeof(pid), "%ld", (long)mp_process());
   if (strstr(o->path, "%t") != NULL)
     write_time(o->started, started, sizeof(started));
   out = malloc(strlen(o->path) * 12 + 1);  /* Two characters: 23 at most. */
   if (out == NULL) return NULL;
   for (p = o->path, q = out; *p; ) {
-    if (p[0] == '%' && (p[1] == 'p' || p[1] == 't')) {
-      q = stpcpy(q, p[1] == 'p' ? pid : started);
+    text = p[0] == '%' ? meaning(p[1], pid, started, o) : NULL;
+    if (text != NULL) {
+      q = stpcpy(q, text);
       p += 2;
     } else {
       *q++ = *p++;

@@ -34,8 +34,10 @@
 #define MP_ELSEWHERE (-4)	/* The writer is in another process. */
 #define MP_NO_CURL (-5)		/* No command that sends to a server. */
 
+#define MP_EVENT_SIZE 24
+
 typedef struct mp_output {
-  char *path;			/* Absolute, %p and %t kept; or NULL. */
+  char *path;			/* Absolute, %p, %t and %e kept; or NULL. */
   char *given;			/* As the user named it; NULL: stdout. */
   luajit_mp_writer writer;	/* Its write is NULL: there is none. */
   mp_push *push;		/* Where it is the address of a server. */
@@ -47,11 +49,12 @@ typedef struct mp_output {
   bool together;		/* It gets the sum of several profiles. */
   pid_t pid;			/* Process that the name was made for. */
   double started;		/* Unix time, for %t. */
+  char event[MP_EVENT_SIZE];	/* For %e; "": the end. */
 } mp_output;
 
 /* name: a file name, relative to cwd, the address of a server, or NULL or "-"
-** for stdout. %p in it
-** stands for the process, %t for the time. To be closed even where it fails. */
+** for stdout. %p in it stands for the process, %t for the time, %e for the
+** event that is reported. To be closed even where it fails. */
 int mp_output_open(mp_output *o, const char *name, const char *cwd);
 
 /* The writer takes the text for that name. To be closed even where it fails. */
@@ -74,6 +77,12 @@ int mp_output_put(const char *name, const char *text, size_t len);
 
 /* Whether each process has a file of its own (%p), or sends what is its own. */
 bool mp_output_perpid(const mp_output *o);
+
+/* Whether each event has a file of its own (%e). */
+bool mp_output_perevent(const mp_output *o);
+
+/* From now on %e stands for that name; "": for the end. */
+void mp_output_event(mp_output *o, const char *name);
 
 /* Whether a text replaces the one before: it is a regular file, or a writer. */
 bool mp_output_is_file(const mp_output *o);

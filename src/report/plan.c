@@ -52,6 +52,12 @@ static void read_plan(lua_State *R, mp_plan *plan)
   plan->leak_limit = number_field(R, "leak_limit");
   plan->walk.share = number_field(R, "walk");
   plan->walk.file = bool_field(R, "walk_file");
+  plan->trigger.share = number_field(R, "trigger_share");
+  plan->trigger.bytes = number_field(R, "trigger_bytes");
+  plan->trigger.busy = number_field(R, "trigger_busy");
+  plan->trigger.walk = plan->walk;
+  plan->trigger.walk.lasting = true;
+  plan->trigger.walk.share = number_field(R, "trigger_walk");
   plan->events = bool_field(R, "events");
   plan->leaks = bool_field(R, "leaks");
   plan->live = bool_field(R, "live");

@@ -18,6 +18,14 @@
 #define MP_FAILED (-1)		/* The report could not be made. */
 #define MP_WRONG (-2)		/* Wrong arguments. */
 
+/* The events that are reported while the program runs (process/trigger.h). */
+typedef struct mp_triggerwish {
+  double share;			/* Of a limit of memory, from 0 to 1, */
+  double bytes;			/* in use, and */
+  double busy;			/* seconds without a wait; 0: none. */
+  mp_heapwish walk;		/* For their reports. */
+} mp_triggerwish;
+
 /* The meaning of an option string and the names of outputs. The parsed options
 ** themselves stay in the state that makes the reports. */
 typedef struct mp_plan {
@@ -32,6 +40,7 @@ typedef struct mp_plan {
   double leak_limit;		/* Bytes; 0: none. */
   double limit;			/* Bytes for the profile. */
   mp_heapwish walk;		/* The heap walk at the end. */
+  mp_triggerwish trigger;
   bool events, leaks, live, memory;  /* Whether these are wanted. */
   bool calls;			/* Every call is counted. */
   bool types;			/* A report shows types of objects. */

@@ -303,6 +303,26 @@ int mp_report_finish(mp_report *r, const mp_plan *plan, double *leaked,
   return write_all(r, plan, true, leaked, buf, n);
 }
 
+int mp_report_event(mp_report *r, const mp_plan *plan, const char *event,
+		    char *buf, size_t n)
+{
+  double leaked = 0;
+  int i, err = 0;
+  if (!mp_state_take(&r->state, buf, n)) return EBUSY;
+  for (i = 0; i < plan->nouts; i++) {
+    mp_output *out = &plan->outs[i];
+    request rq = new_request(r, plan, out, buf, n, &leaked);
+    int e;
+    if (!mp_output_perevent(out)) continue;
+    mp_output_event(out, event);
+    e = make(&rq, write_report);
+    mp_output_event(out, "");
+    if (err == 0) err = e;
+  }
+  mp_state_give_back(&r->state);
+  return err;
+}
+
 int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n)
 {
   double leaked = 0;

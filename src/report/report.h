@@ -44,6 +44,10 @@ int mp_report_finish(mp_report *r, const mp_plan *plan, double *leaked,
 ** get the last report only. */
 int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n);
 
+/* As mp_report_write, for the outputs that have a file for each event. */
+int mp_report_event(mp_report *r, const mp_plan *plan, const char *event,
+		    char *buf, size_t n);
+
 /* Draws the report of the plan on the screen. */
 void mp_report_draw(mp_report *r, const mp_plan *plan, mp_screen *s);
 

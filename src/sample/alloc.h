@@ -46,7 +46,9 @@ typedef struct mp_alloc_owner {
 				/* allocator: it may take no memory from the */
 				/* VM either. cycle: a collection begins. */
   void (*lost)(void *data);	/* See mp_alloc_lose: called likewise. */
-  void *data;			/* Argument of both. */
+  void (*refused)(void *data, size_t size);  /* An allocation of that size */
+				/* has failed: called likewise, if wanted. */
+  void *data;			/* Argument of all. */
 } mp_alloc_owner;
 
 typedef struct mp_alloc_options {
@@ -57,6 +59,7 @@ typedef struct mp_alloc_options {
   bool types;			/* Find the types of objects. */
   bool records;			/* Keep a record of each object, also where */
 				/* every allocation is a sample. */
+  bool refusals;		/* Tell of allocations that fail. */
 } mp_alloc_options;
 
 /* Makes a sampler that has counted nothing, without a hook. NULL: no memory. */

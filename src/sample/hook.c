@@ -16,8 +16,9 @@
 ** hook_sampling takes samples; hook_direct does the same over LuaJIT's own
 ** allocator, whose functions it calls; hook_blind does the same if the VM's
 ** layout is not known; hook_exact is used if every allocation is a sample, its
-** stack can be captured, and no object need have a record. Others may have kept
-** a hook, and call it while another one is in use.
+** stack can be captured, and no object need have a record. hook_telling stands
+** for each of them where failures are to be told. Others may have kept a hook,
+** and call it while another one is in use.
 **
 ** The hooks themselves must stay leaf functions, which save no register and
 ** have no frame: every allocation and every free of the program pays for them.
@@ -399,28 +400,47 @@ static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
   return ptr != NULL ? sampled_free(ud, ptr, osize) : pass_on(ud, ptr, 0, 0);
 }
 
-static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
+static inline __attribute__((always_inline)) void *
+exact(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 {
-  mp_alloc *h = ud;
   if (nsize == 0) return ptr ? exact_free(h, ptr, osize) : NULL;
-  if (!h->rows_only) return hook_sampling(h, ptr, osize, nsize);
   h->now.countdown -= (int64_t)nsize;
   if (h->frozen) return frozen_alloc(h, ptr, osize, nsize);
   return exact_alloc(h, ptr, osize, nsize, RET, FRAME);
+}
+
+static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  mp_alloc *h = ud;
+  if (!h->rows_only) return hook_sampling(h, ptr, osize, nsize);
+  return exact(h, ptr, osize, nsize);
+}
+
+/* All of them, for an owner that is to know of allocations that fail. */
+static void *hook_telling(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  mp_alloc *h = ud;
+  void *p = h->rows_only ? exact(h, ptr, osize, nsize) :
+	    !h->vm.proved ? hook_blind(h, ptr, osize, nsize) :
+	    sampling(h, ptr, osize, nsize, h->direct.make != NULL);
+  if (p == NULL && nsize > 0 && h->wants.refusals && !h->retired && !h->frozen)
+    h->owner.refused(h->owner.data, nsize);
+  return p;
 }
 
 /* -- In and out of place ------------------------------------------------- */
 
 static lua_Alloc hook_for(const mp_alloc *h)
 {
-  return h->rows_only ? hook_exact : !h->vm.proved ? hook_blind :
+  return h->wants.refusals ? hook_telling :
+	 h->rows_only ? hook_exact : !h->vm.proved ? hook_blind :
 	 h->direct.make != NULL ? hook_direct : hook_sampling;
 }
 
 static bool is_hook(lua_Alloc f)
 {
   return f == hook_exact || f == hook_sampling || f == hook_direct ||
-	 f == hook_blind;
+	 f == hook_blind || f == hook_telling;
 }
 
 /* Where every allocation is counted, objects have no record if their rows say

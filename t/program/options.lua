@@ -119,7 +119,7 @@ tap.ok(o and o.limit == 2000000 and o.period == 4, "or option g")
 -- And the parser takes every letter of the list.
 for _, opt in ipairs(options.list) do
   local sample = opt[1]:gsub("<n>%[k|m[^%]]*%]", "7m"):gsub("%[.*", "")
-    :gsub("<n>", "7")
+    :gsub("<n>", "7"):gsub("|.*", "")
   tap.ok(options.parse(sample), "the parser takes "..sample)
 end
 for c = 33, 126 do

@@ -79,6 +79,12 @@ local conditions = {
     function(_, _, name) return formats.shows_lines(formats.of(name)) end,
     "it shows no lines"
   },
+  event = {
+    function(_, _, name)
+      return name:find("%e", 1, true) and not name:find("://", 1, true)
+    end,
+    "give a file with %e in its name, as in app-%e.txt"
+  },
   named = { function(_, _, name) return name ~= "-" end, "name a file" },
 }
 

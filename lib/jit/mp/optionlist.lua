@@ -15,6 +15,7 @@
 --   report    it is a report of its own: one at most
 --   lined     its report shows lines
 --   run       it concerns the way in which a program is measured
+--   trigger   it has a number with a unit of its own (options.lua)
 --
 -- Of those with a number:
 --
@@ -135,6 +136,11 @@ local list = {
   { "w<n>", "rewrite the files every n seconds, not only at the end",
     letter = "w", run = true, unit = "seconds", from = 1, to = 1e6,
     sample = "60", field = "every", shows = "text:named file" },
+  { "B<n>%|k|m|g|s", "writes the files with %e in their names, too, when n "..
+    "percent of a limit of memory or n bytes are in use, or when the thread "..
+    "has not waited for n seconds; may be given several times", letter = "B",
+    run = true, trigger = true, sample = "80%, B400m or B5s",
+    shows = "text:event file:event" },
   { "b<n>[k|m]", "mean bytes between allocation samples, fixed; b1: every "..
     "allocation, exact; default: adapts, beginning with 16k",
     letter = "b", run = true, unit = "bytes", from = 1, to = 2^40,

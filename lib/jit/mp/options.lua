@@ -56,6 +56,27 @@ local function parse_number(o, opt, text, pos)
   return e
 end
 
+-- Triggers by the unit of the number: the field of parsed options, the bytes or
+-- the like in one unit, and the largest number.
+local triggers = {
+  ["%"] = { "trigger_share", 0.01, 100 },
+  k = { "trigger_bytes", 2^10, 2^40 }, m = { "trigger_bytes", 2^20, 2^30 },
+  g = { "trigger_bytes", 2^30, 2^20 }, s = { "trigger_busy", 1, 1e6 }
+}
+
+-- Takes a trigger. Returns the position after it, or nil and a message.
+local function parse_trigger(o, opt, text, pos)
+  local digits, unit, e = text:match("^(%d+)([%%kmgs])()", pos + 1)
+  local n, trigger = tonumber(digits), triggers[unit]
+  if not n or n < 1 or n > trigger[3] or
+      unit == "m" and text:match("^%d", e) then
+    return nil, ("option '%s'%s needs a number with a unit, as in B%s"):format(
+      opt.letter, place(text, pos), opt.sample)
+  end
+  o[trigger[1]] = n * trigger[2]
+  return e
+end
+
 -- Takes the depth at pos, if there is one.
 local function parse_depth(o, seen, text, pos)
   local opt = by_letter["<n>"]
@@ -79,6 +100,7 @@ local function parse_one(o, seen, text, pos)
   if opt then
     seen[c] = seen[c] or pos
     if opt.unit then return parse_number(o, opt, text, pos) end
+    if opt.trigger then return parse_trigger(o, opt, text, pos) end
   elseif c == "-" then
     o.invert = true
     seen["-<n>"] = seen["-<n>"] or pos
@@ -194,6 +216,7 @@ local function set_flags(o, seen)
       o.run_only = opt.letter
     end
   end
+  o.lines = o.lines or seen.B ~= nil and not o.functions
   o.annotate = seen.A and "A" or seen.a and "a"
 end
 
@@ -210,8 +233,9 @@ local function set_defaults(o, seen)
     if o.scope == "" then o.scope = "f" end
     if not o.min_given then o.min = 0 end
   end
+  o.trigger_walk = seen.B and math.max(o.min, 0.1) / 100 or nil
   o.cpu_only = #o.views == 1 and o.views[1] == "cpu" and not o.events and
-    not o.walk
+    not o.walk and not o.trigger_walk
 end
 
 -- Parses an option string. Returns a table, or nil and a message:
@@ -225,6 +249,9 @@ end
 --   annotate ("a", "A" or nil),
 --   cpu_only (whether no view of the heap is asked for),
 --   walk (share of the heap that has a line of its own, or nil),
+--   trigger_share, trigger_bytes, trigger_busy (a share of a limit of memory,
+--   bytes in use, seconds without a wait; each nil without that option B),
+--   trigger_walk (as walk, for the reports of these)
 --   report (the letter of a report other than the table, or nil),
 --   lines (whether the report shows them), run_only (the first letter that has
 --   no meaning where no program is run, or nil)

@@ -18,13 +18,14 @@ for _, last in ipairs({ false, true }) do
   end
 end
 
-local others = { options = true, outputs = true, sort = true, callback = true }
+local others = { options = true, outputs = true, sort = true, callback = true,
+  trigger = true }
 
 -- All fields, in words.
 local function known()
   local t = { "options", "outputs" }
   for _, opt in ipairs(numbers) do t[#t+1] = opt.key or opt.field end
-  t[#t+1] = "sort and callback"
+  t[#t+1] = "trigger, sort and callback"
   return table.concat(t, ", ")
 end
 
@@ -56,6 +57,20 @@ local function number(opt, value)
   return options.parse(letter..text) and letter..text
 end
 
+-- The options for triggers: one, as in "80%", or a list of them.
+local function triggers(value)
+  local text = ""
+  for _, word in ipairs(type(value) == "table" and value or { value }) do
+    if type(word) ~= "string" or not word:find("^%d+[%%kmgs]$") or
+	not options.parse("B"..word) then
+      return wrong("trigger", 'a text such as "80%", "400m" or "5s", or a '..
+	"list of them")
+    end
+    text = text.."B"..word
+  end
+  return text
+end
+
 -- Takes the table. Returns the string, a list of names, and the fields that
 -- stand for options, by letter; or nil and a message.
 local function read(t)
@@ -73,6 +88,12 @@ local function read(t)
       return nil, ("unknown field '%s'; the fields are %s"):format(
 	tostring(field), known())
     end
+  end
+  if t.trigger then
+    local word
+    word, msg = triggers(t.trigger)
+    if not word then return nil, msg end
+    text, given.B = word..text, "trigger"
   end
   if t.sort then
     outputs = { "--sort="..tostring(t.sort), unpack(outputs) }

@@ -12,6 +12,7 @@ local target = require("jit.mp.cli.target")
 -- Options that need the program's own help.
 local elsewhere = { { "live", "T", "luajit-mp top shows a process live" },
   { "every", "w", "give a shorter time with -t" },
+  { "trigger_walk", "B", "the files are written here, after the time" },
   { "help", "H", "luajit -jm=H prints the list of options" } }
 
 local function check(o, outs, command)

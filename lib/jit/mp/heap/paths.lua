@@ -55,6 +55,17 @@ local function lines(walk)
   return list, roots
 end
 
+-- The line that tells best where the memory is: the largest one that the VM
+-- holds, or one below it that has as good as all of it; nil: it holds little.
+local function main(walk, roots)
+  local line = roots[1]
+  if not line or line.bytes < walk.held * 0.1 then return nil end
+  while line.children[1] and line.children[1].bytes >= line.bytes * 0.8 do
+    line = line.children[1]
+  end
+  return line
+end
+
 -- The object or objects that a line stands for.
 local function kind(line)
   local text = line.count == 1 and line.what or
@@ -70,4 +81,5 @@ local function absent(w)
     "profile has none; option W asks for one"
 end
 
-return { lines = lines, kind = kind, common = common, absent = absent }
+return { lines = lines, main = main, kind = kind, common = common,
+  absent = absent }

@@ -75,6 +75,11 @@ local groups = {
     { "runs", "number", optional = true, merge = "sum", default = 1 },
     optional(sum("cut")),
     { "window", "number", optional = true, max = SECONDS },
+    { "trigger", "text", optional = true, one_of = set("memory busy refused") },
+    { "trigger_used", "number", optional = true },
+    { "trigger_limit", "number", optional = true },
+    { "trigger_of", "text", optional = true },
+    { "trigger_at", "text", optional = true },
   } },
   { name = "cpu", key = "cpu", fields = {
     { "enabled", "flag", merge = "any" },

@@ -9,6 +9,7 @@ local estimates = require("jit.mp.model.estimates")
 local facts = require("jit.mp.model.facts")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
+local trigger = require("jit.mp.heap.trigger")
 local views = require("jit.mp.model.views")
 
 local list, object, str = encode.list, encode.object, encode.str
@@ -43,10 +44,11 @@ local function header(p, kib)
   return list(t)
 end
 
-local function notes(p)
-  local t = {}
+local function notes(p, kib)
+  local event = trigger.parts(p, kib)
+  local t = { event[1] and table.concat(event, "; ") }
   if p.info.capture_why then
-    t[1] = ("capture %s: %s"):format(p.info.capture, p.info.capture_why)
+    t[#t+1] = ("capture %s: %s"):format(p.info.capture, p.info.capture_why)
   end
   t[#t+1] = facts.lost(p)
   t[#t+1] = facts.cut(p)
@@ -117,7 +119,8 @@ local function info(p, kib)
     "gc_cycles", p.heap.gc_cycles and number(p.heap.gc_cycles) or "null",
     "periods", periods(p),
     "inuse_start", p.heap.inuse_start and number(p.heap.inuse_start) or "null",
-    "before", number(before_row(p)), "notes", notes(p), "empty", reasons(p) })
+    "before", number(before_row(p)), "notes", notes(p, kib),
+    "empty", reasons(p) })
 end
 
 return { info = info, script_name = script_name }

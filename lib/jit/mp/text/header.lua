@@ -8,6 +8,7 @@ local curve = require("jit.mp.text.curve")
 local facts = require("jit.mp.model.facts")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
+local trigger = require("jit.mp.heap.trigger")
 
 local NUMBER = 11 -- Columns before a topic's number.
 local MARGIN = 2  -- Columns before a line that continues another one.
@@ -125,7 +126,9 @@ return function(p, o, env)
   local width = env.width
   local rest = remarks(p, o, width)
   if env.live then return live_header(p, o, width), "\n"..rest end
-  local out = { cells.parts(title(p), width, MARGIN) }
+  local event = trigger.parts(p, o.kib)
+  local out = { event[1] and cells.parts({ table.concat(event, "; ") }, width,
+    MARGIN) or "", cells.parts(title(p), width, MARGIN) }
   for _, parts in ipairs(topics(p, o)) do
     out[#out+1] = cells.parts(parts, width, NUMBER)
   end

@@ -1,0 +1,145 @@
+-- SPDX-License-Identifier: MIT
+-- Option B: reports at events, while the program goes on.
+
+local tap = require("tap")
+if not tap.knows_layout() then tap.skip("no heap walk on this build") end
+local mp = require("jit.mp")
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+local function read(name) return tap.read(dir.."/"..name) end
+
+-- The holder is a table that only a function of a module has.
+tap.write(dir.."/session.lua", [[
+local sessions = {}
+local session = {}
+function session.add(n)
+  sessions[#sessions+1] = { n, ("x"):rep(200000)..n }
+end
+function session.drop() sessions = {} end
+return session]])
+local function run(options, program, before)
+  tap.write(dir.."/app.lua", program)
+  return tap.sh(("%s%s -joff -jm=%s app.lua"):format(before or "", tap.command,
+    options), { dir = dir })
+end
+
+-- -- Memory ------------------------------------------------------------------
+
+-- The program goes on until it sees the file, or gives up.
+local wait = [[
+  local session = require("session")
+  local function until_there(name, work)
+    for i = 1, 1e7 do
+      local f = io.open(name)
+      if f then return f:close() end
+      work(i)
+    end
+  end
+  local function high(i)
+    if i <= 200 then session.add(i) else tostring(i) end
+  end
+  local function waves(i)
+    local k = i % 4000
+    if k == 1 then session.drop() collectgarbage() end
+    if k > 2000 and k <= 2200 then session.add(k) end
+  end
+]]
+local r = run("fB20m,a-%e.txt,a-%e.mp,plain.txt,a-%e.html", wait..[[
+print(until_there("a-memory.html", high), until_there("a-memory-2.txt", waves))
+os.exit(7)]])
+tap.is(r.status..r.err..r.out, "7true\ttrue\n", "the program's result")
+local text = read("a-memory.txt") or ""
+local first = text:match("^[^\n]*") or ""
+tap.like(first, "^in use [%d.]+ MB, more than 21%.0 MB; at %S*session%.lua:%d",
+  "the event, and where the program is")
+tap.like(first, "; [%d.]+ MB held at package%.loaded%.session%.%a+ "..
+  "%^sessions%S*, allocated at session%.lua:4;", "the holder")
+tap.like(first, "the Lua heap has grown from [%d.]+ kB to [%d.]+ MB in ",
+  "the growth")
+tap.like(text, "\nluajit%-mp  app%.lua", "the report follows")
+tap.like(tap.sh(tap.mp.." report a-memory.mp", { dir = dir }).out,
+  "^in use [^\n]*held at package%.loaded", "the profile tells it, too")
+tap.like(read("a-memory.html") or "", '"in use [^"]*held at package%.loaded',
+  "so does the page")
+tap.like(read("a-end.txt") or "", "^luajit%-mp  app%.lua",
+  "the file of the end has no event")
+tap.like(read("plain.txt") or "", "^luajit%-mp  app%.lua",
+  "other outputs are of the end alone")
+
+-- -- A limit -----------------------------------------------------------------
+
+-- With a sanitizer there are no such limits.
+if (os.getenv("LIBASAN") or "") == "" and not tap.slow and
+    not tap.is_foreign() then
+  local program = [[
+local session = require("session")
+for i = 1, 1e5 do session.add(i) end]]
+  r = run("fB80%,b-%e.txt", program, "ulimit -v 200000; ")
+  local plain = tap.sh("ulimit -v 200000; "..tap.command.." -joff app.lua",
+    { dir = dir })
+  tap.is(r.status, plain.status, "RLIMIT_AS: the status is as without")
+  tap.like(r.err, "not enough memory", "so is the message")
+  tap.like(read("b-memory.txt") or "", "^in use 1[67]%d MB of a limit of "..
+    "205 MB %(RLIMIT_AS%); at [^\n]*held at package%.loaded%.session%.%a+ "..
+    "%^sessions", "the report is there, and names the holder")
+
+  r = run("fB99%,c-%e.txt", [[
+local session = require("session")
+for i = 1, 20 do session.add(i) end
+print((pcall(string.rep, "x", 1e9)))
+print("goes on")]], "ulimit -v 400000; ")
+  tap.is(r.status..r.err..r.out, "0false\ngoes on\n",
+    "memory that is refused: the program's result")
+  tap.like(read("c-refused.txt") or "", "^1%.%d+ GB were refused, with "..
+    "[%d.]+ MB in use; [%d.]+ MB held at package%.loaded%.session%.%a+ "..
+    "%^sessions%S*, allocated at session%.lua:4", "the report")
+end
+
+-- -- The processor -----------------------------------------------------------
+
+r = run("fB1s,d-%e.txt", wait..[[
+local function spin() local n = 0 for i = 1, 1e6 do n = n + i end end
+print(until_there("d-busy.txt", spin))]])
+tap.is(r.status..r.err..r.out, "0true\n", "a busy thread: the result")
+tap.like(read("d-busy.txt") or "", "^the thread has not waited for "..
+  "[%d.]+ s of CPU time; at [^\n]*app%.lua:%d+ < [^\n]*\nluajit%-mp  app",
+  "the report")
+
+-- -- Options -----------------------------------------------------------------
+
+local function refused(options, want)
+  tap.like(run(options, "").err, want, options.." is refused")
+end
+refused("B80,e-%e.txt", "'B' at position 1 of \"B80\" needs a number with a "..
+  "unit, as in B80%%, B400m or B5s")
+refused("B0%,e-%e.txt", "needs a number with a unit")
+refused("B101%,e-%e.txt", "needs a number with a unit")
+refused("B4m5,e-%e.txt", "needs a number with a unit")
+refused("B80%,e.txt", "'B' has no effect with a table: give a file with %%e")
+refused("B80%,e.html", "'B' has no effect with %.html: give a file with %%e")
+tap.is(run("fB80%B5sB4g,e-%e.txt", "").err, "", "several")
+
+local function start(trigger)
+  local ok, msg = mp.start({ options = "f", outputs = dir.."/f-%e.txt",
+    trigger = trigger })
+  if ok then mp.stop() end
+  return ok and "" or msg
+end
+tap.is(start("80%"), "", "as a field")
+tap.is(start({ "80%", "5s" }), "", "a list")
+for _, wrong in ipairs({ "80", "B80%", "5s5s", "" }) do
+  local ok, msg = pcall(start, wrong)
+  tap.like(not ok and msg, "the field 'trigger' must be a text such as",
+    ("as a field: %q"):format(wrong))
+end
+local ok, msg = pcall(mp.start, { trigger = "80%", outputs = dir.."/f.txt" })
+tap.like(not ok and msg, "the field 'trigger' %(option B%) has no effect",
+  "its effect is looked at")
+tap.is(start(nil), "", "none")
+tap.like(tap.sh(tap.mp.." attach -O B80% -o x-%e.txt 1").err,
+  "not with option B", "nor can it be attached")
+
+os.execute("rm -r "..dir)
+tap.done()
