@@ -63,13 +63,12 @@ local function allocated(p, o, list)
     while line do
       local by = of[line] or {}
       of[line] = by
-      local a = by[text] or { name = text, bytes = 0, first = j.first,
-	last = j.last }
+      local a = by[text] or { name = text, bytes = 0 }
       by[text] = a
       a.bytes = a.bytes + j.bytes
-      if j.first then
-	a.first = math.min(a.first, j.first)
-	a.last = math.max(a.last, j.last)
+      if j.first and j.last then
+	a.first = math.min(a.first or j.first, j.first)
+	a.last = math.max(a.last or j.last, j.last)
       end
       line = line.above
     end
