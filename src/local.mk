@@ -71,6 +71,7 @@ src_libvm_la_SOURCES = \
 	src/vm/sunk.c src/vm/sunk.h \
 	src/vm/trace.c src/vm/trace.h \
 	src/vm/type.c src/vm/type.h \
+	src/vm/variant.c src/vm/variant.h \
 	src/vm/unwind.c src/vm/unwind.h \
 	src/vm/view.c src/vm/view.h \
 	src/vm/vm.c src/vm/vm.h \

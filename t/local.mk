@@ -105,6 +105,7 @@ check_PROGRAMS = \
 	t/unit/tags \
 	t/unit/threads \
 	t/unit/timer \
+	t/unit/variant \
 	t/unit/view \
 	t/unit/walk
 LDADD = src/libmp.la $(CHECK_LIBS)
@@ -160,6 +161,7 @@ t_unit_interface_SOURCES = t/unit/interface.c src/host/interface.c \
 	src/host/module.c
 t_unit_interface_CPPFLAGS = $(libluajit_mp_la_CPPFLAGS)
 t_unit_interface_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_variant_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_view_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_walk_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 

@@ -13,6 +13,7 @@
 
 #define CHUNK	(1 << 20)	/* Bytes that are read at a time. */
 #define STATE_SEARCH 512	/* vmstate lies before this. */
+#define VARIANT_HEAD 128	/* So does a variant's allocator before this. */
 #define SLOTS_MAX 256		/* Slots of a stack that are looked at, */
 #define STACK_MAX (256 << 10)	/* and bytes of a C stack. */
 
@@ -23,9 +24,15 @@ static bool valid_vmstate(int32_t state)
   return state >= VM_LAST - 3 && state < TRACES_MAX;
 }
 
+/* Where a global state has what. */
+typedef struct places {
+  uint32_t alloc, vmstate;	/* Offsets. */
+  uint32_t len;			/* In a string: its length. */
+} places;
+
 /* The offset at which the global state refers to its main thread, behind a
 ** valid vmstate, or 0. */
-static uint32_t find_vmstate(const char *g, uint64_t mainl)
+static uint32_t known_vmstate(const char *g, uint64_t mainl)
 {
   uint32_t i;
   for (i = G_ROOT; i < STATE_SEARCH; i += 8)
@@ -33,6 +40,57 @@ static uint32_t find_vmstate(const char *g, uint64_t mainl)
 	valid_vmstate(AT(const int32_t, g, i)))
       return i;
   return 0;
+}
+
+static bool is_code(const mp_maps *m, uint64_t address)
+{
+  const mp_mapping *a = mp_maps_find(m, address);
+  return a != NULL && a->executable;
+}
+
+static bool is_thread(const mp_maps *m, uint64_t L, uint64_t g)
+{
+  char head[L_GLREF + 8];
+  return (L & 7) == 0 && mp_remote_read(m->pid, head, L, sizeof(head)) &&
+	 obj_gct(head) == GCT_THREAD && AT(uint64_t, head, L_GLREF) == g;
+}
+
+/* The vmstate of a variant (vm/variant.h) by what lies behind it: hooks and the
+** running thread. */
+static bool is_vmstate(const mp_maps *m, const char *p, uint64_t g)
+{
+  uint64_t curl = AT(const uint64_t, p, VMSTATE_CURL);
+  int i;
+  if (!valid_vmstate(AT(const int32_t, p, 0))) return false;
+  for (i = 0; i < 3; i++) {
+    uint64_t f = AT(const uint64_t, p, VMSTATE_HOOKS + i * 8);
+    if (f != 0 && !is_code(m, f)) return false;
+  }
+  return is_thread(m, curl, g);
+}
+
+/* A variant has a few words before its allocator, which is the first function
+** in it. */
+static bool find_variant(const mp_maps *m, const char *global, uint64_t g,
+			 places *at)
+{
+  uint32_t i = 0;
+  while (i < VARIANT_HEAD && !is_code(m, AT(const uint64_t, global, i))) i += 8;
+  at->alloc = i;
+  for (i += G_ROOT; i + VMSTATE_CURL < STATE_SEARCH; i += 8)
+    if (is_vmstate(m, global + i, g)) break;
+  at->vmstate = i;
+  at->len = STR_LEN - STR_LENS;
+  return at->alloc < VARIANT_HEAD && i + VMSTATE_CURL < STATE_SEARCH;
+}
+
+static bool find_places(const mp_maps *m, const char *global, uint64_t g,
+			uint64_t mainl, places *at)
+{
+  if (!is_code(m, AT(const uint64_t, global, G_ALLOCF)))
+    return find_variant(m, global, g, at);
+  *at = (places){ G_ALLOCF, known_vmstate(global, mainl), STR_LEN };
+  return at->vmstate != 0;
 }
 
 static bool valid_stack(const mp_maps *m, const char *L)
@@ -47,7 +105,8 @@ static bool valid_stack(const mp_maps *m, const char *L)
 }
 
 /* The text of the chunk name of a function, if it is a Lua function. */
-static bool read_chunkname(pid_t pid, uint64_t fn, char *to, size_t n)
+static bool read_chunkname(pid_t pid, const places *at, uint64_t fn, char *to,
+			   size_t n)
 {
   char o[FUNC_PC + 8];
   uint64_t name;
@@ -56,7 +115,7 @@ static bool read_chunkname(pid_t pid, uint64_t fn, char *to, size_t n)
       AT(uint8_t, o, FUNC_FFID) != 0 ||
       !mp_remote_read(pid, &name, AT(uint64_t, o, FUNC_PC) - PT_BC +
 		      PT_CHUNKNAME, sizeof(name)) ||
-      !mp_remote_read(pid, &len, name + STR_LEN, sizeof(len)))
+      !mp_remote_read(pid, &len, name + at->len, sizeof(len)))
     return false;
   if (len >= n) len = (uint32_t)n - 1;
   to[len] = '\0';
@@ -64,7 +123,8 @@ static bool read_chunkname(pid_t pid, uint64_t fn, char *to, size_t n)
 }
 
 /* Finds the Lua function that lies lowest on the stack of the main thread. */
-static void find_chunk(pid_t pid, const char *L, char *to, size_t n)
+static void find_chunk(pid_t pid, const places *at, const char *L, char *to,
+		       size_t n)
 {
   uint64_t stack = AT(const uint64_t, L, L_STACK);
   uint64_t top = AT(const uint64_t, L, L_TOP);
@@ -75,7 +135,7 @@ static void find_chunk(pid_t pid, const char *L, char *to, size_t n)
   if (!mp_remote_read(pid, slots, stack, count * sizeof(slot))) return;
   for (i = 0; i < count; i++)
     if (TAG(slots[i]) == TAGFUNC &&
-	read_chunkname(pid, (uint64_t)(uintptr_t)PTR(slots[i]), to, n))
+	read_chunkname(pid, at, (uint64_t)(uintptr_t)PTR(slots[i]), to, n))
       return;
   *to = '\0';
 }
@@ -84,23 +144,21 @@ static void find_chunk(pid_t pid, const char *L, char *to, size_t n)
 static bool verify(const mp_maps *m, uint64_t mainl, uint64_t g, mp_found *f)
 {
   char L[L_SIZE], global[STATE_SEARCH + 16];
-  const mp_mapping *code;
-  uint32_t vmstate;
+  places at;
   if (!mp_remote_read(m->pid, L, mainl, sizeof(L)) ||
       !mp_remote_read(m->pid, global, g, sizeof(global)) ||
       obj_gct(L) != GCT_THREAD || AT(uint64_t, L, L_GLREF) != g ||
-      !valid_stack(m, L) || (vmstate = find_vmstate(global, mainl)) == 0)
+      !valid_stack(m, L) || !find_places(m, global, g, mainl, &at))
     return false;
   memset(f, 0, sizeof(*f));
   f->mainl = mainl;
   f->g = g;
-  f->vmstate = g + vmstate;
-  f->allocf = AT(uint64_t, global, G_ALLOCF);
-  f->bytes = AT(uint64_t, global, G_TOTAL);
+  f->vmstate = g + at.vmstate;
+  f->allocf = AT(uint64_t, global, at.alloc + G_ALLOCF);
+  f->bytes = AT(uint64_t, global, at.alloc + G_TOTAL);
   f->cframe = AT(uint64_t, L, L_CFRAME) & ~UINT64_C(3);
-  code = mp_maps_find(m, f->allocf);
-  if (code == NULL || !code->executable || f->bytes >> 47 != 0) return false;
-  find_chunk(m->pid, L, f->chunk, sizeof(f->chunk));
+  if (!is_code(m, f->allocf) || f->bytes >> 47 != 0) return false;
+  find_chunk(m->pid, &at, L, f->chunk, sizeof(f->chunk));
   return true;
 }
 

@@ -43,13 +43,13 @@ static inline void see_slot(const eye *e, slot v, mp_how how, uint64_t detail)
   if (wanted(e, v)) e->see(e->ud, PTR(v), how, detail);
 }
 
-static int mode_of(slot v)
+static int mode_of(const mp_heap *h, slot v)
 {
   const char *s = PTR(v);
   uint32_t i, len;
   int weak = 0;
   if (TAG(v) != TAGSTR) return 0;
-  len = AT(uint32_t, s, STR_LEN);
+  len = mp_heap_strlen(h, s);
   for (i = 0; i < len && s[STR_DATA + i] != '\0'; i++) {
     if (s[STR_DATA + i] == 'k') weak |= WEAK_KEYS;
     else if (s[STR_DATA + i] == 'v') weak |= WEAK_VALUES;
@@ -71,7 +71,7 @@ static int weakness(mp_heap *h, const char *meta)
   for (i = 0; hmask > 0 && i <= hmask; i++, node += NODE_SIZE) {
     slot key = AT(slot, node, NODE_KEY);
     if (TAG(key) == TAGSTR && PTR(key) == h->modestr)
-      h->modes[cell].weak = mode_of(AT(slot, node, NODE_VAL));
+      h->modes[cell].weak = mode_of(h, AT(slot, node, NODE_VAL));
   }
   return h->modes[cell].weak;
 }
@@ -186,8 +186,7 @@ static void see_root(const eye *e, const char *o, mp_root root)
 
 static void see_ffi(const eye *e)
 {
-  const char *cts = AT(const char *, e->h->g,
-		       e->h->layout->curl + CURL_CTSTATE);
+  const char *cts = mp_heap_ctstate(e->h);
   int i;
   for (i = 0; cts != NULL && i < 2; i++) {
     const char *o = AT(const char *, cts, CTS_MAPS + i * 8);
@@ -200,7 +199,7 @@ static void see_array(const eye *e)
 {
   uint32_t names = e->h->layout->names, i, n;
   const char *const *roots = (const char *const *)(const void *)
-    (e->h->g + e->h->layout->curl + CURL_ROOTS);
+    (e->h->g + e->h->layout->roots);
   n = names + ROOTS_BASEMT;
   for (i = names; i < n; i++)
     see(e, roots[i], MP_BY_ROOT, MP_ROOT_BASEMT | (uint64_t)(i - names) << 8);
@@ -212,7 +211,8 @@ static void see_array(const eye *e)
 
 static void see_queue(const eye *e)
 {
-  const char *last = AT(const char *, e->h->g, G_MMUDATA), *o = last;
+  const char *last = AT(const char *, e->h->g, e->h->layout->alloc + G_MMUDATA);
+  const char *o = last;
   while (o != NULL) {
     o = AT(const char *, o, OBJ_NEXT);
     see_root(e, o, MP_ROOT_FINQUEUE);

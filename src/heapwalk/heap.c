@@ -69,7 +69,7 @@ static void add_ring(mp_heap *h, const char *last)
 
 const char *mp_heap_strtab(const mp_heap *h)
 {
-  return h->g + (int32_t)h->layout->vmstate + VMSTATE_STRTAB;
+  return h->g + h->layout->strtab;
 }
 
 static inline const char *first_string(uint64_t chain)
@@ -100,14 +100,16 @@ static void add_strings(mp_heap *h)
 
 bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L)
 {
+  const char *alloc;
   memset(h, 0, sizeof(*h));
   h->layout = layout;
   h->g = AT(const char *, L, L_GLREF);
   h->mainl = h->g - h->layout->mainl;
-  h->modestr = AT(const char *, h->g, h->layout->curl + CURL_ROOTS +
-		  MM_MODE * sizeof(void *));
-  add_list(h, AT(const char *, h->g, G_ROOT));
-  add_ring(h, AT(const char *, h->g, G_MMUDATA));
+  h->modestr = AT(const char *, h->g,
+		  layout->roots + MM_MODE * sizeof(void *));
+  alloc = h->g + layout->alloc;
+  add_list(h, AT(const char *, alloc, G_ROOT));
+  add_ring(h, AT(const char *, alloc, G_MMUDATA));
   add_strings(h);
   return !h->failed && mp_places_close(&h->places);
 }

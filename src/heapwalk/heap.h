@@ -20,13 +20,19 @@
 
 #include "data/places.h"
 
+#include "vm/layout.h"
+
 #include "lua.h"
 
 /* The parts of the layout that differ from version to version. */
 typedef struct mp_heaplayout {
   bool proved;
   const char *why;		/* The reason if it is not: static string. */
-  uint32_t curl, vmstate;	/* As in mp_vm. */
+  uint32_t curl, jitbase, strtab, tmpbuf;	/* As in mp_vm. */
+  uint32_t alloc;		/* Offset of the allocator. */
+  uint32_t roots;		/* Offset of the VM's roots. */
+  uint32_t len;			/* Offset of a string's length, */
+  uint32_t round;		/* and its size is a multiple of this. */
   uint32_t mainl;		/* Distance from the main thread to the */
 				/* global state. */
   uint32_t registry;		/* Offset of the registry's slot. */
@@ -70,5 +76,16 @@ const char *mp_heap_argument(mp_heap *h, lua_State *L, int index);
 
 /* The VM's table of strings. */
 const char *mp_heap_strtab(const mp_heap *h);
+
+/* The FFI's state, or NULL. */
+static inline const char *mp_heap_ctstate(const mp_heap *h)
+{
+  return AT(const char *const, h->g, h->layout->jitbase + JITBASE_CTSTATE);
+}
+
+static inline uint32_t mp_heap_strlen(const mp_heap *h, const char *str)
+{
+  return AT(const uint32_t, str, h->layout->len);
+}
 
 #endif

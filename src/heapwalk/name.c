@@ -12,6 +12,7 @@
 #include "heapwalk/name.h"
 #include "vm/frame.h"
 #include "vm/layout.h"
+#include "vm/variant.h"
 
 #ifdef MP_LAYOUT
 
@@ -101,7 +102,7 @@ static void put_place(text *t, const char *pt)
 const char *mp_heap_keytext(uint64_t key, size_t *len)
 {
   if (TAG(key) != TAGSTR) return NULL;
-  *len = AT(uint32_t, PTR(key), STR_LEN);
+  *len = AT(uint32_t, PTR(key), mp_variant_len());
   return PTR(key) + STR_DATA;
 }
 
@@ -258,7 +259,7 @@ void mp_heap_describe(const char *o, char *buf, size_t n)
   switch (obj_gct(o)) {
   case GCT_STR:
     put(&t, " \"");
-    put_bytes(&t, o + STR_DATA, AT(uint32_t, o, STR_LEN));
+    put_bytes(&t, o + STR_DATA, AT(uint32_t, o, mp_variant_len()));
     put(&t, "\"");
     break;
   case GCT_PROTO:

@@ -20,6 +20,7 @@
 #include "vm/layout.h"
 #include "vm/own.h"
 #include "vm/prove.h"
+#include "vm/variant.h"
 
 #include "lauxlib.h"
 
@@ -157,19 +158,35 @@ static bool find_registry(const mp_vm *vm, lua_State *L)
 {
   const char *registry = lua_topointer(L, LUA_REGISTRYINDEX);
   uint32_t i, n = 0;
-  for (i = vm->vmstate; i < vm->curl; i += 8) {
+  for (i = 0; i < vm->curl; i += 8) {
     slot v = AT(slot, vm->g, i);
     if (TAG(v) == TAGTAB && PTR(v) == registry) { layout.registry = i; n++; }
   }
   return n == 1;
 }
 
-/* The VM's roots begin with the names of events: strings with "__" before. */
-static bool find_roots(const mp_vm *vm)
+/* The VM's roots begin with the names of events, the first of which is
+** "__index". */
+static uint32_t roots_offset(const mp_vm *vm, lua_State *L)
 {
+  const char *first, *const *word;
+  uint32_t i, n = 0, ofs = 0;
+  lua_pushliteral(L, "__index");
+  first = lua_tostring(L, -1) - STR_DATA;
+  lua_pop(L, 1);
+  for (i = vm->jitbase; i < G_SEARCH; i += 8) {
+    word = (const char *const *)(const void *)(vm->g + i);
+    if (*word == first) { ofs = i; n++; }
+  }
+  return n == 1 ? ofs : 0;
+}
+
+static bool find_roots(const mp_vm *vm, lua_State *L)
+{
+  uint32_t n = 0, ofs = layout.roots = roots_offset(vm, L);
   const char *const *roots =
-    (const char *const *)(const void *)(vm->g + vm->curl + CURL_ROOTS);
-  uint32_t n = 0;
+    (const char *const *)(const void *)(vm->g + ofs);
+  if (ofs == 0) return false;
   while (n < ROOTS_NAMES && roots[n] != NULL && obj_gct(roots[n]) == GCT_STR &&
 	 memcmp(roots[n] + STR_DATA, "__", 2) == 0)
     n++;
@@ -202,12 +219,27 @@ static int collect(lua_State *L)
   return 0;
 }
 
+/* A string's size may be rounded, and it ends in a zero. */
+static bool find_string(lua_State *L, const block *all)
+{
+  const char *str, text[] = "a string that is no multiple";
+  size_t size;
+  lua_pushstring(L, text);
+  str = lua_tostring(L, -1) - STR_DATA;
+  size = block_around(all, str);
+  lua_pop(L, 1);
+  layout.len = mp_variant_len();
+  layout.round = size == STR_SIZE(strlen(text), STR_ROUND) ? STR_ROUND : 1;
+  return AT(uint32_t, str, layout.len) == strlen(text) &&
+	 size == STR_SIZE(strlen(text), layout.round);
+}
+
 static int find_sizes(lua_State *L)
 {
   sizing *s = lua_touserdata(L, 1);
   const mp_vm *vm = &s->vm;
   const block *all = s->all;
-  const char *cts = AT(const char *, vm->g, vm->curl + CURL_CTSTATE);
+  const char *cts = AT(const char *, vm->g, vm->jitbase + JITBASE_CTSTATE);
   layout.mainl = (uint32_t)(vm->g - vm->mainl);
   layout.state = (uint32_t)block_around(all, vm->g);
   layout.ctstate = cts != NULL ? (uint32_t)block_around(all, cts) : 0;
@@ -217,7 +249,7 @@ static int find_sizes(lua_State *L)
   lua_pushcfunction(L, collect);
   s->collect = luaL_ref(L, LUA_REGISTRYINDEX);
   s->found = layout.state > layout.mainl && layout.thread >= L_SIZE &&
-	     (cts == NULL || layout.ctstate != 0);
+	     (cts == NULL || layout.ctstate != 0) && find_string(L, all);
   return 0;
 }
 
@@ -282,7 +314,7 @@ static bool check_blocks(mp_heap *h, block *all)
 /* The buffer for strings is a block of the VM's own. */
 static bool check_buffer(const mp_heap *h, const block *all)
 {
-  const char *buf = h->g + h->layout->vmstate + VMSTATE_TMPBUF;
+  const char *buf = h->g + h->layout->tmpbuf;
   const char *start = AT(const char *, buf, SBUF_B);
   size_t size = (size_t)(AT(const char *, buf, SBUF_E) - start);
   return start != NULL && size != 0 && block_around(all, start) == size;
@@ -339,10 +371,13 @@ static const char *prove(lua_State *L, block *all)
   if (lua_cpcall(L, find_vm, vm) != 0) return poor;
   if (!vm->proved) return vm->why;
   layout.curl = vm->curl;
-  layout.vmstate = vm->vmstate;
+  layout.jitbase = vm->jitbase;
+  layout.strtab = vm->strtab;
+  layout.tmpbuf = vm->tmpbuf;
+  layout.alloc = (uint32_t)(vm->alloc - vm->g);
   if (lua_cpcall(L, run_program, NULL) != 0)
     return "the program that proves the layout does not run";
-  if (!find_registry(vm, L) || !find_roots(vm))
+  if (!find_registry(vm, L) || !find_roots(vm, L))
     return "the layout of the VM's roots is not the known one";
   if (lua_cpcall(L, find_sizes, &s) != 0) return poor;
   if (!s.found) return "the layout of the VM's state is not the known one";

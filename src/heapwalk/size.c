@@ -35,7 +35,7 @@ static uint64_t userdata_size(const char *u)
 ** type. */
 static uint64_t cdata_size(const mp_heap *h, const char *cd)
 {
-  const char *cts = AT(const char *, h->g, h->layout->curl + CURL_CTSTATE);
+  const char *cts = mp_heap_ctstate(h);
   const char *types = AT(const char *, cts, CTS_TAB), *ct;
   uint32_t info;
   if (AT(uint8_t, cd, OBJ_MARKED) & OBJ_CDATAVAR)
@@ -58,7 +58,8 @@ static uint64_t trace_size(const char *t)
 uint64_t mp_heap_size(const mp_heap *h, const char *o)
 {
   switch (obj_gct(o)) {
-  case GCT_STR: return STR_SIZE(AT(uint32_t, o, STR_LEN));
+  case GCT_STR:
+    return STR_SIZE((uint64_t)mp_heap_strlen(h, o), h->layout->round);
   case GCT_UPVAL: return UPVAL_SIZE;
   case GCT_THREAD:  /* The main thread is part of the VM's state. */
     return (o == h->mainl ? 0 : h->layout->thread) +
@@ -116,16 +117,16 @@ void mp_heap_parts(const mp_heap *h, const char *o, mp_heapparts *p)
 
 bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
 {
-  const char *cts = AT(const char *, h->g, h->layout->curl + CURL_CTSTATE);
+  const char *cts = mp_heap_ctstate(h);
   const char *buf;
   uint64_t known;
-  own->total = AT(uint64_t, h->g, G_TOTAL);
+  own->total = AT(uint64_t, h->g, h->layout->alloc + G_TOTAL);
   own->state = h->layout->state;
   own->strtab = ((uint64_t)AT(uint32_t, mp_heap_strtab(h), STRTAB_MASK) + 1) *
 		sizeof(void *);
   own->ctypes = cts == NULL ? 0 : h->layout->ctstate +
     (uint64_t)AT(uint32_t, cts, CTS_SIZETAB) * CT_SIZE;
-  buf = h->g + h->layout->vmstate + VMSTATE_TMPBUF;
+  buf = h->g + h->layout->tmpbuf;
   own->buffer = (uint64_t)(AT(char *, buf, SBUF_E) - AT(char *, buf, SBUF_B));
   known = objects + own->state + own->strtab + own->ctypes + own->buffer;
   own->rest = own->total >= known ? own->total - known : 0;

@@ -11,6 +11,7 @@
 #include "sample/zone.h"
 #include "vm/layout.h"
 #include "vm/peek.h"
+#include "vm/variant.h"
 #include "vm/vm.h"
 
 #define ZONES_MAX	100	/* Zones in one another, at most. */
@@ -68,7 +69,7 @@ static bool peek_string(slot v, mp_frame *f, char text[MP_NAME_MAX],
   if (!mp_peek(head, PTR(v), sizeof(head)) ||
       AT(uint8_t, head, OBJ_GCT) != GCT_STR)
     return false;
-  len = AT(uint32_t, head, STR_LEN);
+  len = AT(uint32_t, head, mp_variant_len());
   kept = len < MP_NAME_MAX ? len : MP_NAME_MAX;
   if (kept > 0 && !mp_peek(text, PTR(v) + STR_DATA, kept)) return false;
   mp_name_set(f, text, len, buf);

@@ -10,6 +10,7 @@
 #include "vm/code.h"
 #include "vm/layout.h"
 #include "vm/trace.h"
+#include "vm/variant.h"
 
 #define BITS	53		/* A double has them all. */
 #define NESTED	40		/* Functions within functions, at most. */
@@ -62,7 +63,7 @@ void mp_codes_freed(mp_codes *c, const void *block)
 
 static uint64_t hash_string(uint64_t h, const char *s)
 {
-  return hash_text(h, s + STR_DATA, AT(uint32_t, s, STR_LEN));
+  return hash_text(h, s + STR_DATA, AT(uint32_t, s, mp_variant_len()));
 }
 
 static uint64_t hash_slot(slot v)

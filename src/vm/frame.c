@@ -6,6 +6,7 @@
 
 #include "vm/frame.h"
 #include "vm/layout.h"
+#include "vm/variant.h"
 
 #ifdef MP_LAYOUT
 
@@ -18,6 +19,11 @@ bool mp_frame_isfunc(slot v)
   return obj_gct(func_proto(fn)) == GCT_PROTO;
 }
 
+const char *mp_frame_below(const char *cframe)
+{
+  return CF_RAW(AT(void *, cframe, mp_variant_prev()));
+}
+
 uint64_t mp_frame_cframepc(lua_State *L, const slot *f, const slot *next)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
@@ -26,13 +32,13 @@ uint64_t mp_frame_cframepc(lua_State *L, const slot *f, const slot *next)
     while (AT(int32_t, cf, CF_NRES) < 0) {
       if ((const char *)f >= (const char *)stack - AT(int32_t, cf, CF_NRES))
 	break;
-      cf = CF_RAW(AT(void *, cf, CF_PREV));
+      cf = mp_frame_below(cf);
       if (cf == NULL) return 0;
     }
     if (f < next) return AT(uint64_t, cf, CF_PC);
     if (LINK_ISC(*f) ||
 	(LINK_ISCONT(*f) && f[FRAME_CONT] == CONT_CALLBACK))
-      cf = CF_RAW(AT(void *, cf, CF_PREV));
+      cf = mp_frame_below(cf);
     f = frame_prev(f);
   }
   return 0;
@@ -64,7 +70,7 @@ bool mp_proto_has(const char *pt, uint64_t pc)
 const char *mp_proto_chunkname(const char *proto, size_t *len)
 {
   const char *s = AT(const char *, proto, PT_CHUNKNAME);
-  *len = AT(uint32_t, s, STR_LEN);
+  *len = AT(uint32_t, s, mp_variant_len());
   return s + STR_DATA;
 }
 

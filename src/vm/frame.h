@@ -29,6 +29,9 @@ static inline uint64_t mp_frame_toppc(const char *cframe)
   return AT(uint64_t, cframe, CF_PC);
 }
 
+/* The C frame below another one, or NULL. */
+const char *mp_frame_below(const char *cframe);
+
 /* PC of the Lua function below the frame `next`, if something other than a Lua
 ** call left it: the PC is saved in the C frame that was running the function.
 ** f: the top frame. 0: not known. */

@@ -89,7 +89,7 @@ static bool splits_slot(lua_State *L, const void *context)
 static mp_snap find_snap(const mp_vm *vm, const void *context, mp_where *w,
 			 uint64_t pc)
 {
-  uint64_t base = (uint64_t)(uintptr_t)(vm->g + vm->curl + CURL_JITBASE);
+  uint64_t base = (uint64_t)(uintptr_t)(vm->g + vm->jitbase);
   int32_t distance = (int32_t)(base - mp_machine_global(context));
   mp_snap snap = mp_snap_interrupted(w->trace, pc, distance);
   if (snap.snap == NULL) {

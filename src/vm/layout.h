@@ -59,6 +59,8 @@ enum {				/* Types of objects (gct). */
 #define L_SIZE		96
 #define L_EXTRA		64	/* Bytes that other versions add. */
 
+/* The global state, from where it has the allocator, which is its beginning in
+** most builds. */
 #define G_ALLOCF	0	/* The allocator, */
 #define G_ALLOCD	8	/* and its data. */
 #define G_TOTAL		16	/* size_t: bytes that the collector counts. */
@@ -81,6 +83,9 @@ enum {				/* Types of objects (gct). */
 /* From a word of the global state that was found. */
 #define VMSTATE_MAINL	8	/* From vmstate: the main thread. */
 #define CURL_JITBASE	8	/* From cur_L: slot *: base of a trace. */
+/* From vmstate in variants that do not have it before the main thread: */
+#define VMSTATE_HOOKS	8	/* three functions or NULL, */
+#define VMSTATE_CURL	40	/* and the running thread, or NULL. */
 #define TRACES_FREE	8	/* From the trace array: uint32_t: a number, */
 #define TRACES_SIZE	12	/* uint32_t: its elements; */
 #define TRACES_END	16	/* what follows it. */
@@ -220,17 +225,19 @@ enum {				/* Kinds of frame links. */
 #define OBJ_ALIGN	8	/* Addresses are multiples of this. */
 
 #define G_MMUDATA	80	/* Ring of objects with a finalizer due. */
-#define VMSTATE_STRTAB	(-32)	/* From vmstate: the string table. */
+#define VMSTATE_STRTAB	32	/* The string table lies that far before. */
 #define VMSTATE_TMPBUF	16	/* From vmstate: the buffer for strings. */
 #define STRTAB_CHAIN	UINT64_C(1)  /* A bit of a chain's head. */
-#define CURL_CTSTATE	16	/* From cur_L: the FFI's state, or NULL. */
-#define CURL_ROOTS	56	/* From cur_L: objects that the VM needs: */
-#define ROOTS_BASEMT	14	/* metatables, after the names of events; */
+#define JITBASE_CTSTATE	8	/* From jit_base: the FFI's state or NULL. */
+/* Among the objects that the VM needs, after the names of events: */
+#define ROOTS_BASEMT	14	/* metatables; */
 #define ROOTS_IO	2	/* files; */
 #define ROOTS_FIN	1	/* finalizers of cdata, in newer versions. */
 #define ROOTS_NAMES	32	/* Names of events, at most. */
 
-#define STR_SIZE(len)	(STR_DATA + (((uint64_t)(len) + 4) & ~UINT64_C(3)))
+#define STR_ROUND	4	/* Sizes of strings are multiples of this. */
+#define STR_SIZE(len, round) \
+  (STR_DATA + (((len) + (round)) & ~((round) - UINT64_C(1))))
 
 #define UPVAL_CLOSED	10	/* uint8_t */
 

@@ -9,19 +9,30 @@
 #include "vm/frame.h"
 #include "vm/peek.h"
 #include "vm/prove.h"
+#include "vm/variant.h"
 
 #include "lauxlib.h"
 
 #ifdef MP_LAYOUT
 
-/* The global state: it begins with the allocator and its data. */
-static bool prove_global(mp_vm *vm, lua_State *L)
+/* Whether the global state has the allocator and its data there. */
+static bool has_allocator(mp_vm *vm, lua_State *L, uint32_t ofs)
 {
   void *ud, *head[2];
   lua_Alloc f = lua_getallocf(L, &ud);
+  vm->alloc = vm->g + ofs;
+  return mp_peek(head, vm->alloc, sizeof(head)) && (void *)f == head[0] &&
+	 ud == head[1];
+}
+
+/* The global state: it begins with the allocator, or is a variant. */
+static bool prove_global(mp_vm *vm, lua_State *L, const mp_variant **v)
+{
+  *v = NULL;
   memcpy(&vm->g, (char *)L + L_GLREF, sizeof(vm->g));
-  if (vm->g != NULL && mp_peek(head, vm->g, sizeof(head)) &&
-      (void *)f == head[0] && ud == head[1])
+  if (vm->g != NULL && has_allocator(vm, L, G_ALLOCF)) return true;
+  if (vm->g != NULL && obj_gct(L) == GCT_THREAD &&
+      (*v = mp_variant_once()) != NULL && has_allocator(vm, L, (*v)->alloc))
     return true;
   vm->g = NULL;
   return false;
@@ -63,12 +74,16 @@ static bool prove_debug(lua_State *L)
   return ofs > 0 && ar.i_ci == DEBUG_CI(ofs, ar.i_ci >> 16);
 }
 
-/* Notes which words of the global state equal the running thread. */
+/* Notes which words of the global state equal the running thread. A variant
+** notes the thread that asked for memory last, too: that is the other one. */
 static int note_words(lua_State *L)
 {
   uint8_t *seen = lua_touserdata(L, 1);
+  lua_State *other = lua_touserdata(L, 2);
   const char *g = AT(const char *, L, L_GLREF);
   uint32_t i;
+  lua_pushcfunction(other, note_words);
+  lua_pop(other, 1);
   for (i = 0; i < G_SEARCH / 8; i++)
     if (AT(lua_State *, g, (size_t)i * 8) != L) seen[i] = 0;
   return 0;
@@ -86,15 +101,17 @@ static bool prove_thread(mp_vm *vm, lua_State *L)
     lua_State *co = lua_newthread(L);
     lua_pushcfunction(co, note_words);
     lua_pushlightuserdata(co, seen);
-    if (lua_resume(co, 1) != 0) return false;
+    lua_pushlightuserdata(co, L);
+    if (lua_resume(co, 2) != 0) return false;
     lua_pushcfunction(L, note_words);
     lua_pushlightuserdata(L, seen);
-    lua_call(L, 1, 0);
+    lua_pushlightuserdata(L, co);
+    lua_call(L, 2, 0);
   }
   lua_pop(L, 2);
   for (i = 0; i < G_SEARCH / 8; i++)
     if (seen[i]) { vm->curl = i * 8; n++; }
-  return n == 1 && AT(void *, vm->g, vm->curl + CURL_JITBASE) == NULL;
+  return n == 1;
 }
 
 /* The main thread lies just before the global state; OpenResty's has two more
@@ -109,15 +126,33 @@ static const char *main_thread(const mp_vm *vm)
 
 /* vmstate: the int 8 bytes before the link to the main thread. It says "C" in
 ** a C function. */
-static bool prove_state(mp_vm *vm)
+static bool find_state(mp_vm *vm)
 {
-  const char *mainl = vm->mainl = main_thread(vm);
+  const char *mainl = vm->mainl;
   uint32_t i, n = 0;
-  if (mainl == NULL) return false;
   for (i = G_ROOT; i + VMSTATE_MAINL < vm->curl; i += 8)
     if (AT(const char *, vm->g, i + VMSTATE_MAINL) == mainl &&
 	AT(int32_t, vm->g, i) == VM_C) { vm->vmstate = i; n++; }
   return n == 1;
+}
+
+static bool prove_state(mp_vm *vm, const mp_variant *v)
+{
+  vm->mainl = main_thread(vm);
+  if (vm->mainl == NULL) return false;
+  if (v != NULL) {
+    vm->vmstate = v->vmstate;
+    vm->states = v->states;
+    vm->jitbase = v->jitbase;
+    vm->strtab = v->strtab;
+    vm->tmpbuf = v->tmpbuf;
+  } else {
+    if (!find_state(vm)) return false;
+    vm->jitbase = vm->curl + CURL_JITBASE;
+    vm->strtab = vm->vmstate - VMSTATE_STRTAB;
+    vm->tmpbuf = vm->vmstate + VMSTATE_TMPBUF;
+  }
+  return mp_vm_state(vm) == VM_C && mp_vm_jitbase(vm) == NULL;
 }
 
 /* The collector: its count of bytes and its current white. A new thread may
@@ -130,7 +165,8 @@ static bool prove_collector(mp_vm *vm, lua_State *L)
   uint8_t white = mp_vm_white(vm);
   bool ok = (white == 1 || white == 2) &&
 	    (AT(uint8_t, co, OBJ_MARKED) & OBJ_WHITES) == white &&
-	    AT(lua_State *, vm->g, G_ROOT) == co && *mp_vm_total(vm) == total;
+	    AT(lua_State *, vm->alloc, G_ROOT) == co &&
+	    *mp_vm_total(vm) == total;
   lua_pop(L, 1);
   return ok;
 }
@@ -175,12 +211,13 @@ static bool prove_proto(lua_State *L)
 
 void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
 {
+  const mp_variant *v;
   memset(vm, 0, sizeof(*vm));
-  if (!prove_global(vm, L))
+  if (!prove_global(vm, L, &v))
     vm->why = no_global(L);
   else if (!prove_stack(L, self) || !prove_debug(L))
     vm->why = "the layout of stacks is not the known one";
-  else if (!prove_thread(vm, L) || !prove_state(vm))
+  else if (!prove_thread(vm, L) || !prove_state(vm, v))
     vm->why = "the running thread could not be found";
   else if (!prove_collector(vm, L))
     vm->why = "the layout of the collector's state is not the known one";

@@ -163,7 +163,7 @@ static mp_type object_type(mp_vm *vm, const char *p, size_t size)
     [GCT_PROTO] = MP_PROTO, [GCT_FUNC] = MP_FUNCTION,
     [GCT_TRACE] = MP_TRACE, [GCT_CDATA] = MP_CDATA, [GCT_TAB] = MP_TABLE
   };
-  const char *root = AT(const char *, vm->g, G_ROOT);
+  const char *root = AT(const char *, vm->alloc, G_ROOT);
   uint32_t i;
   if (root >= p && root < p + size) {  /* Aligned cdata begin a little later. */
     uint8_t gct = obj_gct(root);
@@ -212,7 +212,7 @@ static mp_type vm_type(mp_vm *vm, const char *p, size_t size)
   const lua_State *L = mp_vm_thread(vm);
   uint32_t i;
   if (L != NULL && AT(const char *, L, L_STACK) == p) return MP_STACK;
-  for (i = G_TOTAL; i < J_ARRAY_SEARCH; i += 8) {
+  for (i = 0; i < J_ARRAY_SEARCH; i += 8) {
     if (AT(const char *, vm->g, i) != p) continue;
     if (((size_t)AT(uint32_t, vm->g, i + STRTAB_MASK) + 1) * sizeof(void *) ==
 	size)
@@ -254,7 +254,7 @@ static mp_type stack_type(const char *p, size_t size)
 /* The type of a block that one of the youngest objects refers to. */
 static mp_type referred_type(const mp_vm *vm, const char *p)
 {
-  const char *o = AT(const char *, vm->g, G_ROOT);
+  const char *o = AT(const char *, vm->alloc, G_ROOT);
   int n;
   for (n = 0; o != NULL && n < WALK; n++, o = AT(const char *, o, OBJ_NEXT)) {
     if (obj_gct(o) == GCT_TAB) {

@@ -32,6 +32,8 @@ typedef struct mp_met_trace {
 
 typedef struct mp_vm {
   char *g;			/* LuaJIT's global_State; NULL: not found. */
+  char *alloc;			/* In it: the allocator, and behind that the */
+				/* collector's state. */
   bool proved;			/* The layout below may be used. */
   const char *why;		/* The reason if it may not. Static string. */
   bool coarse;			/* LuaJIT's profiler is in mode "f". */
@@ -39,7 +41,12 @@ typedef struct mp_vm {
   const void *dead;		/* Running thread that was freed, or NULL. */
   const void *alive;		/* Thread that ran, not freed; or NULL. */
   uint32_t curl;		/* Offset of cur_L in the global state. */
+  uint32_t jitbase;		/* Offset of jit_base. */
   uint32_t vmstate;		/* Offset of vmstate. */
+  uint32_t states;		/* States that this VM has besides those */
+				/* known (vm/variant.h). */
+  uint32_t strtab;		/* Offset of the table of strings. */
+  uint32_t tmpbuf;		/* Offset of the buffer for strings. */
   uint32_t traces;		/* Offset of the trace array; 0: not met yet. */
   mp_met_trace met;
 } mp_vm;
@@ -82,7 +89,10 @@ static inline bool mp_vm_hosted(const mp_vm *vm)
 /* LuaJIT's vmstate: the number of the running trace, or one of VM_*. */
 static inline int32_t mp_vm_state(const mp_vm *vm)
 {
-  return AT(volatile int32_t, vm->g, vm->vmstate);
+  int32_t st = AT(volatile int32_t, vm->g, vm->vmstate);
+  if (__builtin_expect(vm->states == 0, true) || st >= 0) return st;
+  st += (int32_t)vm->states;  /* The others are the interpreter's. */
+  return st < VM_INTERP ? st : VM_INTERP;
 }
 
 /* The VM's state as one of luaJIT_profile_callback's letters "NICGJ". Leaving a
@@ -97,7 +107,7 @@ static inline int mp_vm_letter(const mp_vm *vm)
 /* Base of the running trace's frame; NULL: no compiled code is running. */
 static inline slot *mp_vm_jitbase(const mp_vm *vm)
 {
-  return AT(slot *, vm->g, vm->curl + CURL_JITBASE);
+  return AT(slot *, vm->g, vm->jitbase);
 }
 
 /* Whether compiled code is running. */
@@ -122,19 +132,19 @@ static inline void mp_vm_forget(mp_vm *vm) { vm->met.L = NULL; }
 ** heap. */
 static inline size_t *mp_vm_total(const mp_vm *vm)
 {
-  return (size_t *)(void *)(vm->g + G_TOTAL);
+  return (size_t *)(void *)(vm->alloc + G_TOTAL);
 }
 
 /* Changes once in every collection cycle. */
 static inline uint8_t mp_vm_white(const mp_vm *vm)
 {
-  return AT(volatile uint8_t, vm->g, G_WHITE) & OBJ_WHITES;
+  return AT(volatile uint8_t, vm->alloc, G_WHITE) & OBJ_WHITES;
 }
 
 /* The phase of the collector: pause, mark, sweep or finalize; '?': unknown. */
 static inline char mp_vm_phase(const mp_vm *vm)
 {
-  uint8_t phase = AT(volatile uint8_t, vm->g, G_PHASE);
+  uint8_t phase = AT(volatile uint8_t, vm->alloc, G_PHASE);
   return phase < G_PHASES ? "pmmssf"[phase] : '?';
 }
 

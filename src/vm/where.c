@@ -16,7 +16,7 @@
 const char *mp_where_cframe(const mp_where *w)
 {
   const char *cf = CF_RAW(AT(void *, w->L, L_CFRAME));
-  return w->compiling ? CF_RAW(AT(void *, cf, CF_PREV)) : cf;
+  return w->compiling ? mp_frame_below(cf) : cf;
 }
 
 /* On the way out of a trace a protected C call makes the sunk objects again,

@@ -7,7 +7,9 @@ local format = require("jit.mp.format.file")
 
 if not tap.knows_layout() then tap.skip("types are not known there") end
 
+-- Collections shrink the stack, which would be another block.
 local program = tap.program([[
+collectgarbage("stop")
 local function hash(n) return { a = n, b = n, c = n } end
 local function odd(n) local t = hash(n) return t end
 local function even(n) local t = hash(n) return t end

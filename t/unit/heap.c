@@ -25,6 +25,12 @@ static bool proved(void)
   return layout->proved;
 }
 
+static uint8_t phase_of(lua_State *L)
+{
+  uint32_t alloc = mp_heap_prove()->alloc;
+  return AT(uint8_t, AT(char *, L, L_GLREF), alloc + G_PHASE);
+}
+
 START_TEST(the_layout_is_proved)
 {
 #ifdef MP_LAYOUT
@@ -143,7 +149,7 @@ START_TEST(totals_add_up_in_every_phase)
   do {
     measure(L, &own);
     ck_assert_uint_eq(own.rest, first.rest);
-    phases |= 1u << AT(uint8_t, AT(char *, L, L_GLREF), G_PHASE);
+    phases |= 1u << phase_of(L);
   } while (lua_gc(L, LUA_GCSTEP, 0) == 0 && ++steps < 100000);
   ck_assert_uint_gt(steps, 100);
   ck_assert_uint_eq(phases | 1 << 2, 1 << G_PHASES >> 1 | 0x1f);
@@ -283,7 +289,7 @@ START_TEST(finalizers_change_the_heap_in_every_phase)
   look_away();
   lua_gc(L, LUA_GCSETSTEPMUL, 1);
   do {
-    phases |= 1u << AT(uint8_t, AT(char *, L, L_GLREF), G_PHASE);
+    phases |= 1u << phase_of(L);
     look(L);
     ck_assert_uint_eq(retained(L, "known"), known);
     HOLDS("saved", "saved[#saved]");

@@ -46,7 +46,7 @@ static uint64_t sum_of_thread(lua_State *L)
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
   uint64_t h = mp_mix(sum_of(L, L_SIZE),
 		      sum_of(stack, (size_t)(end - stack) * sizeof(slot)));
-  for (; cf != NULL; cf = CF_RAW(AT(void *, cf, CF_PREV)))
+  for (; cf != NULL; cf = mp_frame_below(cf))
     h = mp_mix(h, sum_of(cf, CF_SIZE));
   return h;
 }
