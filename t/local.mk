@@ -323,6 +323,7 @@ EXTRA_DIST += \
 	t/attach/loop.lua \
 	t/attach/process.lua \
 	t/attach/sleep.lua \
+	t/attach/stitched.lua \
 	t/attach/witness.lua \
 	t/browser/access.mjs \
 	t/browser/harness.mjs \

@@ -98,6 +98,7 @@ static bool take_back(mp_session *s, const mp_attach_call *call)
 
 static bool not_reached(mp_session *s)
 {
+  int32_t vmstate = 0;
   if (s->tracer != 0) {
     mp_look_traced(s->pid, s->tracer, s->msg, sizeof(s->msg));
     return false;
@@ -106,6 +107,10 @@ static bool not_reached(mp_session *s)
     return fails(s, "no moment was found at which the profiler could be "
 		 "loaded: the program was stopped, or in the C library, all "
 		 "the time");
+  mp_remote_read(s->pid, &vmstate, s->state->vmstate, sizeof(vmstate));
+  if (vmstate > 0)
+    return fails(s, "the program runs compiled code, and no place was reached "
+		 "where it can be left");
   return fails(s, "the program did not run any Lua code that could be "
 	       "interrupted: it sleeps or works in a C function that Lua has "
 	       "called");

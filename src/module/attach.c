@@ -358,7 +358,9 @@ static void on_hook(lua_State *L, lua_Debug *ar)
 }
 
 /* LuaJIT's profiler clears the mask of the hooks while it calls back: then the
-** program's hook cannot be told, and the caller has to try again. */
+** program's hook cannot be told, and the caller has to try again. From a C
+** function that compiled code has called, LuaJIT goes on in compiled code: only
+** the call itself can be seen. */
 static void set_hook(lua_State *L)
 {
   lua_Hook hook = lua_gethook(L);
@@ -369,7 +371,7 @@ static void set_hook(lua_State *L)
     old.mask = mask;
     old.count = lua_gethookcount(L);
   }
-  lua_sethook(L, on_hook, LUA_MASKCOUNT, 1);
+  lua_sethook(L, on_hook, LUA_MASKCALL | LUA_MASKCOUNT, 1);
 }
 
 static void unset_hook(lua_State *L)

@@ -97,7 +97,8 @@ local function attach_often(name, pid)
   tap.ok(not bad, ("%s: %d profiles"):format(name, rounds), bad)
 end
 
-for _, name in ipairs({ "loop", "alloc", "sleep", "coroutines" }) do
+for _, name in ipairs({ "loop", "stitched", "alloc", "sleep",
+    "coroutines" }) do
   local p = start(program(name))
   local before = process.facts(p.pid)
   attach_often(name, p.pid)

@@ -57,8 +57,8 @@ local function start(session, pid, state, text)
   local path = modules()
   local ok, msg, late = session:start(state, text, path, FIRST)
   if late then
-    io.stderr:write(("luajit-mp: waiting for process %d to run Lua code\n")
-      :format(pid))
+    io.stderr:write(("luajit-mp: waiting for process %d to run Lua code that "..
+      "can be interrupted\n"):format(pid))
     ok, msg = session:start(state, text, path, PATIENCE)
   end
   if ok then return end
