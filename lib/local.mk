@@ -27,6 +27,7 @@ dist_mpmodel_DATA = \
 	lib/jit/mp/model/chunks.lua \
 	lib/jit/mp/model/cnames.lua \
 	lib/jit/mp/model/cumulative.lua \
+	lib/jit/mp/model/decisions.lua \
 	lib/jit/mp/model/definitions.lua \
 	lib/jit/mp/model/empty.lua \
 	lib/jit/mp/model/fields.lua \
@@ -42,6 +43,7 @@ dist_mpmodel_DATA = \
 	lib/jit/mp/model/numbers.lua \
 	lib/jit/mp/model/pairing.lua \
 	lib/jit/mp/model/profile.lua \
+	lib/jit/mp/model/reasons.lua \
 	lib/jit/mp/model/recent.lua \
 	lib/jit/mp/model/sorting.lua \
 	lib/jit/mp/model/sources.lua \
@@ -55,6 +57,7 @@ dist_mptext_DATA = \
 	lib/jit/mp/text/callgraph.lua \
 	lib/jit/mp/text/calls.lua \
 	lib/jit/mp/text/callreport.lua \
+	lib/jit/mp/text/compiler.lua \
 	lib/jit/mp/text/cells.lua lib/jit/mp/text/width.lua \
 	lib/jit/mp/text/curve.lua \
 	lib/jit/mp/text/diff.lua \

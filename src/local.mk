@@ -60,6 +60,7 @@ src_libvm_la_SOURCES = \
 	src/vm/dispatch.c src/vm/dispatch.h \
 	src/vm/frame.c src/vm/frame.h \
 	src/vm/interrupt.c src/vm/interrupt.h \
+	src/vm/jitstate.c src/vm/jitstate.h \
 	src/vm/learn.c src/vm/learn.h \
 	src/vm/machine.h src/vm/machine_x86_64.c \
 	src/vm/own.c src/vm/own.h \
@@ -103,6 +104,7 @@ core_la_SOURCES = \
 	src/heapwalk/walk.c src/heapwalk/walk.h \
 	src/heapwalk/why.c src/heapwalk/why.h \
 	src/sample/calls.c src/sample/calls.h \
+	src/sample/compiler.c src/sample/compiler.h \
 	src/sample/capture.c src/sample/capture.h \
 	src/sample/cpu.c src/sample/cpu.h \
 	src/sample/dump.c src/sample/dump.h \
@@ -118,6 +120,7 @@ core_la_SOURCES = \
 	src/sample/ticks.c src/sample/ticks.h \
 	src/sample/zone.c src/sample/zone.h \
 	src/profile/cnames.c src/profile/cnames.h \
+	src/profile/decisions.c src/profile/decisions.h \
 	src/profile/eventlist.c src/profile/eventlist.h \
 	src/profile/leaks.c src/profile/leaks.h \
 	src/profile/notes.c src/profile/notes.h \

@@ -21,6 +21,7 @@ lua_tests = \
 	t/program/robust.lua \
 	t/program/edges.lua \
 	t/program/compiled-functions.lua \
+	t/program/compiler.lua \
 	t/program/ends.lua \
 	t/program/outputs.lua \
 	t/program/signals.lua \
@@ -88,6 +89,7 @@ check_PROGRAMS = \
 	t/unit/host \
 	t/unit/interface \
 	t/unit/interrupt \
+	t/unit/jitstate \
 	t/unit/limit \
 	t/unit/live \
 	t/unit/map \
@@ -126,6 +128,7 @@ t_unit_capture_SOURCES = t/unit/capture.c src/sample/capture.c \
 	src/sample/zone.c
 t_unit_capture_CFLAGS = $(AM_CFLAGS)
 t_unit_capture_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_jitstate_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_code_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_extent_SOURCES = t/unit/extent.c src/profile/extent.c
 t_unit_extent_CFLAGS = $(AM_CFLAGS)

@@ -60,6 +60,7 @@ static void set_plan(mp_ctx *c)
     plan->leaks || (plan->events && (plan->memory || plan->walk.share > 0)),
     plan->trigger.walk.share > 0
   };
+  p->compiler.on = plan->compiler;
   p->limit = (size_t)plan->limit;
   p->reportlimit = (size_t)mp_report_limit(plan);
   mp_alloc_set(p->heap, &wants);
@@ -161,6 +162,7 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   if (c->callback.thread != NULL)  /* It comes at each line. */
     c->profile.cpu.lines = true;
   mp_alloc_vm(c->profile.heap)->coarse = !c->profile.cpu.lines;
+  mp_compiler_prepare(&c->profile.compiler);
   if (!none_within(L, p) || !start_timer(c, L, p)) return false;
   if (!c->plan.calls || mp_calls_start(&c->profile.calls, L)) return true;
   mp_cpu_stop(&c->profile.cpu, L);
@@ -178,6 +180,9 @@ static void begin(mp_ctx *c, lua_State *L)
   mp_ctx_enlist(c);
   mp_unlock();
   mp_hook_install(c->profile.heap, L);
+  mp_alloc_freeze(c->profile.heap);
+  mp_compiler_start(&c->profile.compiler, L);
+  mp_alloc_thaw(c->profile.heap);
   mp_native_start(&c->profile.capture, c->profile.heap, &c->thread,
 		  c->plan.period, mp_seed());
   mp_point_force(&c->profile);

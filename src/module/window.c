@@ -88,6 +88,7 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_moment *from,
   *help = plan.help;
   if (err == 0) {
     if (plan.memory) mp_memory_take(p, c->report.state.R);
+    mp_compiler_take(&p->compiler);
     mp_heapwalk_refresh(p, L, &plan.walk, MP_MEANWHILE);
     c->report.from = from;
     c->report.to = to;

@@ -83,6 +83,7 @@ static void prepare(mp_ctx *c)
   if (L == NULL) return;
   mp_leaks_collect(&c->profile, L);
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
+  mp_compiler_take(&c->profile.compiler);
   mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
   mp_point_force(&c->profile);
 }

@@ -35,6 +35,7 @@ static void rewrite(mp_ctx *c)
   mp_signal_hold();
   mp_point_force(&c->profile);
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
+  mp_compiler_take(&c->profile.compiler);
   mp_report_rewrite(&c->report, &c->plan, msg, sizeof(msg));
   now = mp_span_wall(&c->profile.span);
   rest = (now - began) * REST;
@@ -69,6 +70,7 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   if (state != 'G') mp_alloc_look(p->heap);
   mp_alloc_settle(p->heap, L, state);
   mp_point_take(p);
+  mp_compiler_look(&p->compiler);
   if (c->final.done) return;
   if (samples > 0) mp_callback_call(c, L, samples, state);
   wall = mp_span_wall(&p->span);

@@ -22,6 +22,8 @@ void mp_profile_init(mp_profile *p, const mp_alloc_owner *owner)
   p->cpu.capture = &p->capture;
   p->calls.capture = &p->capture;
   p->calls.cpu = &p->cpu;
+  p->compiler.capture = &p->capture;
+  p->compiler.cpu = &p->cpu;
 }
 
 #define CACHE_SAMPLING	(1u << 12)	/* Rows cached by key of a stack. */
@@ -44,6 +46,7 @@ bool mp_profile_open(mp_profile *p)
 void mp_profile_close(mp_profile *p)
 {
   mp_alloc_close(p->heap);
+  mp_compiler_free(&p->compiler);
   mp_capture_free(&p->capture);
   mp_counts_free(&p->counts);
   mp_course_free(&p->course);
@@ -56,6 +59,7 @@ void mp_profile_restart(mp_profile *p)
   mp_counts_restart(&p->counts);
   mp_course_free(&p->course);
   mp_alloc_restart(p->heap);
+  mp_compiler_restart(&p->compiler);
   mp_span_begin(&p->span);
   mp_cpu_restart(&p->cpu);
 }

@@ -18,6 +18,7 @@
 #include "profile/span.h"
 #include "sample/alloc.h"
 #include "sample/calls.h"
+#include "sample/compiler.h"
 #include "sample/capture.h"
 #include "sample/cpu.h"
 
@@ -58,6 +59,7 @@ typedef struct mp_profile {
   mp_cpu cpu;
   mp_capture capture;
   mp_calls calls;		/* Counted with option n. */
+  mp_compiler compiler;		/* Recorded with option J. */
   mp_counts counts;		/* Rows of both samplers. */
   mp_course course;		/* The timeline. */
   mp_span span;

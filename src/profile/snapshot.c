@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "profile/cnames.h"
+#include "profile/decisions.h"
 #include "profile/eventlist.h"
 #include "profile/extent.h"
 #include "profile/field.h"
@@ -236,6 +237,7 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
     mp_memory_push_pins(L, p->memory);
     lua_setfield(L, -2, "pins");
   }
+  if (p->compiler.on && !s.window) mp_decisions_push(L, p, &e);
   if (mp_alloc_wants(p->heap)->leaks && !s.window) {
     mp_survivors_push(L, p->heap, e.rows,
 		      s.to != NULL ? s.to->survived : NULL);

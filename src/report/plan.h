@@ -43,6 +43,7 @@ typedef struct mp_plan {
   mp_triggerwish trigger;
   bool events, leaks, live, memory;  /* Whether these are wanted. */
   bool calls;			/* Every call is counted. */
+  bool compiler;		/* The JIT compiler's decisions are recorded. */
   bool types;			/* A report shows types of objects. */
   bool lines;			/* A report shows lines, */
   bool functions;		/* or lines are not wanted at all. */

@@ -22,6 +22,7 @@
 #include "sample/dump.h"
 #include "sample/name.h"
 #include "vm/interrupt.h"
+#include "vm/jitstate.h"
 #include "vm/type.h"
 
 /* -- Beginning and end --------------------------------------------------- */
@@ -508,6 +509,8 @@ void mp_capture_forget(mp_capture *c, const void *block, size_t size)
 {
   mp_capture_enter(c);
   mp_codes_freed(&c->codes, block);
+  if (c->penalties != NULL)
+    mp_jitstate_freed(c->vm, c->penalties, block, size);
   mp_vm_forget(c->vm);
   mp_walk_freed(c->walk, block, size);
   if (c->frames.count > FRAMES_MAX) mp_map_clear(&c->frames);

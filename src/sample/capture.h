@@ -48,6 +48,7 @@ typedef struct mp_capture {
   mp_stacks zones;		/* Stacks of zones. */
   mp_map frames;		/* Hash of a verified frame -> frame id. */
   mp_codes codes;		/* Identities of their code. */
+  struct mp_penalties *penalties;  /* Addresses in prototypes; or NULL. */
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
   uint32_t victim;		/* The slot of a full line to overwrite next. */

@@ -439,6 +439,19 @@ static void count(mp_cpu *c, uint32_t row, int samples)
   else c->dropped += (uint64_t)samples;
 }
 
+/* Counts a tick for the trace that runs, if any does. */
+static void count_in_trace(mp_cpu *c)
+{
+#ifdef MP_LAYOUT
+  const mp_vm *vm = c->capture->vm;
+  int32_t n = vm->proved ? mp_vm_state(vm) : 0;
+  if (n > 0 && n <= UINT16_MAX)
+    __atomic_fetch_add(&c->in_trace[n], 1, __ATOMIC_RELAXED);
+#else
+  (void)c;
+#endif
+}
+
 /* In our timer's handler: a tick within compiled code is counted at once, not
 ** at the next safepoint, which may be in another function, or never come. */
 static mp_ticks_after *on_interrupt(void *user, const void *context,
@@ -452,6 +465,7 @@ static mp_ticks_after *on_interrupt(void *user, const void *context,
   /* LuaJIT notes the state of the VM that was interrupted last, and ran. */
   if (c->capture->vm->proved && c->letter == 0)
     c->letter = mp_vm_letter(c->capture->vm);
+  if (c->in_trace != NULL) count_in_trace(c);
   if (t == NULL || !mp_lock_try()) return NULL;
   row = mp_capture_interrupted(c->capture, context, &calm);
   if (row != 0 && (n = mp_ticks_take(t, 0)) > 0) {

@@ -71,6 +71,7 @@ typedef struct mp_cpu {
   uint64_t samples;		/* Ticks counted, */
   int early;			/* of these, since the last safepoint. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
+  uint32_t *in_trace;		/* Ticks by the trace that ran; or NULL. */
   double before;		/* CPU time used in threads it ran in before, */
   double begun;			/* clock of this one when it began to count, */
   double seen;			/* and CPU time at the last sample: seconds. */

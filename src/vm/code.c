@@ -54,7 +54,7 @@ static uint64_t address_key(const void *block)
 void mp_codes_freed(mp_codes *c, const void *block)
 {
   uint32_t i = mp_map_get(&c->map, address_key(block));
-  if (i != 0) c->list[i] = (mp_code){ 0, 0, false };
+  if (i != 0) c->list[i] = (mp_code){ .proto = NULL };
 }
 
 #ifdef MP_LAYOUT
@@ -183,7 +183,7 @@ static uint64_t code_of(mp_codes *c, mp_vm *vm, const char *pt, int depth)
       return h;
     c->count = i;
   }
-  c->list[i] = (mp_code){ h, h, false };
+  c->list[i] = (mp_code){ h, h, false, pt, AT(uint32_t, pt, PT_SIZE) };
   return h;
 }
 
@@ -207,7 +207,7 @@ mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *pt)
   uint32_t i;
   code_of(c, vm, pt, 0);
   i = mp_map_get(&c->map, address_key(pt));
-  if (i == 0) return (mp_code){ 0, 0, false };
+  if (i == 0) return (mp_code){ .proto = NULL };
   e = &c->list[i];
   if (!e->met && e->chunk == e->code) adopt(c, pt, e->code, 0);
   e->met = true;
@@ -219,7 +219,7 @@ mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *pt)
 mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *pt)
 {
   (void)c; (void)vm; (void)pt;
-  return (mp_code){ 0, 0, false };
+  return (mp_code){ .proto = NULL };
 }
 
 #endif

@@ -119,6 +119,16 @@ enum {				/* Types of objects (gct). */
 #define BC_D		2	/* uint16_t */
 #define BC_JLOOP	87	/* A compiled loop, or return: operand D is */
 				/* the number of its trace. */
+#define BC_ITERC	69	/* Traces may start at these, */
+#define BC_ITERN	70
+#define BC_FUNCF	89	/* from here, and at loops, */
+#define BC_JFUNCV	94	/* to here. */
+#define BC_FORL		79	/* The starts of traces that LuaJIT has given */
+#define BC_IFORL	80	/* up for good: loops, */
+#define BC_IITERL	83
+#define BC_ILOOP	86
+#define BC_IFUNCF	90	/* and functions. */
+#define BC_IFUNCV	93
 #define BC_RETM		73	/* Returns: from here on */
 #define BC_RET0		75
 #define BC_RET1		76	/* to here. */
@@ -129,7 +139,8 @@ enum {				/* Types of objects (gct). */
 #define TR_NK		40	/* uint32_t: lowest constant. */
 #define TR_SNAP		48
 #define TR_SNAPMAP	56	/* uint32_t * */
-#define TR_STARTPT	64
+#define TR_STARTPT	64	/* GCproto *: where it begins, */
+#define TR_STARTPC	72	/* at that instruction, */
 #define TR_STARTINS	80
 #define TR_SZMCODE	84	/* uint32_t */
 #define TR_MCODE	88
@@ -137,6 +148,7 @@ enum {				/* Types of objects (gct). */
 #define TR_SPADJUST	102	/* uint16_t */
 #define TR_NUMBER	104	/* uint16_t */
 #define TR_LINK		106	/* uint16_t: the trace that follows, or 0. */
+#define TR_LINKTYPE	116	/* uint8_t: how it ends (vm/jitstate.h). */
 #define TR_MINSIZE	112
 #define TR_INS0		0x8000	/* First instruction; below: constants. */
 
@@ -162,6 +174,13 @@ enum {				/* Types of objects (gct). */
 #define OP_RENAME	2
 #define OP_PROF		1
 
+#define PENALTIES	64	/* Starts of traces given up: a ring of */
+#define PENALTY_SIZE	16
+#define PENALTY_PC	0	/* uint64_t: the instruction, */
+#define PENALTY_VALUE	8	/* uint16_t: grows with each attempt, */
+#define PENALTY_REASON	10	/* uint16_t: of the last one; */
+#define PENALTY_NEXT	(PENALTIES * PENALTY_SIZE)  /* uint32_t: next entry. */
+
 #define SNAP_SIZE	12
 #define SNAP_ENTRIES	256	/* Fewer are in a snapshot. */
 #define SNAP_MAPOFS	0	/* uint32_t */
@@ -169,6 +188,8 @@ enum {				/* Types of objects (gct). */
 #define SNAP_MCOFS	6	/* uint16_t: offset into the machine code, in */
 				/* units of it. */
 #define SNAP_NENT	10	/* uint8_t: slots that it lists. */
+#define SNAP_COUNT	11	/* uint8_t: how often the exit was taken; or: */
+#define SNAP_LINKED	255	/* a side trace begins there. */
 #define SNAP_BASE(pcbase)	((uint32_t)((pcbase) & 0xff))
 #define SNAP_PC(pcbase)		((pcbase) >> 8)
 

@@ -82,10 +82,11 @@ local list = {
     shows = "table:heap diff:heap g:heap G:heap a:heap A:heap q:heap n "..
       ".folded:amount .speedscope.json:heap .html" },
   { "r", "raw numbers: samples, bytes or objects",
-    sets = "raw", shows = "table diff g n L W M a A q" },
+    sets = "raw", shows = "table diff g n L W M J a A q" },
   { "k", "bytes in KiB, MiB and GiB",
     sets = "kib",
-    shows = "table:heap diff g:heap a:heap A:heap q:bytes e n L W M .html" },
+    shows = "table:heap diff g:heap a:heap A:heap q:bytes e n L W M J "..
+      ".html" },
   { "a", "annotated source: lines with samples, and some around them",
     report = true, lined = true, shows = "text" },
   { "A", "annotated source, whole files",
@@ -113,6 +114,10 @@ local list = {
   { "M", "memory of the process: a table that adds up to its RSS",
     report = true, lined = true, sets = "memory",
     shows = "text .mp:measured" },
+  { "J", "the JIT compiler: what runs interpreted and why, traces given up, "..
+    "traces made, flushes",
+    report = true, sets = "compiler",
+    shows = "text .mp:measured" },
   { "T", "live: shows the table in the terminal while the program runs",
     run = true, sets = "live", shows = "text file" },
   { "j", "no lines, in output files either: compiled code keeps its speed",
@@ -128,7 +133,7 @@ local list = {
   { "m<n>", "hide rows below n percent in every view",
     letter = "m", unit = "percent", from = 0, to = 100, sample = "5",
     default = 3, field = "min",
-    shows = "table diff g n e L W G a A q .folded" },
+    shows = "table diff g n e L W J G a A q .folded" },
   { "i<n>", "milliseconds between CPU samples",
     letter = "i", run = true, unit = "milliseconds", from = 1, to = 1e6,
     sample = "4", default = 10, optional = true, field = "interval",

@@ -50,13 +50,15 @@ local function absent(p, o)
   elseif p.from_file and not has_asked(p, "M") and o.memory and
       not p.memory.rss then
     return "table of the memory", "M"
+  elseif o.compiler and not p.compiler.enabled then
+    return "decisions of the compiler", "J"
   end
 end
 
 -- The text of a report that lacks that part. Where the program ran without the
 -- option: nil and a message.
 local function without(p, what, letter)
-  if p.info.window and letter == "L" then
+  if p.info.window and (letter == "L" or letter == "J") then
     return ("no %s in a window: they are of the whole run\n"):format(what)
   elseif facts.is_sum(p) then
     return ("no %s in a sum of profiles: each of them has its own\n"):format(

@@ -115,6 +115,20 @@ local groups = {
     amount("largest_free"), amount("pinned"), amount("pinned_free"),
     amount("pinned_used"),
   } },
+  { name = "compiler", key = "compiler", fields = {
+    { "enabled", "flag", optional = true },
+    { "events", "flag", optional = true },
+    { "why", "text", optional = true },
+    { "proved", "flag", optional = true },
+    { "looked", "flag", optional = true },
+    { "spelled", "flag", optional = true },
+    amount("started"), amount("made"), amount("given_up"), amount("dropped"),
+    amount("maxtrace"), amount("maxrecord"), amount("maxirconst"),
+    amount("maxside"), amount("maxsnap"), amount("hotloop"), amount("hotexit"),
+    amount("tryside"), amount("instunroll"), amount("loopunroll"),
+    amount("callunroll"), amount("recunroll"), amount("sizemcode"),
+    amount("maxmcode"),
+  } },
 }
 
 -- Of the heap walk, which is not merged.
@@ -221,6 +235,30 @@ local tables = {
   { name = "pin", key = "pins", recorded = true, fields = {
     { "row", "ref", of = "row" },
     { "objects", "number" }, { "bytes", "number" },
+  } },
+  { name = "giveup", key = "giveups", recorded = true, fields = {
+    { "start", "ref", of = "frame", none = true },
+    { "at", "ref", of = "frame", none = true },
+    { "kind", "text", one_of = set("early root side") },
+    { "reason", "text" }, { "count", "number" },
+  } },
+  { name = "trace", key = "traces", recorded = true, fields = {
+    { "start", "ref", of = "frame", none = true },
+    { "number", "number" }, { "parent", "number" }, { "exit", "number" },
+    { "link", "number" }, { "ends", "text", optional = true },
+    { "instructions", "number" }, { "bytes", "number" },
+    { "exits", "number" }, { "taken", "number" }, { "worst", "number" },
+    { "times", "number" }, { "ticks", "number", optional = true },
+    { "state", "text", one_of = set("live gone") },
+  } },
+  { name = "flush", key = "flushes", recorded = true, fields = {
+    { "wall", "number", max = SECONDS },
+    { "why", "text", one_of = { asked = true, ["machine code"] = true,
+      traces = true, seen = true } },
+  } },
+  { name = "blacklisted", key = "blacklisted", recorded = true, fields = {
+    { "start", "ref", of = "frame", none = true },
+    { "kind", "text", one_of = set("loop function") },
   } },
   { name = "walk_type", key = "walk_types", recorded = true, fields = {
     { "type", "text" }, { "count", "number" }, { "bytes", "number" },

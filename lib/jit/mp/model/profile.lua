@@ -16,6 +16,7 @@ local chunks = require("jit.mp.model.chunks")
 local estimates = require("jit.mp.model.estimates")
 local functions = require("jit.mp.model.functions")
 local names = require("jit.mp.model.names")
+local reasons = require("jit.mp.model.reasons")
 local terms = require("jit.mp.model.terms")
 
 local printable = names.printable
@@ -30,6 +31,7 @@ local function new(snapshot)
       f.name, f.builtin = builtins.name(f.builtin), nil
     end
   end
+  reasons.spell(snapshot)
   return setmetatable({
     info = snapshot.info, cpu = snapshot.cpu, heap = snapshot.heap,
     native = snapshot.native or {},
@@ -42,7 +44,9 @@ local function new(snapshot)
     native_records = snapshot.native_records,
     native_held = snapshot.native_held,
     walk = snapshot.walk, memory = snapshot.memory or {},
-    pins = snapshot.pins,
+    pins = snapshot.pins, compiler = snapshot.compiler or {},
+    giveups = snapshot.giveups, traces = snapshot.traces,
+    flushes = snapshot.flushes, blacklisted = snapshot.blacklisted,
     survivors = snapshot.survivors, collected = snapshot.collected,
     collected_after = snapshot.collected_after
   }, Profile)

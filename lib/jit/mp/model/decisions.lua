@@ -1,0 +1,167 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- The decisions of the JIT compiler, joined with CPU and bytes by function.
+----------------------------------------------------------------------------
+--
+-- Code that runs interpreted goes with the traces that were given up: those
+-- that began in its function, else in the nearest function that called it.
+--
+----------------------------------------------------------------------------
+
+-- The text of a place: module:line. frame: its number, or 0.
+local function placer(p)
+  local label = p:labeler("l", false)
+  return function(frame)
+    local f = p.frames[frame]
+    if not f then return "(not known)" end
+    if f.kind ~= "Lua" then return f.name or "(C function)" end
+    return label(frame)
+  end
+end
+
+-- Lists of records by the function of the frame in a field.
+local function by_function(p, list, field)
+  local _, of = p:functions()
+  local t = {}
+  for _, r in ipairs(list or {}) do
+    local fn = of[r[field]]
+    if fn then
+      t[fn] = t[fn] or {}
+      table.insert(t[fn], r)
+    end
+  end
+  return t
+end
+
+local function new_sums() return { cpu = 0, bytes = 0, objects = 0 } end
+
+local function add(sums, row)
+  sums.cpu = sums.cpu + row.cpu
+  sums.bytes = sums.bytes + row.alloc_bytes
+  sums.objects = sums.objects + row.alloc_objects
+end
+
+-- The nearest function on a row's stack, from its Lua function on, in which
+-- traces were given up, or that has a start given up for good; nil: none.
+local function owner(p, stack, given, black)
+  local _, of = p:functions()
+  local s = stack
+  while s ~= 0 do
+    local fn = of[p.frame[s]]
+    if given[fn] or black[fn] then return fn end
+    s = p.parent[s]
+  end
+end
+
+-- Interpreted code by function and owner: { fn, owner (or nil), cpu, bytes,
+-- objects }; and what the compiler itself used.
+local function interpreted(p, given, black)
+  local _, of = p:functions()
+  local list, by, own, all = {}, {}, new_sums(), new_sums()
+  for _, row in ipairs(p.rows) do
+    local s = p:line_stack(row.stack)
+    local fn = of[p.frame[s]]
+    if not p:is_before(row) then
+      add(all, row)
+      if row.state == "J" then
+	add(own, row)
+      elseif fn and fn.kind == "Lua" and
+	  (row.state == "I" or row.state == "C") then
+	local who = owner(p, s, given, black)
+	by[fn] = by[fn] or {}
+	local e = by[fn][who or false]
+	if not e then
+	  e = new_sums()
+	  e.fn, e.owner = fn, who
+	  by[fn][who or false], list[#list+1] = e, e
+	end
+	if row.state == "I" then e.cpu = e.cpu + row.cpu end
+	e.bytes = e.bytes + row.alloc_bytes
+	e.objects = e.objects + row.alloc_objects
+      end
+    end
+  end
+  return list, own, all
+end
+
+-- Traces given up at one place for one reason, whatever their starts: the most
+-- first. Those whose number is not known come last.
+local function reasons_of(list)
+  local t, by = {}, {}
+  for _, g in ipairs(list or {}) do
+    local key = g.at.."\0"..g.reason
+    local e = by[key]
+    if not e then
+      e = { at = g.at, start = g.start, reason = g.reason, count = 0,
+	early = true }
+      by[key], t[#t+1] = e, e
+    end
+    e.count = e.count + g.count
+    e.early = e.early and g.kind == "early"
+  end
+  table.sort(t, function(a, b)
+    if a.count ~= b.count then return a.count > b.count end
+    if a.reason ~= b.reason then return a.reason < b.reason end
+    return a.at < b.at
+  end)
+  return t
+end
+
+-- The traces that lead back to the interpreter, by the function where they
+-- begin.
+local function back_to(p)
+  local list = {}
+  for _, t in ipairs(p.traces or {}) do
+    if t.ends == "interpreter" and t.state == "live" then list[#list+1] = t end
+  end
+  return by_function(p, list, "start")
+end
+
+-- Joins. Returns a table:
+--   list   interpreted code, the most CPU first: see interpreted, with
+--          `reasons`, `blacklisted` and `back` of the owner
+--   own    what the compiler itself used
+--   all    what the program used
+--   place  a function from a frame's number to its place
+local function join(p)
+  local given = by_function(p, p.giveups, "start")
+  local black = by_function(p, p.blacklisted, "start")
+  local back = back_to(p)
+  local list, own, all = interpreted(p, given, black)
+  for _, e in ipairs(list) do
+    e.name = p:function_name(e.fn)
+    e.reasons = reasons_of(given[e.owner])
+    e.blacklisted = black[e.owner] or {}
+    e.back = back[e.fn] or {}
+  end
+  table.sort(list, function(a, b)
+    if a.cpu ~= b.cpu then return a.cpu > b.cpu end
+    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+    return a.name < b.name
+  end)
+  return { list = list, own = own, all = all, place = placer(p) }
+end
+
+-- The traces as trees: lists of { trace, level }, roots in the order in which
+-- they were made, each with its side traces behind it.
+local function tree(p)
+  local children, roots, last, out = {}, {}, {}, {}
+  for _, t in ipairs(p.traces or {}) do
+    local parent = t.parent > 0 and last[t.parent]
+    if parent then
+      children[parent] = children[parent] or {}
+      table.insert(children[parent], t)
+    else
+      roots[#roots+1] = t
+    end
+    last[t.number] = t
+  end
+  local function walk(t, level)
+    out[#out+1] = { trace = t, level = level }
+    for _, child in ipairs(children[t] or {}) do walk(child, level + 1) end
+  end
+  for _, t in ipairs(roots) do walk(t, 0) end
+  return out
+end
+
+return { join = join, reasons_of = reasons_of, tree = tree, placer = placer }

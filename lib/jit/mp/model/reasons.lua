@@ -1,0 +1,189 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- The reasons for which LuaJIT gives up a trace: their texts, and what can be
+-- done. luajit-mp-compiler(7) has a section for each.
+----------------------------------------------------------------------------
+
+local builtins = require("jit.mp.model.builtins")
+
+-- -- Texts -------------------------------------------------------------------
+
+local NAME = 6 -- Characters of a bytecode's name in jit.vmdef.
+local BYTECODE = "^NYI: bytecode %%" -- The reason that has one.
+
+-- The name of a bytecode.
+local function bytecode(vmdef, n)
+  return (vmdef.bcnames:sub(n * NAME + 1, (n + 1) * NAME):gsub(" +$", ""))
+end
+
+-- Whether a list of names of bytecodes is this LuaJIT's: it is right about a
+-- function that makes a function.
+local function has_bytecodes(vmdef)
+  local ok, util = pcall(require, "jit.util")
+  if not ok or type(vmdef.bcnames) ~= "string" then return false end
+  local ins = util.funcbc(function() return function() end end, 1)
+  return ins ~= nil and bytecode(vmdef, ins % 256) == "FNEW"
+end
+
+-- LuaJIT's own jit.vmdef; nil: there is none, or it is that of another build.
+-- The module comes from the program's package.path. head: numbers of two
+-- reasons, which the core has seen.
+local function definitions(head)
+  local ok, vmdef = pcall(require, "jit.vmdef")
+  if not ok or type(vmdef) ~= "table" or type(vmdef.traceerr) ~= "table" or
+      builtins.names(vmdef.ffnames) ~= vmdef.ffnames or
+      not has_bytecodes(vmdef) then
+    return nil
+  end
+  if (head.reason_bytecode or 0) == 0 then return vmdef end
+  local off = vmdef.traceerr[head.reason_off] or ""
+  return (vmdef.traceerr[head.reason_bytecode] or ""):find(BYTECODE) and
+    (off == "blacklisted" or off:find("^JIT compilation disabled")) and
+    vmdef or nil
+end
+
+-- The text of a reason as jit.v has it. g: a trace given up, as the core has
+-- it; frames: the profile's.
+local function text_of(vmdef, g, frames)
+  if g.number < 0 then
+    return vmdef and vmdef.traceerr[0] or "error thrown"
+  end
+  local text = vmdef and vmdef.traceerr[g.number]
+  if not text then return ("reason %d"):format(g.number) end
+  local called = frames[g.called]
+  if text:find(BYTECODE) and not g.detail then return "NYI: bytecode" end
+  return (text:gsub("%%[sd]", function()
+    if called then return called.name or "of C" end
+    if not g.detail then return "?" end
+    return text:find(BYTECODE) and bytecode(vmdef, g.detail) or
+      ("%d"):format(g.detail)
+  end))
+end
+
+-- Gives the traces given up and the flushes of a snapshot their texts.
+local function spell(snapshot)
+  local head = snapshot.compiler
+  if not head or not head.enabled or not snapshot.giveups then return end
+  local vmdef = definitions(head)
+  head.spelled = vmdef ~= nil
+  for _, g in ipairs(snapshot.giveups) do
+    if g.number then g.reason = text_of(vmdef, g, snapshot.frames) end
+    g.number, g.detail = nil, nil
+  end
+  for _, f in ipairs(snapshot.flushes) do
+    if f.why == "given up" then
+      local text = vmdef and vmdef.traceerr[f.number] or ""
+      f.why = text:find("mcode memory") and "machine code" or "asked"
+    end
+    f.number = nil
+  end
+end
+
+-- -- What to do --------------------------------------------------------------
+
+-- Twice the value of a parameter, as an option of luajit.
+local function twice(name)
+  return function(head)
+    return head[name] and head[name] > 0 and
+      ("-O%s=%.0f"):format(name, head[name] * 2) or "-O"..name
+  end
+end
+
+local by_bytecode = {
+  FNEW = "a function is made each time: make it once, outside, or do "..
+    "without it",
+  UCLO = "a block ends whose local variable a function made in it uses: "..
+    "make that function outside",
+  VARG = "... is used in a way that is not compiled: name the arguments",
+  TSETM = "a table is made of ... or of all results of a call: fill it in "..
+    "a loop",
+  ISNEXT = "pairs or next is not compiled here: use ipairs or a list",
+  ITERN = "pairs or next is not compiled here: use ipairs or a list",
+  CAT = "strings are joined in a loop: collect them, and table.concat them "..
+    "once",
+}
+
+-- Patterns of texts, with advice: a text, or a function of the parameters.
+-- passing: it is often no more than a step on the way to a trace.
+local list = {
+  { "^error thrown", "errors and hooks end a recording: test before, in "..
+    "place of pcall in a loop" },
+  { "^trace too long", twice("maxrecord"), "or make the loop's body smaller" },
+  { "^trace too deep", "calls are nested too deeply: unfold the recursion" },
+  { "^too many snapshots", twice("maxsnap"), "or fewer branches in the loop" },
+  { "^blacklisted", "it meets what was given up for good: mend that place "..
+    "first" },
+  { passing = true, "^retry recording", nil },
+  { "^NYI: bytecode (%S+)", by_bytecode },
+  { passing = true, "^leaving loop in root trace",
+    "the loop ends while it is recorded: it has few turns; a loop around it "..
+      "is compiled in its place if it can be" },
+  { passing = true, "^inner loop in root trace",
+    "the inner loop is to be compiled first: look for what keeps it from "..
+      "that" },
+  { "^loop unroll limit reached", twice("loopunroll"),
+    "or a plain loop in place of short inner ones" },
+  { "^bad argument type", "a builtin gets a type that is not compiled: "..
+    "convert it before" },
+  { "^JIT compilation disabled", "jit.off was called for it: take that out, "..
+    "or keep it out of hot loops" },
+  { "^call unroll limit reached", twice("callunroll"),
+    "or a loop in place of the recursion" },
+  { passing = true, "^down%-recursion", nil },
+  { "FastFunc (%S+)", "this call of a builtin is not compiled: take it out "..
+    "of the loop, or use another function" },
+  { "^NYI: return to lower frame", "the function that began the trace "..
+    "returns in it: put the loop into the caller" },
+  { "^store with nil or NaN key", "a table is written with the key nil or "..
+    "NaN, which is an error" },
+  { "^missing metamethod", "an operation fails, or has no metamethod" },
+  { "^looping index lookup", "a chain of __index does not end: shorten it" },
+  { "^NYI: mixed sparse/dense", "a list has holes or is filled from behind: "..
+    "fill it from 1 on, or make it with table.new" },
+  { "^symbol not in cache", "a C function is used for the first time: put "..
+    "it into a local variable before the loop" },
+  { "^NYI: unsupported C type", "a C type is converted in a way that is not "..
+    "compiled: use numbers and pointers" },
+  { "^NYI: unsupported C function", "a C function with ..., structures or "..
+    "callbacks is called: wrap it in one with plain arguments" },
+  { passing = true, "^guard would always fail", nil },
+  { "^too many PHIs", "the loop changes too many variables: split it, or "..
+    "keep them in a table" },
+  { "^persistent type instability", "a variable changes its type from turn "..
+    "to turn: give it one type" },
+  { "^failed to allocate mcode", twice("maxmcode"),
+    "or less code that is compiled once" },
+  { "^machine code too long", twice("sizemcode"), "or a smaller loop" },
+  { passing = true, "^hit mcode limit", nil },
+  { "^too many spill slots", "too many values are alive at once: split the "..
+    "loop's body" },
+  { "^NYI: cannot assemble", "an operation is not compiled on this "..
+    "processor" },
+  { "^NYI: PHI shuffling", "the loop swaps too many variables: split it" },
+  { "^NYI: register coalescing", "the loop swaps too many variables: split "..
+    "it" },
+}
+
+-- Advice about a reason; nil: nothing is known. head: the group "compiler"
+-- of a profile.
+local function advice(text, head)
+  for _, entry in ipairs(list) do
+    local name = text:match(entry[1])
+    if name then
+      local what = entry[2]
+      if type(what) == "table" then what = what[name] end
+      if type(what) == "function" then what = what(head) end
+      return what and entry[3] and what..", "..entry[3] or what
+    end
+  end
+end
+
+-- Whether a reason is often no more than a step on the way to a trace.
+local function is_passing(text)
+  for _, entry in ipairs(list) do
+    if text:find(entry[1]) then return entry.passing or false end
+  end
+  return false
+end
+
+return { spell = spell, advice = advice, is_passing = is_passing, list = list }

@@ -1,0 +1,287 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- The JIT compiler: what runs interpreted, and why; traces given up, and traces
+-- made.
+----------------------------------------------------------------------------
+
+local cells = require("jit.mp.text.cells")
+local decisions = require("jit.mp.model.decisions")
+local numbers = require("jit.mp.model.numbers")
+local reasons = require("jit.mp.model.reasons")
+local views = require("jit.mp.model.views")
+
+local WIDTH = 90    -- Of prose, unless the terminal has a width.
+local REASONS = 3   -- Shown for a function.
+local PLACES = 20   -- Shown of those where traces were given up.
+local TRACES = 40   -- Shown.
+
+-- -- Facts about the compiler ------------------------------------------------
+
+local function code_bytes(p)
+  local n = 0
+  for _, t in ipairs(p.traces or {}) do
+    if t.state == "live" then n = n + t.bytes end
+  end
+  return n
+end
+
+local function live_traces(p)
+  local n = 0
+  for _, t in ipairs(p.traces or {}) do
+    if t.state == "live" then n = n + 1 end
+  end
+  return n
+end
+
+-- Flushes by their reason.
+local function flushes(p)
+  local n = { asked = 0, traces = 0, seen = 0, ["machine code"] = 0 }
+  for _, f in ipairs(p.flushes or {}) do n[f.why] = n[f.why] + 1 end
+  return n, #(p.flushes or {})
+end
+
+local why_flushed = {
+  { "machine code", "no room for machine code" },
+  { "traces", "as many as maxtrace allows" },
+  { "asked", "by jit.flush or the like" }, { "seen", "reason not known" },
+}
+
+local function flush_words(p)
+  local by, all = flushes(p)
+  local t = {}
+  for _, why in ipairs(why_flushed) do
+    if by[why[1]] == all and all > 0 then
+      t[1] = why[2]
+    elseif by[why[1]] > 0 then
+      t[#t+1] = ("%s (%d)"):format(why[2], by[why[1]])
+    end
+  end
+  return all == 0 and "no flush" or numbers.counted(all, "time")..
+    " all thrown away: "..table.concat(t, ", ")
+end
+
+local function head(p, width)
+  local c, t = p.compiler, {}
+  if c.events then
+    t[#t+1] = numbers.counted(c.made, "trace").." made, "..
+      ("%.0f given up"):format(c.given_up)
+  end
+  if c.looked then
+    t[#t+1] = ("%d%s kept"):format(live_traces(p), c.maxtrace and
+      (" of %.0f"):format(c.maxtrace) or "")
+    t[#t+1] = numbers.bytes(code_bytes(p), true)..(c.maxmcode and
+      (" of %.0f KiB"):format(c.maxmcode) or "").." of machine code"
+  end
+  t[#t+1] = flush_words(p)
+  return cells.wrap("JIT compiler: "..table.concat(t, "; ").."\n", width)
+end
+
+-- The parts that the report lacks, with reasons.
+local function lacks(p, width)
+  local c, t = p.compiler, {}
+  if not c.events then
+    t[#t+1] = "Not every trace given up is known: "..(c.why or
+      "the event of jit.attach could not be had")..
+      (c.proved and ". Shown are LuaJIT's last reasons.\n" or ".\n")
+  end
+  if not c.proved then
+    t[#t+1] = "This LuaJIT keeps what it has given up for good, and its "..
+      "traces, where it is not known.\n"
+  end
+  if not c.spelled then
+    t[#t+1] = "Reasons have numbers: there is no jit.vmdef of this LuaJIT.\n"
+  end
+  if (c.dropped or 0) > 0 then
+    t[#t+1] = ("%.0f entries had no room.\n"):format(c.dropped)
+  end
+  for i, line in ipairs(t) do t[i] = cells.wrap(line, width, 0) end
+  return table.concat(t)
+end
+
+-- -- Interpreted code --------------------------------------------------------
+
+local function times(r)
+  return r.early and "given up before the profile" or
+    r.count == 0 and "given up" or r.count == 1 and "given up once" or
+    ("given up %.0f times"):format(r.count)
+end
+
+-- Advice about the reason that was met most, if it is more than passing.
+local function advice(p, list)
+  local first = list[1]
+  for i = #list, 1, -1 do
+    if not reasons.is_passing(list[i].reason) then first = list[i] end
+  end
+  return first and reasons.advice(first.reason, p.compiler)
+end
+
+-- The reasons for which it is interpreted: lines.
+local function explain(p, e, place)
+  local t = {}
+  if e.owner and e.owner ~= e.fn then
+    t[#t+1] = ("called by %s, where:"):format(p:function_name(e.owner))
+  end
+  for i = 1, math.min(#e.reasons, REASONS) do
+    local r = e.reasons[i]
+    local from, at = place(r.start), place(r.at)
+    t[#t+1] = ("%s from %s%s: %s"):format(times(r), from,
+      at ~= from and r.at ~= 0 and " at "..at or "", r.reason)
+  end
+  if #e.reasons > REASONS then
+    t[#t+1] = "and for "..numbers.counted(#e.reasons - REASONS, "reason")..
+      " more, below"
+  end
+  for _, b in ipairs(e.blacklisted) do
+    t[#t+1] = ("the %s at %s is blacklisted: never compiled again"):format(
+      b.kind, place(b.start))
+  end
+  for _, trace in ipairs(e.back) do
+    t[#t+1] = ("exit %.0f of trace %.0f leads back to the interpreter at %s")
+      :format(trace.exit, trace.parent, place(trace.start))
+  end
+  if #t == 0 then
+    t[1] = "no trace was begun in it, or in what called it"
+  end
+  local what = advice(p, e.reasons)
+  if what then t[#t+1] = "try: "..what end
+  return t
+end
+
+-- The reasons for which the compiler itself is busy: lines.
+local function explain_own(p)
+  local c, t = p.compiler, {}
+  local n, all = flushes(p)
+  if c.events then
+    t[1] = ("%.0f traces made, %.0f given up"):format(c.made, c.given_up)
+  end
+  if n["machine code"] > 0 then
+    t[#t+1] = ("all traces were thrown away %.0f times: no room for machine "..
+      "code"):format(n["machine code"])
+    t[#t+1] = "try: "..reasons.advice("failed to allocate mcode memory", c)
+  elseif n.traces > 0 then
+    t[#t+1] = ("all traces were thrown away %.0f times: as many as maxtrace "..
+      "allows"):format(n.traces)
+    t[#t+1] = ("try: -Omaxtrace=%.0f"):format((c.maxtrace or 1000) * 2)
+  elseif all > 0 then
+    t[#t+1] = ("all traces were thrown away %.0f times, by jit.flush or the "..
+      "like"):format(all)
+  end
+  return t
+end
+
+-- The cells of an entry: share, CPU, bytes, name.
+local function cells_of(p, e, all, o, name)
+  return { numbers.share(e.cpu, all.cpu),
+    views.amount(p, o, "cpu", e.cpu, all.cpu), views.bytes(e.bytes, o), name }
+end
+
+local function shows(e, all, o)
+  return views.shows(all.cpu > 0 and e.cpu / all.cpu or 0, o) or
+    views.shows(all.bytes > 0 and e.bytes / all.bytes or 0, o)
+end
+
+-- The entries to show, each with its cells and lines.
+local function entries(p, o, j)
+  local t, hidden = {}, 0
+  for _, e in ipairs(j.list) do
+    if shows(e, j.all, o) then
+      t[#t+1] = { e = e, name = e.name.." runs interpreted",
+	lines = explain(p, e, j.place) }
+    else
+      hidden = hidden + 1
+    end
+  end
+  if shows(j.own, j.all, o) then
+    t[#t+1] = { e = j.own, name = "the compiler itself",
+      lines = explain_own(p) }
+  end
+  table.sort(t, function(a, b)
+    if a.e.cpu ~= b.e.cpu then return a.e.cpu > b.e.cpu end
+    if a.e.bytes ~= b.e.bytes then return a.e.bytes > b.e.bytes end
+    return a.name < b.name
+  end)
+  return t, hidden
+end
+
+local function interpreted(p, o, j, width)
+  local t, hidden = entries(p, o, j)
+  if #t == 0 then
+    return cells.wrap(("nothing that runs interpreted reaches %g%%; option m "..
+      "sets the limit\n"):format(o.min), width)
+  end
+  local list = { { "of CPU", "CPU", "allocated", "" } }
+  for i, entry in ipairs(t) do
+    list[i+1] = cells_of(p, entry.e, j.all, o, entry.name)
+  end
+  local text, lines = cells.rows(list, width), {}
+  for line in text:gmatch("[^\n]*\n") do lines[#lines+1] = line end
+  local each, out = #lines / #list, {}
+  for i = 1, #list do
+    for k = 1, each do out[#out+1] = lines[(i - 1) * each + k] end
+    for _, line in ipairs(i > 1 and t[i-1].lines or {}) do
+      out[#out+1] = cells.wrap("      "..line.."\n", width or WIDTH)
+    end
+  end
+  if hidden > 0 then
+    out[#out+1] = cells.wrap(("  and %s below %g%%: option m\n"):format(
+      numbers.counted(hidden, "row"), o.min), width)
+  end
+  return table.concat(out)
+end
+
+-- -- Traces ------------------------------------------------------------------
+
+local function given_up(p, j, width)
+  local list = decisions.reasons_of(p.giveups)
+  if #list == 0 then return "" end
+  local rows = { { "times", "traces given up" } }
+  for i = 1, math.min(#list, PLACES) do
+    local r = list[i]
+    local where = j.place(r.at ~= 0 and r.at or r.start)
+    rows[#rows+1] = { r.count > 0 and ("%.0f"):format(r.count) or "",
+      where..": "..r.reason }
+  end
+  local text = "\n"..cells.rows(rows, width)
+  if #list <= PLACES then return text end
+  return text..("  and %d places more\n"):format(#list - PLACES)
+end
+
+-- The trace or the like that comes after a trace.
+local function ending(t)
+  if t.ends == "loop" or t.link == t.number and t.link ~= 0 then
+    return "loop"
+  elseif t.link > 0 then
+    return ("to trace %.0f"):format(t.link)
+  end
+  return t.ends or ""
+end
+
+local function trace_row(p, j, node, o)
+  local t, cpu = node.trace, ""
+  if t.ticks and p.cpu.samples > 0 then
+    cpu = views.amount(p, o, "cpu", t.ticks, p.cpu.samples)
+  end
+  local from = t.parent > 0 and (" from exit %.0f"):format(t.exit) or ""
+  return { cpu, ("%.0f"):format(t.bytes), ("%.0f"):format(t.taken),
+    ("%s%.0f%s: %s, %s%s"):format(("  "):rep(node.level), t.number, from,
+      j.place(t.start), ending(t), t.state == "gone" and ", gone" or "") }
+end
+
+local function traces(p, o, j, width)
+  local nodes = decisions.tree(p)
+  if #nodes == 0 then return "" end
+  local rows = { { "CPU", "code", "exits", "traces" } }
+  for i = 1, math.min(#nodes, TRACES) do
+    rows[#rows+1] = trace_row(p, j, nodes[i], o)
+  end
+  local text = "\n"..cells.rows(rows, width)
+  if #nodes <= TRACES then return text end
+  return text..("  and %d traces more\n"):format(#nodes - TRACES)
+end
+
+return function(p, o, env)
+  local width = env.width
+  local j = decisions.join(p)
+  return head(p, width)..lacks(p, width).."\n"..interpreted(p, o, j, width)..
+    given_up(p, j, width)..traces(p, o, j, width)
+end

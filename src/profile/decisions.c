@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See profile/decisions.h.
+*/
+#include "config.h"
+
+#include "profile/decisions.h"
+#include "profile/field.h"
+
+/* A frame that came after the snapshot began is not in it. */
+static void set_place(lua_State *L, const mp_extent *e, const char *key,
+		      uint32_t frame)
+{
+  mp_field(L, key, frame <= e->frames ? frame : 0);
+}
+
+static void push_giveups(lua_State *L, const mp_compiler *c,
+			 const mp_extent *e)
+{
+  uint32_t i, n = c->ngiveups;
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    const mp_giveup g = c->giveups[i];  /* The array may move. */
+    lua_createtable(L, 0, 8);
+    set_place(L, e, "start", g.start);
+    set_place(L, e, "at", g.at);
+    set_place(L, e, "called", g.function);
+    mp_field_string(L, "kind", g.early ? "early" : g.side ? "side" : "root");
+    mp_field(L, "number", g.reason);
+    if (g.detail >= 0) mp_field(L, "detail", g.detail);
+    mp_field(L, "count", g.count);
+    lua_rawseti(L, -2, (int)i);
+  }
+}
+
+static void push_traces(lua_State *L, const mp_compiler *c,
+			const mp_extent *e)
+{
+  uint32_t i, n = c->nmade;
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    const mp_made m = c->made[i];
+    const mp_jittrace *t = &m.trace;
+    lua_createtable(L, 0, 16);
+    set_place(L, e, "start", m.start);
+    mp_field(L, "number", t->number);
+    mp_field(L, "parent", t->parent);
+    mp_field(L, "exit", t->exit);
+    mp_field(L, "link", t->link);
+    mp_field_string(L, "ends", t->ends);
+    mp_field(L, "instructions", t->instructions);
+    mp_field(L, "bytes", t->bytes);
+    mp_field(L, "exits", t->exits);
+    mp_field(L, "taken", t->taken);
+    mp_field(L, "worst", t->worst);
+    mp_field(L, "times", t->times);
+    if (c->heard) mp_field(L, "ticks", m.ticks);
+    mp_field_string(L, "state", m.gone ? "gone" : "live");
+    lua_rawseti(L, -2, (int)i);
+  }
+}
+
+static void push_flushes(lua_State *L, const mp_profile *p)
+{
+  static const char *const why[] = {
+    [MP_FLUSH_ASKED] = "asked", [MP_FLUSH_GIVEUP] = "given up",
+    [MP_FLUSH_TRACES] = "traces", [MP_FLUSH_SEEN] = "seen"
+  };
+  const mp_compiler *c = &p->compiler;
+  uint32_t i, n = c->nflushes;
+  lua_createtable(L, (int)n, 0);
+  for (i = 0; i < n; i++) {
+    const mp_flush f = c->flushes[i];
+    double wall = f.wall - p->span.wall0;
+    lua_createtable(L, 0, 3);
+    mp_field(L, "wall", wall > 0 ? wall : 0);
+    mp_field_string(L, "why", why[f.why]);
+    mp_field(L, "number", f.reason);
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+static void push_blacklisted(lua_State *L, const mp_compiler *c,
+			     const mp_extent *e)
+{
+  uint32_t i, n = c->nblacklisted;
+  lua_createtable(L, (int)n, 0);
+  for (i = 0; i < n; i++) {
+    const mp_blacklisted b = c->blacklisted[i];
+    lua_createtable(L, 0, 2);
+    set_place(L, e, "start", b.start);
+    mp_field_string(L, "kind", b.loop ? "loop" : "function");
+    lua_rawseti(L, -2, (int)i + 1);
+  }
+}
+
+static void push_head(lua_State *L, const mp_profile *p)
+{
+  const mp_compiler *c = &p->compiler;
+  const mp_vm *vm = mp_alloc_vm(p->heap);
+  int i, bytecode, off;
+  lua_createtable(L, 0, 24);
+  mp_field_bool(L, "enabled", true);
+  mp_field_bool(L, "events", c->heard);
+  mp_field_string(L, "why", c->why);
+  mp_field_bool(L, "proved", vm->proved && mp_jitstate_penalties());
+  mp_field_bool(L, "looked", c->looked && mp_jitstate_traces());
+  mp_field(L, "started", c->started);
+  mp_field(L, "made", c->stopped);
+  mp_field(L, "given_up", c->aborted);
+  mp_field(L, "dropped", c->dropped);
+  mp_jitstate_reasons(&bytecode, &off);
+  mp_field(L, "reason_bytecode", bytecode);
+  mp_field(L, "reason_off", off);
+  for (i = 0; i < MP_JIT_PARAMS && vm->proved; i++) {
+    int32_t value;
+    const char *name = mp_jitstate_param(vm, i, &value);
+    if (name != NULL && value >= 0) mp_field(L, name, value);
+  }
+}
+
+void mp_decisions_push(lua_State *L, const mp_profile *p, const mp_extent *e)
+{
+  const mp_compiler *c = &p->compiler;
+  push_head(L, p);
+  lua_setfield(L, -2, "compiler");
+  push_giveups(L, c, e);
+  lua_setfield(L, -2, "giveups");
+  push_traces(L, c, e);
+  lua_setfield(L, -2, "traces");
+  push_flushes(L, p);
+  lua_setfield(L, -2, "flushes");
+  push_blacklisted(L, c, e);
+  lua_setfield(L, -2, "blacklisted");
+}
