@@ -347,6 +347,7 @@ EXTRA_DIST += \
 	t/browser/test.mjs \
 	t/browser/time.mjs \
 	t/browser/usual.mjs \
+	t/census.lua \
 	t/golden/callgraph.txt \
 	t/golden/heap.txt \
 	t/golden/views.txt \
