@@ -39,7 +39,7 @@ static int checked(int fd)
   return -1;
 }
 
-/* Opens the file anew, once it is known to be such a file. */
+/* Opens the file again, once it is known to be such a file. */
 static int reopen(pid_t pid, int number)
 {
   char name[64];

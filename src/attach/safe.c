@@ -30,7 +30,7 @@ static bool is_locked(const mp_registers *r)
   }
 }
 
-/* Whether code at that address is no part of the C library's work. */
+/* Whether code at that address is not part of the C library's work. */
 static bool free_code(const mp_code *c, uint64_t ip)
 {
   const mp_mapping *a = mp_maps_find(c->maps, ip);

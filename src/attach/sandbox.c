@@ -27,7 +27,7 @@
 
 #define STEPS	(1 << 16)	/* Instructions that are followed, per call. */
 #define TRIES	50		/* To stop a thread, */
-#define PAUSE	20000000	/* with so many nanoseconds in between. */
+#define PAUSE	20000000	/* with this many nanoseconds in between. */
 
 typedef struct needed {
   int number;

@@ -22,7 +22,7 @@ typedef struct mp_session {
   int pidfd;			/* To see it end, or -1. */
   char *library;		/* The module, by its absolute name. */
   mp_maps maps;
-  mp_mapping objects[4];	/* Copies: the list is read anew at times. */
+  mp_mapping objects[4];	/* Copies: the list is read again at times. */
   mp_code code;			/* These are the objects in it. */
   mp_place place;		/* How calls are made, */
   uint64_t map, unmap;		/* and functions: mmap, munmap, */
@@ -55,14 +55,14 @@ bool mp_session_loaded(mp_session *s);
 bool mp_session_profiled(const mp_session *s, int state);
 
 /* Starts a profile of the state, by number from 0. path: package.path for the
-** profiler's modules. Waits for so many seconds until the program can be
+** profiler's modules. Waits for that many seconds until the program can be
 ** interrupted, or until *end is set; *late: that time was not enough. */
 bool mp_session_start(mp_session *s, int state, const char *options,
 		      const char *path, double seconds,
 		      const volatile int *end, bool *late);
 
-/* Waits for so many seconds, or until *end is set. Returns whether the process
-** still exists. */
+/* Waits for that many seconds, or until *end is set. Returns whether the
+** process still exists. */
 bool mp_session_wait(mp_session *s, double seconds, const volatile int *end);
 
 /* Ends the profile, which can then be read from s->fd. It may be there even if
@@ -70,7 +70,7 @@ bool mp_session_wait(mp_session *s, double seconds, const volatile int *end);
 ** there, s->partial is set, and the profile ends when Lua code runs again. */
 bool mp_session_stop(mp_session *s, double seconds, const volatile int *end);
 
-/* After reading a partial profile: whether it was not written anew meanwhile.
+/* After reading a partial profile: whether it was not written again meanwhile.
 ** If it was, it is complete now. */
 bool mp_session_steady(mp_session *s);
 

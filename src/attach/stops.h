@@ -36,7 +36,7 @@ void mp_stops_rest(long ns);
 bool mp_stops_seen(struct mp_tracee *t, int *status);
 
 /* Waits until the thread stops. False: it has ended. To be used where what the
-** thread has been told to do comes to an end, and must, before it is left. */
+** thread was made to do comes to an end, and must, before it is left. */
 bool mp_stops_await(struct mp_tracee *t, int *status);
 
 /* Waits until the thread stops. False: it has ended, or does not stop. */

@@ -43,7 +43,7 @@ static bool read_work(pid_t tid, double *ran, bool *asleep)
 }
 
 /* Waits until the thread stops. False: it has ended, or it has run, or slept,
-** for so many seconds without that; on a busy machine it may come to neither
+** for that many seconds without that; on a busy machine it may come to neither
 ** for long. */
 static bool wait_working(mp_tracee *t, double seconds, int *status)
 {

@@ -63,7 +63,7 @@ bool mp_visit_withdraw(mp_session *s)
   return mp_visit_read(s) && !s->answer.performing;
 }
 
-/* Compiled code comes and goes: the list of what is mapped is read anew. */
+/* Compiled code comes and goes: the list of what is mapped is read again. */
 static void refresh(mp_session *s)
 {
   mp_maps m;
@@ -184,7 +184,7 @@ static mp_visited tell(mp_session *s, mp_tracee *t, uint64_t at,
   s->place.stack = at + AREA;
   if (!read_answer(s))
     return fails(s, "the process has loaded another version of luajit-mp: "
-		 "start it anew, or use that version");
+		 "restart it, or use that version");
   wish->caller = s->caller;
   for (i = 0; i < 2; i++) {
     wish->beat = (uint32_t)mp_clock_wall();

@@ -15,7 +15,7 @@ typedef enum mp_visited {
 } mp_visited;
 
 /* Visits the process. call: the wish; placed: whether the VM knows of it
-** already, and when that was told it the last time. */
+** already, and when it was last handed to it. */
 mp_visited mp_visit(mp_session *s, const mp_attach_call *call, double *placed);
 
 /* Reads the answer, without a visit. False: there is none for us. */

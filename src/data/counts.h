@@ -21,7 +21,7 @@
 
 #include "data/map.h"
 
-/* The id of a row has so many bits, of which not all are set: other numbers are
+/* The id of a row has this many bits, not all of them set: other numbers are
 ** kept above it. */
 #define MP_COUNTS_BITS	24
 #define MP_COUNTS_MAX	((UINT32_C(1) << MP_COUNTS_BITS) - 1)
@@ -45,7 +45,7 @@ typedef struct mp_row {
   double temp_objects;		/* Freed by the collection that came next. */
   double temp_bytes;
   double calls;			/* Of the function on top of the stack. */
-  double start_objects;		/* In use when the counting began anew: at a */
+  double start_objects;		/* In use when counting started again: at a */
   double start_bytes;		/* fork, or where a window begins; less what */
 				/* mp_counts_lost has taken. */
 } mp_row;
@@ -67,7 +67,7 @@ void mp_counts_init(mp_counts *c);
 uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
 		       uint8_t state, uint8_t type);
 
-/* Bytes that the table will have taken once it has so many rows more. */
+/* Bytes that the table will have taken once it has that many more rows. */
 size_t mp_counts_after(const mp_counts *c, uint32_t more);
 
 /* The row, about to be changed: saves its peak if this is a new epoch. */

@@ -75,7 +75,7 @@ static void thin_points(mp_course *c)
   join_changes(c);
 }
 
-/* Makes room for n more changes, of so many at most. Half of them are left, so
+/* Makes room for n more changes, within the limit. Half of them are left, so
 ** that it is a while until the next time. */
 static void thin_changes(mp_course *c, uint32_t n, uint32_t most)
 {

@@ -33,7 +33,7 @@ typedef struct mp_events {
   size_t limit;			/* Bytes at most; 0: any number. */
   mp_map map;			/* Hash of kind and rows -> index + 1. */
   uint32_t *met;		/* By origin and kind: index + 1 of the */
-  uint32_t capmet;		/* event that was met last, or 0. */
+  uint32_t capmet;		/* event that was found last, or 0. */
 } mp_events;
 
 /* Makes an empty table. Takes no memory yet. */

@@ -39,7 +39,7 @@ bool mp_map_put(mp_map *m, uint64_t key, uint32_t val);
 /* Makes room, so that the next mp_map_put succeeds. False: no memory. */
 bool mp_map_reserve(mp_map *m);
 
-/* Bytes that the map will have taken once it has so many keys more. */
+/* Bytes that the map will have taken once it has that many more keys. */
 size_t mp_map_after(const mp_map *m, uint32_t more);
 
 /* Forgets all keys but keeps the memory. */

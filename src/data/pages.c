@@ -11,7 +11,7 @@
 #include "data/pages.h"
 
 #define SLOTS_MIN	256u	/* A power of two. */
-#define SLAB_LEAVES	60	/* Leaves in a slab, for so many slabs; */
+#define SLAB_LEAVES	60	/* Leaves in a slab, for this many slabs; */
 #define SLABS_SMALL	32	/* later slabs have this many */
 #define SLAB_LARGE	((size_t)2 << 20)  /* bytes: a large page. */
 #define PAGE_CELLS	(1u << MP_PAGE_BITS >> 4)

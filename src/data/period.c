@@ -10,8 +10,8 @@
 
 #define DISTANCE_MAX	0x1p62
 #define TOOK_FIRST	400e-9	/* Seconds of a capture, until measured. */
-#define TOOK_MORE	4	/* A sample that took so many times more was */
-				/* interrupted. */
+#define TOOK_MORE	4	/* A sample that took this many times as much */
+				/* was interrupted. */
 
 /* Spreads a seed over the generator's state (splitmix64's constants). */
 static uint64_t spread(uint64_t *x)

@@ -39,7 +39,7 @@
 #define MP_PERIOD_LIVE	2048		/* Samples of memory in use. */
 #define MP_PERIOD_BUDGET 0.005		/* Part of the CPU time. */
 #define MP_PERIOD_STEP	64		/* Draws between two adaptations. */
-#define MP_PERIOD_TIMED	16		/* One draw in so many is timed. */
+#define MP_PERIOD_TIMED	16		/* One draw in this many is timed. */
 #define MP_PERIOD_REST	80e-9		/* Seconds of a sample that nobody */
 					/* times: for its records and free. */
 
@@ -62,7 +62,7 @@ static inline bool mp_period_timed(const mp_period *p)
   return p->adaptive && p->draws % MP_PERIOD_TIMED == 0;
 }
 
-/* Tells that the capture of the sample under way took so many seconds. */
+/* The capture of the sample under way took that many seconds. */
 void mp_period_took(mp_period *p, double seconds);
 
 /* To be called before a capture and, with what that returned, after it. */

@@ -36,7 +36,7 @@ typedef struct mp_sink {
   /* The block is about to be freed, */
   void (*gone)(void *p);
   /* or to be reallocated: to be followed by one of the next two, with what
-  ** this one returns. 0: it is no sample. */
+  ** this one returns. 0: it is not a sample. */
   uint32_t (*take)(void *p);
   void (*drop)(uint32_t id);
   void (*put)(void *p, uint32_t id);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MP_SMAPS_STACKS	64	/* Threads whose stacks are told apart. */
+#define MP_SMAPS_STACKS	64	/* Threads whose stacks are known. */
 
 typedef struct mp_smaps {
   uint64_t rss;			/* All; the sum of the following. */

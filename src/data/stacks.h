@@ -57,7 +57,7 @@ typedef struct mp_stacks {
   mp_map framemap, nodemap;	/* Hash of contents -> id. */
   mp_map stringmap;		/* Hash of a source -> a frame that has it. */
   struct mp_arena *arena;	/* Where the strings live, */
-  size_t textbytes;		/* in so many bytes. */
+  size_t textbytes;		/* in that many bytes. */
   bool closed;			/* What is new is not interned any more. */
 } mp_stacks;
 
@@ -72,7 +72,7 @@ uint32_t mp_stacks_frame(mp_stacks *s, const mp_frame *f);
 ** table is closed. */
 uint32_t mp_stacks_push(mp_stacks *s, uint32_t parent, uint32_t frame);
 
-/* Bytes that the table will have taken once it has so many frames and nodes
+/* Bytes that the table will have taken once it has that many frames and nodes
 ** more. */
 size_t mp_stacks_after(const mp_stacks *s, uint32_t more);
 

@@ -37,7 +37,7 @@ typedef struct mp_list {
   uint64_t n, cap;		/* Elements: in use, and allocated. */
 } mp_list;
 
-/* Makes room for so many more. False: no memory, the list is unchanged. */
+/* Makes room for n more. False: no memory, the list is unchanged. */
 bool mp_list_room(mp_usage *u, mp_list *l, uint64_t more);
 
 /* Frees it; it is empty then. */

@@ -26,7 +26,7 @@ typedef struct mp_watch {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   bool end;			/* The thread is to end: under the lock. */
-  atomic_int due;		/* Intervals that no signal has told yet. */
+  atomic_int due;		/* Intervals for which no signal came yet. */
 } mp_watch;
 
 /* Starts to watch. False: there is no thread to be had. */

@@ -24,7 +24,7 @@
 typedef struct search {
   mp_graph *g;
   uint32_t n;			/* Nodes found: the last number. */
-  uint32_t *num;		/* By node: its number; 0: not met yet. Of a */
+  uint32_t *num;		/* By node: its number; 0: not seen yet. Of a */
 				/* leaf: its holder's. This is g->holder. */
   uint32_t *parent;		/* In the tree; then: the dominator. */
   uint32_t *in;			/* First of its entries in `from`; then: the */
@@ -57,7 +57,7 @@ static bool note_edge(search *s, uint32_t from, uint32_t to)
       (first != 0 && s->from.a[first] == from))
     return true;
   if (!mp_list_room(&s->g->usage, &s->from, 4)) return false;
-  if (s->from.n == 0) s->from.n = 2;  /* 0 is no entry. */
+  if (s->from.n == 0) s->from.n = 2;  /* 0 is not an entry. */
   if (s->from.n > UINT32_MAX - 2) return !(s->g->usage.failed = true);
   s->in[to] = (uint32_t)s->from.n;
   s->from.a[s->from.n++] = from;

@@ -18,10 +18,10 @@
 typedef struct drawing {
   mp_heap h;
   FILE *f;
-  const char *list[MP_DOT_NODES];  /* Objects in the order they are met. */
+  const char *list[MP_DOT_NODES];  /* Objects in the order they are found. */
   uint32_t n, at;		/* Their number; the one that is looked at. */
   mp_map numbers;		/* Number in the heap -> index in list + 1. */
-  bool grow;			/* Objects that are met are added. */
+  bool grow;			/* New objects are added. */
   bool cut;			/* There were more objects. */
 } drawing;
 

@@ -10,7 +10,7 @@
 #include "heapwalk/heap.h"
 
 /* The text, from malloc: the object in that slot of L's running C function,
-** and the objects that can be reached from it by so many references, at most
+** and the objects that can be reached from it by `depth` references, at most
 ** MP_DOT_NODES of them. NULL: *why says why. */
 #define MP_DOT_NODES	1000
 char *mp_heapdot_make(lua_State *L, int index, unsigned depth, size_t *len,

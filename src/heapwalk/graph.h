@@ -15,9 +15,9 @@
 ** computation.
 **
 ** A heap has millions of objects: the computation takes up to 24 bytes for a
-** node that is no leaf, 8 for a leaf, and 8 for an edge beyond the first that
-** leads to a node. It takes O(edges * log nodes) steps for every graph, and no
-** recursion. Memory comes from malloc. One thread at a time.
+** node that is not a leaf, 8 for a leaf, and 8 for an edge beyond the first
+** that leads to a node. It takes O(edges * log nodes) steps for every graph,
+** and no recursion. Memory comes from malloc. One thread at a time.
 */
 #ifndef MP_GRAPH_H
 #define MP_GRAPH_H

@@ -35,7 +35,7 @@ unsigned mp_heap_typeno(const char *obj);
 /* The key's text, where it is a string; *len: its length. Or NULL. */
 const char *mp_heap_keytext(uint64_t key, size_t *len);
 
-/* Writes so many bytes of a key's text as the other names show them. */
+/* Writes that many bytes of a key's text as the other names show them. */
 void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n);
 
 #endif

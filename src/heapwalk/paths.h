@@ -25,7 +25,7 @@ typedef struct mp_heappaths {
   uint32_t nlist, caplist;
 } mp_heappaths;
 
-/* Finds at most so many paths to the object in the slot `index` of L's running
+/* Finds at most `most` paths to the object in the slot `index` of L's running
 ** C function, whose own slots do not count. The program stands still. NULL: no
 ** memory. */
 mp_heappaths *mp_heappaths_find(lua_State *L, int index, uint32_t most);

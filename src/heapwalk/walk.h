@@ -39,7 +39,7 @@ typedef struct mp_heapwalk {
   bool adds_up;			/* The sum is the collector's total. */
   mp_heapsum held[MP_HEAPWALK_TYPES];  /* By an object's type. */
   mp_heapsum garbage[MP_HEAPWALK_TYPES];
-  const char *types[MP_HEAPWALK_TYPES];  /* Names of the types met. */
+  const char *types[MP_HEAPWALK_TYPES];  /* Names of the types found. */
   uint64_t edges, memory;	/* References; bytes that the walk took. */
   mp_holders holders;
   mp_heapjoin *joins;
@@ -61,7 +61,7 @@ void mp_heapwalk_free(mp_heapwalk *w);
 /* The occasion of a walk. */
 typedef enum mp_occasion {
   MP_MEANWHILE,			/* The profile goes on. */
-  MP_AT_END,			/* It ends: the walk is no part of it. */
+  MP_AT_END,			/* It ends: the walk is not part of it. */
   MP_CLOSING			/* It ends because the state is closed. */
 } mp_occasion;
 

@@ -45,7 +45,7 @@ const char *mp_heapwhy_look(mp_heap *h, mp_graph *g, lua_State *L, int index,
 mp_heapwhy *mp_heapwhy_ask(lua_State *L, int index);
 void mp_heapwhy_free(mp_heapwhy *w);
 
-/* Pushes the answer as a table, with at most so many references. Raises Lua
+/* Pushes the answer as a table, with at most `most` references. Raises Lua
 ** errors: out of memory. */
 void mp_heapwhy_push(lua_State *L, const mp_heapwhy *w, uint32_t most);
 

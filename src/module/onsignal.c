@@ -51,7 +51,8 @@ static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 ** program may empty the registry. */
 enum { ANCHOR = 1, FUNCTION };
 
-/* Pushes what the registry has. NULL: it is no guard, or no waiter has it. */
+/* Pushes what the registry has. NULL: it is not a guard, or no waiter has
+** it. */
 static waiter *push_guard(lua_State *L)
 {
   waiter **guard;

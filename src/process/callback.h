@@ -18,8 +18,8 @@
 /* Takes the field "callback" of the table at index 1 of L, if that is a table
 ** with such a field: then returns true, and pushes the coroutine, which the
 ** caller keeps from the collector. To be called before anything else is
-** started: raises Lua errors, one of which is for a field that is no function.
-*/
+** started: raises Lua errors, one of which is for a field that is not a
+** function. */
 bool mp_callback_take(mp_ctx *c, lua_State *L);
 
 /* Calls it. L is at a safepoint. */

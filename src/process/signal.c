@@ -39,7 +39,7 @@ static atomic_int pending;	/* The signal to die of, or 0. */
 static atomic_int arrived;	/* Signals that came since. */
 static atomic_int writing;	/* Reports under way, */
 static atomic_int ending;	/* of these, at the end of a program. */
-static atomic_bool told;	/* To end, before it came to its end. */
+static atomic_bool told;	/* A signal asked it to end before it did. */
 static atomic_bool standing_in;	/* A child writes. */
 static atomic_int busy;		/* Times that the lock was held. */
 
@@ -54,7 +54,7 @@ static void die_of(int sig)
   for (;;) pause();
 }
 
-/* Sends the signal after so many milliseconds. By a system call: the C
+/* Sends the signal after that many milliseconds. By a system call: the C
 ** library's timer_create may take memory. */
 static void send_later(int sig, int ms)
 {

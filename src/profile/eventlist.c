@@ -7,7 +7,7 @@
 #include "profile/eventlist.h"
 #include "profile/field.h"
 
-/* The part of a row's memory that was freed, less the frees met so far. */
+/* The part of a row's memory that was freed, less the frees counted so far. */
 typedef struct rest {
   double objects, bytes;
 } rest;

@@ -10,7 +10,7 @@
 #include "profile/groups.h"
 #include "vm/bug.h"
 
-/* An array of so many strings, or up to a NULL. */
+/* An array of at most `max` strings, up to a NULL. */
 static void set_list(lua_State *L, const char *key, const char *const *list,
 		     int max)
 {

@@ -21,7 +21,7 @@ typedef struct mp_pin {
 } mp_pin;
 
 typedef struct mp_memory {
-  bool known;			/* The kernel told. */
+  bool known;			/* The kernel said so. */
   bool arena;			/* LuaJIT's allocator was looked at. */
   bool malloc;			/* malloc is the C library's, which tells. */
   double rss;			/* The sum of the following: */
@@ -32,7 +32,7 @@ typedef struct mp_memory {
   double stacks;		/* of C; */
   double malloc_used, malloc_free;
   double mixed;			/* malloc and LuaJIT's allocator, where they */
-				/* cannot be told apart; */
+				/* cannot be distinguished; */
   double files, profiler, other;
   double segments;		/* Number of LuaJIT's allocator's; bytes of */
   double largest_free;		/* the largest free piece in them. */

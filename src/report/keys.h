@@ -4,7 +4,7 @@
 **
 ** The profiled program owns its terminal: keys are taken only where nobody else
 ** can be waiting for them. All of these must hold:
-** - Standard input is no terminal, so keys are not the program's input.
+** - Standard input is not a terminal, so keys are not the program's input.
 ** - The process leads the process group in the foreground, as the first command
 **   of a job in a shell does: the terminal is not the input of another command
 **   of a pipeline, nor of the script that runs the program.

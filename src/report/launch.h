@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Starts a command in the background that is no child of the program: no
+** Starts a command in the background that is not a child of the program: no
 ** SIGCHLD comes of it, nothing that wait() would find, and it has none of the
 ** program's descriptors, signals or terminal.
 */

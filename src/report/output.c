@@ -267,7 +267,7 @@ static int write_file(mp_output *o, const char *text, size_t len)
   int err = check_target(o);
   if (err == 0) err = mp_replace(o->dir.fd, o->name, text, len);
   if (err != ENOENT) return err;
-  err = find_target(o);  /* The directory may have been made anew. */
+  err = find_target(o);  /* The directory may have been made again. */
   return err != 0 ? err : mp_replace(o->dir.fd, o->name, text, len);
 }
 

@@ -2,11 +2,11 @@
 /*
 ** Sends reports to a server: the curl command does it, in the background.
 **
-** The program is neither held up nor told: curl is no child of it (no SIGCHLD,
-** nothing that wait() would find), has none of its descriptors, and its answer
-** comes through a pipe that is looked at now and then. Where orphans become
-** the program's children, because it is the first process of a container,
-** mp_push_look reaps curl.
+** The program is neither held up nor notified: curl is not its child (no
+** SIGCHLD, nothing that wait() would find), has none of its descriptors, and
+** its answer comes through a pipe that is looked at now and then. Where
+** orphans become the program's children, because it is the first process of a
+** container, mp_push_look reaps curl.
 **
 ** A text that is sent has several parts: a line with the length of each,
 ** and the parts one after another. The first is what curl reads on its
@@ -53,7 +53,7 @@ mp_push *mp_push_new(int *err);
 ** text needs no sending. */
 int mp_push_start(mp_push *p, const char *text, size_t len);
 
-/* Tells how it went: that it is done, or failed, is told once. */
+/* Says how it went; done or failed is said once. */
 mp_pushed mp_push_look(mp_push *p);
 
 /* Where standard error is a pipe or a socket: waits some seconds for what is on

@@ -36,7 +36,7 @@ int mp_report_write(mp_report *r, const mp_plan *plan, double *leaked,
 		    char *buf, size_t n);
 
 /* The same at the end of a profile: waits for a moment for the answers of
-** servers, where nobody can be told of them later. */
+** servers, where nobody reads of them later. */
 int mp_report_finish(mp_report *r, const mp_plan *plan, double *leaked,
 		     char *buf, size_t n);
 

@@ -98,7 +98,7 @@ static void divide(mp_screen *s)
   s->divided_columns = s->columns;
 }
 
-/* The end of so many characters of UTF-8, or of the line. Sequences for bold
+/* The end of that many characters of UTF-8, or of the line. Sequences for bold
 ** text take no column. */
 static const char *cut(const char *text, const char *end, int columns)
 {

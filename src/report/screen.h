@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The terminal of the live view: its upper part is drawn anew every second
+** The terminal of the live view: its upper part is redrawn every second
 ** while the program goes on below it.
 **
 ** A terminal that cannot do that (TERM is dumb or not set, or its size is not
@@ -25,7 +25,7 @@ typedef struct mp_screen {
   int divided_columns;		/* and columns. */
   bool plain;			/* Reports one after the other. */
   bool dim;			/* The line below the view is dimmed. */
-  bool redirected;		/* Standard input is no terminal. */
+  bool redirected;		/* Standard input is not a terminal. */
   char keys[MP_KEYS_MAX];	/* Pressed since the last drawing: `nkeys`; */
   int nkeys;			/* -1: keys are not taken. */
   double due;			/* When it is to be drawn, */

@@ -5,7 +5,7 @@
 ** The state is opened when the profile starts, and loads all views then, so
 ** nothing that the program does can prevent the report: another directory or
 ** root, changed libraries, a full heap, a trace or a C call that is still
-** running when the process is told to end. And the profiled heap, whose size
+** running when a signal ends the process. And the profiled heap, whose size
 ** and collections are measured, holds next to nothing of the profiler.
 **
 ** The state is only used inside protected calls. The functions for these are
@@ -27,7 +27,7 @@ typedef struct mp_state {
   lua_Alloc allocf;		/* Its allocator, */
   void *allocd;			/* with its data. */
   size_t left;			/* Bytes that it may still take, */
-  size_t limit;			/* of so many; 0: any number. */
+  size_t limit;			/* at most; 0: any number. */
   bool refused;			/* It wanted more. */
   bool ffi_half_open;		/* vm/own.h: it can never be closed. */
   atomic_bool taken;		/* It is in use, */
@@ -49,7 +49,7 @@ bool mp_state_take(mp_state *s, char *buf, size_t n);
 /* Releases the state, and frees memory that is not needed any more. */
 void mp_state_give_back(mp_state *s);
 
-/* From now on the state may take so many bytes more; 0: any number. */
+/* From now on the state may take that many bytes more; 0: any number. */
 void mp_state_limit(mp_state *s, size_t bytes);
 
 /* Calls one of the functions with that argument, which it gets by

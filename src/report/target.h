@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The target of a path: an open directory, and a name in it that is no link
+** The target of a path: an open directory, and a name in it that is not a link
 ** except in /proc/self/fd.
 **
 ** The path is walked component by component, so that no stranger's link is

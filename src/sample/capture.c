@@ -408,8 +408,8 @@ uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
   return row;
 }
 
-/* The name of what runs if it is no Lua function. The arrays that the collector
-** shrinks count for it, not for the line where it stepped in. */
+/* The name of what runs if it is not a Lua function. The arrays that the
+** collector shrinks count for it, not for the line where it stepped in. */
 static const char *nowhere(const mp_capture *c, const mp_where *w, int state)
 {
   return state == 'G' ? COLLECTOR : w->L ? "(no Lua function)" :
@@ -470,7 +470,7 @@ uint32_t mp_capture_freeing(mp_capture *c)
 }
 
 /* The stack of zones where a tick has interrupted compiled code; MP_NONE: they
-** cannot be told. A C function that the code has called may be changing their
+** is not known. A C function that the code has called may be changing their
 ** table, and so may the code itself. */
 static uint32_t zone_interrupted(mp_capture *c, const void *context, bool calm)
 {

@@ -66,11 +66,11 @@ typedef struct mp_capture {
   atomic_int inside;		/* Calls under way that work on the tables. */
   atomic_bool missed;		/* A tick has come meanwhile. */
   uint32_t gcrow;		/* Row of frees by the collector, or 0. */
-  mp_walk *walk;		/* The stack that was met last. */
+  mp_walk *walk;		/* The stack that was seen last. */
   mp_view *view;		/* The stack that is looked at. */
 } mp_capture;
 
-/* Makes a capture with a cache of so many rows, a power of two and at least
+/* Makes a capture with a cache of that many rows, a power of two and at least
 ** MP_CACHE_LINE. The anchor and its table are set later, and so are lines and
 ** types. False: no memory; mp_capture_free is to be called nevertheless. */
 bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,

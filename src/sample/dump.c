@@ -38,8 +38,8 @@ static void name_other(mp_frame *f, lua_State *L, int level,
   }
 }
 
-/* See has_name in sample/name.c. A metamethod that runs cannot be told from a
-** function that has only its name. */
+/* See has_name in sample/name.c. A metamethod that runs cannot be distinguished
+** from a function that has only its name. */
 static bool has_name(const lua_Debug *ar)
 {
   return ar->name != NULL && *ar->name != '\0' &&
@@ -56,7 +56,7 @@ static void name_frame(mp_frame *f, lua_State *L, int level, lua_Debug *ar,
     name_other(f, L, level, buf);
     return;
   }
-  /* A function from bytecode without debug information is no main chunk. */
+  /* A function from bytecode without debug information is not a main chunk. */
   if (ar->linedefined != 0 || *ar->what == 'm') {
     f->linedefined = ar->linedefined;
     f->line = ar->currentline >= 0 ? ar->currentline : ar->linedefined;

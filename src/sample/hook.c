@@ -316,7 +316,7 @@ static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
   return p;
 }
 
-/* A reallocation, mostly one that is no sample, of a block that was none
+/* A reallocation, mostly one that is not a sample, of a block that was none
 ** either. */
 static __attribute__((noinline)) void *quick_realloc(mp_alloc *h, void *ptr,
 						     size_t osize,

@@ -76,7 +76,7 @@ void mp_name_cfunction(mp_frame *f, const void *addr, char buf[MP_NAME_MAX])
 /* Names a chunk that came from a string, as Lua's messages do: by the first
 ** line of the name that load() gave it, or of the string itself. A text that is
 ** not shown as a whole also serves as an identity, except bytecode, whose name
-** is no more than its first bytes. */
+** has only its first bytes. */
 static void name_string(mp_frame *f, const char *s, size_t len,
 			char buf[MP_CHUNK_MAX])
 {

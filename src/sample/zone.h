@@ -19,7 +19,7 @@
 uint32_t mp_zone_read(mp_stacks *zones, lua_State *anchor);
 
 /* The same, where the VM's thread may have been interrupted while it changes
-** that table, of which the layout is known. MP_NONE: they cannot be told.
+** that table, of which the layout is known. MP_NONE: they are not known.
 ** Async-signal-safe. */
 uint32_t mp_zone_peek(mp_stacks *zones, const void *table);
 

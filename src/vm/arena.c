@@ -60,7 +60,7 @@ static bool look(const char *m, mp_arena *a, mp_arena_see *see, void *data)
   return true;
 }
 
-#define SEGMENTS_MAX	100000	/* There are not so many. */
+#define SEGMENTS_MAX	100000	/* More than there ever are. */
 
 /* Whether the data of an allocator is an arena, which lies in a segment of its
 ** own. A build may have malloc in place of LuaJIT's allocator, without data. */

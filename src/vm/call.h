@@ -23,12 +23,12 @@
 /* Whether the instruction before `addr` calls a function at a distance. */
 bool mp_call_returns(const char *trace, uint64_t addr);
 
-/* The function that is called there; NULL: that is no such call. */
+/* The function that is called there; NULL: that is not such a call. */
 const void *mp_call_target(const char *trace, uint64_t addr);
 
 /* The number of calls in the machine code that come before the one that returns
-** to `addr` and call the same function. MP_CALL_NONE: that is no call, or one
-** that cannot be told from others. */
+** to `addr` and call the same function. MP_CALL_NONE: that is not a call, or
+** one that cannot be told from others. */
 uint32_t mp_call_index(const char *trace, uint64_t addr);
 
 /* The snapshot of the instruction that calls a C function, which returns to

@@ -13,7 +13,7 @@
 void mp_dispatch_learn(const mp_vm *vm, lua_State *L);
 
 /* In a signal's handler, in the thread that runs the VM, before LuaJIT's
-** handler: if that asked for a safepoint before, it will ask anew. Its signal
+** handler: if that asked for a safepoint before, it will ask again. Its signal
 ** may have come while the VM was writing the table: then the request is noted,
 ** and the table says otherwise, for good. */
 void mp_dispatch_renew(const mp_vm *vm);

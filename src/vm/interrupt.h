@@ -18,7 +18,7 @@
 ** set, as of the last snapshot in the code. *state: the VM's, one of "NG".
 ** *calm: the interrupted instruction is one of compiled code, not of a C
 ** function that was called there, so all may be done that may be done inside
-** the allocator. False: it is no compiled code, nothing is known of it, or it
+** the allocator. False: it is not compiled code, nothing is known of it, or it
 ** is writing half of a slot of the stack. */
 bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
 			int *state, bool *calm);

@@ -324,7 +324,7 @@ enum {				/* Kinds of frame links. */
 
 #define TR_NSNAPMAP	44	/* uint32_t */
 #define TR_LINKS	106	/* uint16_t: linked trace, root, and the next */
-#define TR_ROOT		108	/* uint16_t: its root, if it is no root. */
+#define TR_ROOT		108	/* uint16_t: its root, if it is not one. */
 #define TR_NEXTROOT	110	/* root */
 #define TR_NEXTSIDE	112	/* and side trace. */
 #define TR_SIZE		120

@@ -43,7 +43,7 @@ static inline const uint64_t *mp_machine_return(const char *sp)
 
 #endif
 
-/* The C function that the instruction at p calls; NULL: that is no call, or
+/* The C function that the instruction at p calls; NULL: that is not a call, or
 ** one through a register. */
 const uint8_t *mp_machine_call(const uint8_t *p);
 

@@ -58,7 +58,7 @@ static bool has_check(const char *T, uint64_t from, uint64_t to)
   return false;
 }
 
-/* Whether an instruction has that op: so many before the constant nil's. */
+/* Whether an instruction has that op: that many before the constant nil's. */
 static bool is_op(const char *T, uint32_t ref, int op)
 {
   const char *ir = AT(const char *, T, TR_IR);

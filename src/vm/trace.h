@@ -13,17 +13,18 @@
 
 #include "vm/vm.h"
 
-/* Whether the array of traces has been met, or is met now: there are traces.
+/* Whether the array of traces is known, or becomes so now: there are traces.
 ** Async-signal-safe. */
 bool mp_trace_known(mp_vm *vm);
 
-/* The limit below which numbers of traces lie; 0: the array was not met yet. */
+/* The limit below which numbers of traces lie; 0: the array is not known
+** yet. */
 static inline uint32_t mp_trace_limit(const mp_vm *vm)
 {
   return vm->traces ? AT(uint32_t, vm->g, vm->traces + TRACES_SIZE) : 0;
 }
 
-/* The trace of that number, or NULL. The array must have been met. */
+/* The trace of that number, or NULL. The array must be known. */
 static inline const char *mp_trace_get(const mp_vm *vm, uint32_t n)
 {
   return n < mp_trace_limit(vm) ? AT(const char **, vm->g, vm->traces)[n] :
@@ -37,8 +38,8 @@ static inline bool mp_trace_has(const char *T, uint64_t addr)
 }
 
 /* The trace whose machine code called the C function that we are in, and the
-** address that the function returns to. n: the VM's state, which is no number
-** of a trace while the collector runs. NULL: not found. */
+** address that the function returns to. n: the VM's state, which is not a
+** number of a trace while the collector runs. NULL: not found. */
 const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n,
 			     uint64_t *ret);
 
@@ -47,7 +48,7 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n,
 ** anywhere (vm/machine.h). */
 const uint64_t *mp_trace_return(lua_State *L, const char *trace);
 
-/* Whether the trace that was met last (vm->met) is running still, or again,
+/* Whether the trace that was seen last (vm->met) is running still, or again,
 ** and in the same C frame. A trace must be running. */
 static inline bool mp_trace_same(const mp_vm *vm)
 {
@@ -59,7 +60,7 @@ static inline bool mp_trace_same(const mp_vm *vm)
 	 mp_trace_has(m->trace, *m->ret);
 }
 
-/* Makes the trace whose number is the VM's state the one that was met last.
+/* Makes the trace whose number is the VM's state the one that was seen last.
 ** False: it is not known whether that trace has called the C function that
 ** runs. */
 bool mp_trace_meet(mp_vm *vm);

@@ -51,7 +51,8 @@ typedef struct mp_caller {
   int32_t ofs;			/* From the top of the allocator's frame. */
 } mp_caller;
 
-/* A place that was met not long ago, by the addresses as found on the stack. */
+/* A place that was seen not long ago, by the addresses as found on the
+** stack. */
 typedef struct mp_met {
   const void *ret, *ret2;
   mp_site *site;
@@ -82,7 +83,7 @@ typedef struct mp_types {
 
 void mp_type_init(mp_types *t, const mp_vm *vm);
 
-/* mp_type_site for a place that is not among those met last. */
+/* mp_type_site for a place that is not among those seen last. */
 mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame);
 
 static inline mp_met *mp_type_met(mp_types *t, const void *ret2)
@@ -140,8 +141,8 @@ static inline bool mp_type_ispart(const mp_site *s, const void *maker)
 	 (s->type == MP_ARRAY || s->type == MP_HASH || s->type == MP_STACK);
 }
 
-/* Whether a block is worth looking at: a place whose small blocks told nothing
-** may have a large one that does. */
+/* Whether a block is worth looking at: a place whose small blocks gave nothing
+** away may have a large one that does. */
 static inline bool mp_type_wanted(const mp_site *s, size_t size)
 {
   return s != NULL && (s->type == MP_TYPE_UNKNOWN ||

@@ -116,7 +116,7 @@ int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
   if (c.copied) mp_copy_show_copy(&v->copy);
   for (; c.copied || c.f > bottom; cursor_down(v, &c)) {
     mp_vmframe fr;
-    /* A frame of the VM for errors is no function's. */
+    /* A frame of the VM for errors is not a function's. */
     if (c.varg || TAG(c.f[FRAME_FUNC]) == TAGTHREAD) continue;
     if (!describe(v, vm, &c, &fr)) return -1;
     if (n > 0) {

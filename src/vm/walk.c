@@ -67,7 +67,7 @@ static uint64_t key_word(uint64_t h, uint64_t w)
 
 /* -- Runs ---------------------------------------------------------------- */
 
-/* Whether the block b is as the one below it, so many slots above it. */
+/* Whether the block b is as the one below it, that many slots above it. */
 static bool repeats(const mp_walk *k, uint32_t b, uint32_t stride)
 {
   const uint32_t *s = &k->slots[b * MP_WALK_BLOCK];
@@ -166,7 +166,7 @@ static void find_top(mp_walk *k, const slot *top)
   k->n = n;
 }
 
-/* The number of the frames met, from the lowest up, of which no word has
+/* The number of the known frames, from the lowest up, of which no word has
 ** changed. same: the number of these words, or MP_WALK_ANEW. */
 static int unchanged(mp_walk *k, const slot *top, uint32_t same)
 {
@@ -190,7 +190,8 @@ static inline void add_word(mp_walk *k, const slot *p, uint64_t word)
   k->words[i] = word;
 }
 
-/* The words of a frame whose link is no PC. Returns their share of the key. */
+/* The words of a frame whose link is not a PC. Returns their share of the
+** key. */
 static uint64_t describe(mp_walk *k, lua_State *L, slot *top, slot *f)
 {
   slot *below = frame_prev(f), func;
@@ -264,10 +265,10 @@ static __attribute__((noinline)) void grow_slots(mp_walk *k, size_t last)
   k->nslots = n;
 }
 
-/* Whether there is room for one more frame after so many. */
+/* Whether there is room for one more frame after that many. */
 static inline bool room(mp_walk *k, int n) { return n < k->cap || grow(k); }
 
-/* Forgets all frames met but the first n. */
+/* Forgets all frames but the first n. */
 static inline void keep(mp_walk *k, int n)
 {
   k->nwords = mp_walk_words(k, n);

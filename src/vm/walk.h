@@ -32,7 +32,7 @@
 #define MP_DEPTH	(1 << 15)	/* Frames kept of a stack, at most. */
 #define MP_WALK_SITES	1024	/* A power of two. */
 #define MP_WALK_FREED	4096	/* A power of two. */
-#define MP_WALK_NEAR	8	/* Addresses in so many bits lie together. */
+#define MP_WALK_NEAR	8	/* Addresses in this many bits lie together. */
 
 /* A call as a report shows it: calls that differ neither in the line nor in the
 ** callee's name have one id. */
@@ -41,7 +41,7 @@ typedef struct mp_callsite {
   uint64_t id;
 } mp_callsite;
 
-/* A frame that was met. */
+/* A frame that was seen. */
 typedef struct mp_level {
   uint64_t *frame;		/* Where its link is. */
   uint64_t key;			/* Of this frame and all under it. */
@@ -63,17 +63,17 @@ typedef struct mp_walk {
   uint64_t *stack;		/* and where its stack was. */
   bool cut;			/* There were more frames than are kept. */
   uint8_t white;		/* The collector's white then. */
-  int n;			/* Frames met last; above them are */
-  int kept;			/* others, up to here, met before. */
+  int n;			/* Frames seen last; above them are */
+  int kept;			/* others, up to here, seen before. */
   int cap;			/* Frames that there is room for: */
   mp_level *levels;		/* the frames, the lowest first, */
   uint64_t **fresh;		/* and those of a walk under way, top first. */
   uint32_t *byslot;		/* Slot of the stack -> frame whose link was */
-  uint32_t nslots;		/* last there, for so many slots. */
+  uint32_t nslots;		/* last there, for that many slots. */
   uint32_t nwords;		/* Words on which their keys depend: */
   uint32_t *slots;		/* where they are, */
   uint64_t *words;		/* and what they were. */
-  uint32_t nblocks;		/* Of these words, where so many matter, */
+  uint32_t nblocks;		/* Of these words, where that many matter, */
   mp_block *blocks;		/* four at a time. */
   mp_callsite sites[MP_WALK_SITES];  /* By PC. */
   uint32_t freed[MP_WALK_FREED];  /* Blocks of code, by address. */
@@ -82,7 +82,7 @@ typedef struct mp_walk {
 /* A walk that was filled with zeros is an empty one. */
 void mp_walk_free(mp_walk *k);
 
-/* From so many words on it pays to look for runs. */
+/* From this many words on it pays to look for runs. */
 #define MP_WALK_DEEP	64
 
 /* mp_walk_unchanged where n is that number or more. */
@@ -107,7 +107,7 @@ static inline uint32_t mp_walk_words(const mp_walk *k, int n)
   return n < k->kept ? k->levels[n].first : k->nwords;
 }
 
-/* The frame that was met whose link is at `top`; -1: none. */
+/* The frame seen before whose link is at `top`; -1: none. */
 static inline int mp_walk_find(const mp_walk *k, const lua_State *L,
 			       const uint64_t *top)
 {
@@ -138,7 +138,7 @@ static inline uint64_t mp_walk_key(mp_walk *k, lua_State *L, uint64_t *top)
   return same == words ? k->levels[n].key : mp_walk_changed(k, L, top, same);
 }
 
-/* The place of the link of a frame that was met. */
+/* The place of the link of a frame seen before. */
 static inline uint64_t *mp_walk_frame(const mp_walk *k, int level)
 {
   return k->levels[level].frame;

@@ -30,7 +30,7 @@ typedef struct mp_where {
   bool returned;		/* Not the top function, but its caller. */
 } mp_where;
 
-/* The place of a thread that runs a trace which was met before, or is in the
+/* The place of a thread that runs a trace which was seen before, or is in the
 ** interpreter or in a C function that it called. Nearly all allocations are
 ** made in such places, where a few words tell all. */
 typedef struct mp_spot {
