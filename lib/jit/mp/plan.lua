@@ -86,8 +86,9 @@ local function parse(text, ...)
   if #outputs == 0 then
     outputs = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
   end
+  o.memprof = words["for"] == "memprof"
   for _, name in ipairs(outputs) do
-    msg = formats.wrong_suffix(name)
+    msg = not o.memprof and formats.wrong_suffix(name)
     if msg then return nil, msg end
   end
   return o, outputs, words
@@ -100,7 +101,7 @@ local function check(o, outputs, words)
     local ok, msg = sorting.set(o, words.sort)
     if not ok then return msg end
   end
-  if words["for"] == "others" then return nil end
+  if words["for"] == "others" or o.memprof then return nil end
   return effects.check(o, outputs, words["for"] ~= "report") or
     words.sort and effects.check_word(o, "--sort", "table g", outputs)
 end
@@ -108,7 +109,8 @@ end
 -- Takes an option string, or a table of options (jit.mp.settings), and names of
 -- outputs; false or "" stands for none. Among the names may be --sort=KEY, the
 -- order of rows, and --for=report, a report of a profile that is under way, or
--- --for=others, other outputs than those that the options were meant for.
+-- --for=others, other outputs than those that the options were meant for, or
+-- --for=memprof, a profile in a file of any name.
 -- Returns the parsed options (jit.mp.options) with these fields besides, or nil
 -- and a message:
 --   files       names of the outputs: one at least
@@ -125,7 +127,7 @@ local function make(...)
   if not o then return nil, outputs end
   o.files, o.remarks = files(outputs, o)
   o.types = o.states == "t"
-  for _, name in ipairs(o.files) do imply(o, formats.of(name)) end
+  for _, name in ipairs(o.files) do imply(o, formats.of(name, o)) end
   local msg = check(o, outputs, words)
   if msg then return nil, msg end
   o.bold = style.allowed()

@@ -6,6 +6,8 @@
 local names = require("jit.mp.model.names")
 local address = require("jit.mp.push.address")
 
+local profile = { ".mp", view = "format.file_write", types = true }
+
 -- view: the module. set: options that the suffix implies. part: another suffix
 -- stands for this one. kind: the name in the option list, if not the suffix.
 -- lines: false where the format shows none. types: whether it shows types of
@@ -26,15 +28,17 @@ local list = {
     set = { folded = true } },
   { ".heapsnapshot", view = "heap.snapshot", walk = true },
   { ".html", view = "page.html", types = true },
-  { ".mp", view = "format.file_write", types = true },
+  profile,
   { ".bin", view = "format.file_write", part = true,  -- See misc.lua.
     kind = ".mp", types = true },
 }
 
 local server = { "", kind = "server", view = "push.view", types = true }
 
--- The format of a file name, or of the address of a server; nil: text.
-local function of(name)
+-- The format of a file name, or of the address of a server; nil: text. o: the
+-- options of a plan, of which memprof means a profile in any file.
+local function of(name, o)
+  if o and o.memprof then return profile end
   if address.is_address(name) then return server end
   for _, format in ipairs(list) do
     if #name > #format[1] and name:sub(-#format[1]) == format[1] then
@@ -117,7 +121,7 @@ end
 -- The view for a file name, the options with those that the name implies, and
 -- whether it is a text for people.
 local function view(name, o)
-  local format = of(name)
+  local format = of(name, o)
   if format and format.view == "format.folded" and o.walk then
     return require("jit.mp.heap.folded"), o, false
   end
