@@ -53,7 +53,17 @@
 --
 ----------------------------------------------------------------------------
 
-local core = require("jit.mp.core")
+if not jit then
+  error("jit.mp: this is "..(_VERSION or "Lua")..", not LuaJIT", 0)
+end
+
+-- Another VM of that name may lack functions, or the program not export them.
+local loaded, core = pcall(require, "jit.mp.core")
+if not loaded then
+  local symbol = core:match("undefined symbol: (luaJIT?_[%w_]+)")
+  error(symbol and "jit.mp: "..(jit.version or "LuaJIT").." has no function "..
+    symbol.." that a module can call" or core, 0)
+end
 
 -- The functions about the heap, which few programs use, are loaded on demand.
 local rare = { heap = "heap.walk", why = "heap.walk", dot = "heap.walk",

@@ -40,6 +40,9 @@ typedef struct functions {
 /* Whether a state of LuaJIT was found. */
 static atomic_bool found_state;
 
+/* Whether it was said that there is no LuaJIT. */
+static atomic_flag said_other = ATOMIC_FLAG_INIT;
+
 static const char loader[] =
   "local path, cpath = ...\n"
   "local ok, msg = pcall(require, 'jit.mp.env')\n"
@@ -87,12 +90,23 @@ static bool find(functions *f, void *caller)
   return found;
 }
 
+static void say_other(void)
+{
+  if (atomic_flag_test_and_set(&said_other)) return;
+  fprintf(stderr, "luajit-mp: no profile of %s: its Lua is not LuaJIT\n",
+    program_invocation_short_name);
+}
+
 static bool is_wanted(const functions *f, lua_State *L)
 {
   bool ours;
   if (getenv("LUAJIT_MP") == NULL && getenv("LUAJIT_MP_SIGNAL") == NULL)
     return false;
-  if (f->jit == NULL || f->loadbuffer == NULL || f->getfield == NULL ||
+  if (f->jit == NULL) {
+    say_other();
+    return false;
+  }
+  if (f->loadbuffer == NULL || f->getfield == NULL ||
       f->pushstring == NULL || f->pcall == NULL || f->settop == NULL ||
       f->toboolean == NULL)
     return false;
@@ -140,6 +154,7 @@ __attribute__((destructor)) static void say_if_none(void)
 {
   const char *program = getenv("LUAJIT_MP_PROGRAM");
   if (program == NULL || atol(program) != (long)getpid()) return;
+  if (atomic_flag_test_and_set(&said_other)) return;
   if (atomic_load(&found_state) || dl_iterate_phdr(is_core, NULL) != 0) return;
   fprintf(stderr, "luajit-mp: no profile of %s: it did not call luaL_openlibs "
     "of a shared LuaJIT library\n", program_invocation_short_name);

@@ -229,8 +229,35 @@ r = host("./host app.lua", { LUAJIT_MP = "f", LUA_PATH = "/none/?.lua",
   LUA_CPATH = "/none/?.so" })
 tap.is(r.status..(r.err ~= "" and "result\n" or r.out), "0result\n",
   "without the modules")
+-- Another Lua.
+tap.write(dir.."/lua.c", "void luaL_openlibs(void *L) { (void)L; }\n")
+tap.write(dir.."/user.c", "void luaL_openlibs(void *);\n"..
+  "int main(void) { luaL_openlibs(0); luaL_openlibs(0); return 0; }\n")
+r = tap.sh(("cd %s && %s -shared -fPIC lua.c -o liblua.so && "..
+  "%s user.c -L. -llua -Wl,-rpath,. -o user"):format(dir,
+  os.getenv("CC") or "cc", os.getenv("CC") or "cc"))
+tap.is(r.status..r.err, "0", "a program with another Lua")
+r = host("./user", { LUAJIT_MP = "f" })
+tap.is(r.status..r.out..r.err,
+  "0luajit-mp: no profile of user: its Lua is not LuaJIT\n", "which is said")
+r = host("./user", { LUAJIT_MP = false })
+tap.is(r.status..r.out..r.err, "0", "only where a profile was asked for")
 r = host("sh -c 'echo shell'", { LUAJIT_MP = "f" })
 tap.is(r.status..r.out..r.err, "0shell\n", "a program without Lua")
+
+tap.write(dir.."/other.lua", [[
+local jit = jit
+_G.jit = nil
+print(select(2, pcall(require, "jit.mp")))
+_G.jit, package.loaded["jit.mp"] = jit, nil
+package.preload["jit.mp.core"] = function()
+  error("core.so: undefined symbol: luaJIT_profile_start", 0)
+end
+print((select(2, pcall(require, "jit.mp")):gsub("LuaJIT 2[^ ]*", "LuaJIT")))
+]])
+tap.is(tap.luajit("other.lua", { dir = dir }).out, "jit.mp: this is Lua 5.1, "..
+  "not LuaJIT\njit.mp: LuaJIT has no function luaJIT_profile_start that a "..
+  "module can call\n", "the module in another Lua, and in another LuaJIT")
 
 -- luajit-mp run sets all of that for a program.
 local path = tap.builddir.."/.uninstalled/?.so;;"
