@@ -28,6 +28,7 @@ src_libmp_la_SOURCES = \
 	src/data/port.c src/data/port.h \
 	src/data/places.c src/data/places.h \
 	src/data/samples.c src/data/samples.h \
+	src/data/seccomp.c src/data/seccomp.h \
 	src/data/seed.c src/data/seed.h \
 	src/data/smaps.c src/data/smaps.h \
 	src/data/sparse.c src/data/sparse.h \
@@ -158,6 +159,7 @@ core_la_SOURCES = \
 	src/process/standin.c src/process/standin.h \
 	src/module/arguments.c src/module/arguments.h \
 	src/module/attach.c src/module/attach.h \
+	src/module/confine.c src/module/confine.h \
 	src/module/guard.c src/module/guard.h \
 	src/module/heap.c src/module/heap.h \
 	src/module/lib.c \

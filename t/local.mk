@@ -31,6 +31,7 @@ lua_tests = \
 	t/program/live.lua \
 	t/program/bounds.lua \
 	t/program/exec.lua \
+	t/program/sandbox.lua \
 	t/program/environment.lua \
 	t/program/advice.lua \
 	t/program/api.lua \

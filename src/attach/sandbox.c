@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** See attach/sandbox.h.
-**
-** A filter is a small program, which is followed here with the number of a
-** system call and any arguments.
 */
 #include "config.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,177 +19,10 @@
 #include "attach/look.h"
 #include "attach/sandbox.h"
 #include "attach/tracee.h"
+#include "data/seccomp.h"
 
-#define STEPS	(1 << 16)	/* Instructions that are followed, per call. */
 #define TRIES	50		/* To stop a thread, */
 #define PAUSE	20000000	/* with this many nanoseconds in between. */
-
-typedef struct needed {
-  int number;
-  const char *name;
-  bool must;			/* An error would end the process, too. */
-} needed;
-
-#define CALL(name) { SYS_##name, #name, false }
-#define MUST(name) { SYS_##name, #name, true }
-
-/* A profile: calls of the loader, the profiler and the C library. */
-static const needed calls[] = {
-  CALL(brk), CALL(clock_gettime), CALL(clock_nanosleep), CALL(clone),
-  CALL(clone3), CALL(close), MUST(exit), CALL(exit_group), CALL(faccessat2),
-  CALL(fcntl), CALL(fstat), CALL(ftruncate), MUST(futex), CALL(getcwd),
-  CALL(getdents64), CALL(geteuid), CALL(getitimer), CALL(getpid),
-  CALL(getrandom), CALL(getrusage), CALL(gettid), CALL(ioctl), CALL(kill),
-  CALL(lseek), CALL(madvise), CALL(memfd_create), CALL(mmap), CALL(mprotect),
-  CALL(mremap), CALL(munmap), CALL(nanosleep), CALL(newfstatat), CALL(openat),
-  CALL(perf_event_open), CALL(pipe2), CALL(poll), CALL(pread64),
-  CALL(process_vm_readv), CALL(read), CALL(readlink), MUST(rseq),
-  MUST(rt_sigaction), CALL(rt_sigpending), MUST(rt_sigprocmask),
-  MUST(rt_sigreturn), CALL(sched_getaffinity), CALL(set_robust_list),
-  CALL(setitimer), CALL(tgkill), CALL(timer_create), CALL(timer_delete),
-  CALL(timer_settime), CALL(wait4), CALL(write)
-};
-
-#define COUNT (sizeof(calls) / sizeof(calls[0]))
-
-/* -- Programs of filters ------------------------------------------------- */
-
-typedef struct value {
-  bool known;
-  uint32_t n;
-} value;
-
-typedef struct program {
-  const struct sock_filter *ins;
-  unsigned count;
-  const needed *call;		/* The system call. */
-  unsigned steps;
-} program;
-
-typedef struct registers {
-  value a, x, m[BPF_MEMWORDS];
-} registers;
-
-static const value unknown = { false, 0 };
-
-static value exactly(uint32_t n) { return (value){ true, n }; }
-
-static bool is_deadly(const program *p, value result)
-{
-  if (!result.known) return true;
-  switch (result.n & SECCOMP_RET_ACTION_FULL) {
-  case SECCOMP_RET_ALLOW: case SECCOMP_RET_LOG:
-    return false;
-  case SECCOMP_RET_TRACE: case SECCOMP_RET_ERRNO: case SECCOMP_RET_USER_NOTIF:
-    return p->call->must;
-  default:
-    return true;
-  }
-}
-
-/* Fields of the data that are the same in each call of this number. */
-static value field(const program *p, uint32_t offset)
-{
-  if (offset == offsetof(struct seccomp_data, nr))
-    return exactly((uint32_t)p->call->number);
-  if (offset == offsetof(struct seccomp_data, arch))
-    return exactly(AUDIT_ARCH_X86_64);
-  return unknown;
-}
-
-static value load(const program *p, const registers *r,
-		  const struct sock_filter *i)
-{
-  switch (BPF_MODE(i->code)) {
-  case BPF_IMM: return exactly(i->k);
-  case BPF_ABS: return field(p, i->k);
-  case BPF_MEM: return i->k < BPF_MEMWORDS ? r->m[i->k] : unknown;
-  case BPF_LEN: return exactly(sizeof(struct seccomp_data));
-  default: return unknown;
-  }
-}
-
-static value combine(value a, value b, uint16_t code)
-{
-  bool shifts = BPF_OP(code) == BPF_LSH || BPF_OP(code) == BPF_RSH;
-  if (!a.known || !b.known || (shifts && b.n > 31)) return unknown;
-  switch (BPF_OP(code)) {
-  case BPF_ADD: return exactly(a.n + b.n);
-  case BPF_SUB: return exactly(a.n - b.n);
-  case BPF_MUL: return exactly(a.n * b.n);
-  case BPF_DIV: return b.n != 0 ? exactly(a.n / b.n) : unknown;
-  case BPF_AND: return exactly(a.n & b.n);
-  case BPF_OR: return exactly(a.n | b.n);
-  case BPF_XOR: return exactly(a.n ^ b.n);
-  case BPF_LSH: return exactly(a.n << b.n);
-  case BPF_RSH: return exactly(a.n >> b.n);
-  case BPF_NEG: return exactly(0u - a.n);
-  default: return unknown;
-  }
-}
-
-static bool holds(uint16_t code, uint32_t a, uint32_t b)
-{
-  switch (BPF_OP(code)) {
-  case BPF_JEQ: return a == b;
-  case BPF_JGT: return a > b;
-  case BPF_JGE: return a >= b;
-  default: return (a & b) != 0;
-  }
-}
-
-static void compute(const program *p, registers *r, const struct sock_filter *i)
-{
-  value by = BPF_SRC(i->code) == BPF_X ? r->x : exactly(i->k);
-  switch (BPF_CLASS(i->code)) {
-  case BPF_LD: r->a = load(p, r, i); break;
-  case BPF_LDX: r->x = load(p, r, i); break;
-  case BPF_ST: if (i->k < BPF_MEMWORDS) r->m[i->k] = r->a; break;
-  case BPF_STX: if (i->k < BPF_MEMWORDS) r->m[i->k] = r->x; break;
-  case BPF_ALU: r->a = combine(r->a, by, i->code); break;
-  default:
-    if (BPF_MISCOP(i->code) == BPF_TAX) r->x = r->a;
-    else r->a = r->x;
-  }
-}
-
-/* Whether a deadly result can be reached from an instruction. Jumps only lead
-** forwards. */
-static bool may_kill(program *p, registers r, unsigned at)
-{
-  for (; at < p->count && p->steps > 0; at++) {
-    const struct sock_filter *i = &p->ins[at];
-    value by = BPF_SRC(i->code) == BPF_X ? r.x : exactly(i->k);
-    p->steps--;
-    if (BPF_CLASS(i->code) == BPF_RET)
-      return is_deadly(p, BPF_RVAL(i->code) == BPF_A ? r.a : exactly(i->k));
-    if (BPF_CLASS(i->code) != BPF_JMP) {
-      compute(p, &r, i);
-    } else if (BPF_OP(i->code) == BPF_JA) {
-      at += i->k;
-    } else if (r.a.known && by.known) {
-      at += holds(i->code, r.a.n, by.n) ? i->jt : i->jf;
-    } else {
-      if (may_kill(p, r, at + 1 + i->jt)) return true;
-      at += i->jf;
-    }
-  }
-  return true;
-}
-
-/* A system call for which the process may end with that filter, or NULL. */
-static const needed *deadly(const struct sock_filter *ins, unsigned count)
-{
-  registers none;
-  size_t i;
-  memset(&none, 0, sizeof(none));
-  none.a = none.x = exactly(0);
-  for (i = 0; i < COUNT; i++) {
-    program p = { ins, count, &calls[i], STEPS };
-    if (may_kill(&p, none, 0)) return &calls[i];
-  }
-  return NULL;
-}
 
 /* -- The filters of a process -------------------------------------------- */
 
@@ -214,14 +42,14 @@ static mp_tracee *stop(pid_t tid, int *err)
   return t;
 }
 
-static verdict check_filters(mp_tracee *t, const needed **call)
+static verdict check_filters(mp_tracee *t, const mp_needed **call)
 {
   struct sock_filter *ins;
   verdict v = PERMITTED;
   unsigned i, count;
   for (i = 0; v == PERMITTED && (ins = mp_tracee_filter(t, i, &count)) != NULL;
        i++) {
-    *call = deadly(ins, count);
+    *call = mp_seccomp_deadly(ins, count);
     if (*call != NULL) v = DEADLY;
     free(ins);
   }
@@ -229,7 +57,7 @@ static verdict check_filters(mp_tracee *t, const needed **call)
 }
 
 /* A thread that has filters. One that has ended has none. */
-static verdict check_thread(pid_t tid, const needed **call)
+static verdict check_thread(pid_t tid, const mp_needed **call)
 {
   verdict v;
   int err;
@@ -269,12 +97,12 @@ static bool has_ours(pid_t pid, const mp_confined *theirs)
 /* Makes all the calls, with arguments by which they do nothing. */
 static void try_calls(void)
 {
-  size_t i;
-  for (i = 0; i < COUNT; i++) {
-    if (calls[i].number != SYS_exit && calls[i].number != SYS_exit_group &&
-	calls[i].number != SYS_rt_sigreturn &&
-	syscall(calls[i].number, -1L, -1L, -1L, -1L, -1L, -1L) < 0 &&
-	calls[i].must && (errno == EPERM || errno == EACCES))
+  const mp_needed *c;
+  for (c = mp_seccomp_calls; c->name != NULL; c++) {
+    if (c->number != SYS_exit && c->number != SYS_exit_group &&
+	c->number != SYS_rt_sigreturn &&
+	syscall(c->number, -1L, -1L, -1L, -1L, -1L, -1L) < 0 &&
+	c->must && (errno == EPERM || errno == EACCES))
       _exit(1);
   }
   _exit(0);
@@ -292,20 +120,20 @@ static bool survives(void)
 
 /* -- All threads --------------------------------------------------------- */
 
-static verdict check(pid_t pid, pid_t tid, const needed **call)
+static verdict check(pid_t pid, pid_t tid, const mp_needed **call)
 {
   mp_confined c = mp_look_confined(tid);
   verdict v;
   if (c.mode == SECCOMP_MODE_DISABLED) return PERMITTED;
   if (c.mode == SECCOMP_MODE_STRICT) {
-    *call = &calls[0];
+    *call = &mp_seccomp_calls[0];
     return DEADLY;
   }
   v = check_thread(tid, call);
   return v == UNREADABLE && has_ours(pid, &c) && survives() ? PERMITTED : v;
 }
 
-static verdict check_all(pid_t pid, const needed **call)
+static verdict check_all(pid_t pid, const mp_needed **call)
 {
   verdict v = PERMITTED;
   char dir[64];
@@ -323,7 +151,7 @@ static verdict check_all(pid_t pid, const needed **call)
 
 bool mp_sandbox_permits(pid_t pid, char *buf, size_t n)
 {
-  const needed *call = NULL;
+  const mp_needed *call = NULL;
   switch (check_all(pid, &call)) {
   case PERMITTED:
     return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The interface between the library that intercepts exec (src/preload/exec.c)
-** and the core, which writes its reports then (process/exec.h).
+** The interface between the library that intercepts exec, and calls by which
+** the program enters a sandbox (src/preload/exec.c), and the core, which writes
+** its reports then (process/exec.h, module/confine.h).
 **
 ** The library is preloaded and knows nothing of LuaJIT.
 */
@@ -11,14 +12,17 @@
 #include <stdint.h>
 
 #define MP_EXECPORT_SYMBOL	"luajit_mp_exec_port"
-#define MP_EXECPORT_VERSION	1
+#define MP_EXECPORT_VERSION	2
 
 typedef struct mp_execport {
   uint32_t version;		/* MP_EXECPORT_VERSION */
-  /* The next two are called on the thread that calls exec, which may be in a
+  /* These are called on the thread that calls exec, which may be in a
   ** signal handler, or in the child of vfork. NULL: nobody wants to know. */
   void (*volatile before)(void);  /* The program is about to be replaced; */
   void (*volatile failed)(void);  /* it was not. */
+  /* It is about to take a filter of system calls, a struct sock_fprog; NULL: in
+  ** which it may only read, write and exit. */
+  void (*volatile confined)(const void *filter);
 } mp_execport;
 
 #endif

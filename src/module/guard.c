@@ -16,6 +16,7 @@
 #include "process/final.h"
 #include "process/inherit.h"
 #include "process/signal.h"
+#include "profile/leaks.h"
 #include "profile/memory.h"
 #include "profile/point.h"
 #include "report/write.h"
@@ -177,6 +178,19 @@ static int end_run(mp_guard *g, lua_State *L, char *buf, size_t n)
 int mp_guard_end(lua_State *L, char *buf, size_t n)
 {
   return end_run(get_guard(L), L, buf, n);
+}
+
+int mp_guard_stop(lua_State *L, char *buf, size_t n)
+{
+  mp_ctx *c = mp_guard_get(L);
+  int err;
+  mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
+  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
+  mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
+  mp_signal_hold();
+  err = mp_guard_end(L, buf, n);
+  mp_signal_release();
+  return err;
 }
 
 mp_ctx *mp_guard_detach(lua_State *L)

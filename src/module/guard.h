@@ -55,6 +55,10 @@ void mp_guard_release(mp_ctx *c, lua_State *L);
 ** with a message in buf. */
 int mp_guard_end(lua_State *L, char *buf, size_t n);
 
+/* The same with all that the report tells of the heap: collects garbage, if
+** that is needed. */
+int mp_guard_stop(lua_State *L, char *buf, size_t n);
+
 /* Ends the run without a report. The caller owns the returned context, which
 ** has no connection to the VM any more, makes the report from it
 ** (process/final.h), in any thread, and calls mp_guard_leave. NULL: the run has

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "heapwalk/walk.h"
 #include "module/arguments.h"
 #include "module/guard.h"
 #include "module/heap.h"
@@ -16,9 +15,6 @@
 #include "module/start.h"
 #include "module/window.h"
 #include "process/ctx.h"
-#include "process/signal.h"
-#include "profile/leaks.h"
-#include "profile/memory.h"
 #include "profile/point.h"
 #include "profile/snapshot.h"
 #include "report/files.h"
@@ -36,12 +32,7 @@ static int core_stop(lua_State *L)
   if (c->profile.busy)
     return mp_fail(L, "the profiler cannot be stopped by a callback or "
 		   "finalizer that runs inside of it", EBUSY);
-  mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
-  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
-  mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
-  mp_signal_hold();
-  err = mp_guard_end(L, msg, sizeof(msg));
-  mp_signal_release();
+  err = mp_guard_stop(L, msg, sizeof(msg));
   if (err != 0) return mp_fail(L, msg, err);
   lua_pushboolean(L, 1);
   return 1;

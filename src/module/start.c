@@ -13,6 +13,7 @@
 #include "data/lock.h"
 #include "data/seed.h"
 #include "module/arguments.h"
+#include "module/confine.h"
 #include "module/guard.h"
 #include "module/start.h"
 #include "native/native.h"
@@ -227,6 +228,7 @@ static void install_once(void)
   mp_exit_install();
   mp_end_install();
   mp_exec_install();
+  mp_confine_install();
   mp_signal_install();
   mp_inherit_install(mp_signal_take);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** libluajit-mp-exec.so: intercepts the functions that replace the program, see
-** data/execport.h.
+** libluajit-mp-exec.so: intercepts the functions that replace the program, or
+** confine it, see data/execport.h.
 **
 ** The C library's own calls, as in system and popen, are not intercepted: they
 ** are made in children that have no profile. Neither are calls for files that
@@ -13,11 +13,14 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/seccomp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "data/execport.h"
@@ -33,6 +36,9 @@ static struct {
   int (*execvpe)(const char *, char *const *, char *const *);
   int (*fexecve)(int, char *const *, char *const *);
   int (*execveat)(int, const char *, char *const *, char *const *, int);
+  int (*prctl)(int, unsigned long, unsigned long, unsigned long,
+	       unsigned long);
+  long (*syscall)(long, long, long, long, long, long, long);
 } real;
 
 static void find(void *where, const char *name)
@@ -41,12 +47,20 @@ static void find(void *where, const char *name)
   memcpy(where, &f, sizeof(f));
 }
 
+/* Libraries that begin before this one may call these two. */
+static void find_calls(void)
+{
+  if (real.prctl == NULL) find(&real.prctl, "prctl");
+  if (real.syscall == NULL) find(&real.syscall, "syscall");
+}
+
 __attribute__((constructor)) static void begin(void)
 {
   find(&real.execve, "execve");
   find(&real.execvpe, "execvpe");
   find(&real.fexecve, "fexecve");
   find(&real.execveat, "execveat");
+  find_calls();
   leave_environment(&real);
 }
 
@@ -170,4 +184,48 @@ EXPORT int execle(const char *path, const char *arg, ...)
   envp = va_arg(ap, char *const *);
   va_end(ap);
   return execve(path, argv, envp);
+}
+
+/* -- Sandboxes ------------------------------------------------------------ */
+
+static void confine(bool strict, unsigned long filter)
+{
+  void (*f)(const void *) = port.confined;
+  if (f != NULL) f(strict ? NULL : (const void *)filter);
+}
+
+static void confine_by_prctl(unsigned long mode, unsigned long filter)
+{
+  if (mode == SECCOMP_MODE_STRICT || mode == SECCOMP_MODE_FILTER)
+    confine(mode == SECCOMP_MODE_STRICT, filter);
+}
+
+EXPORT int prctl(int op, ...)
+{
+  unsigned long a[4];
+  va_list ap;
+  size_t i;
+  va_start(ap, op);
+  for (i = 0; i < 4; i++) a[i] = va_arg(ap, unsigned long);
+  va_end(ap);
+  if (op == PR_SET_SECCOMP) confine_by_prctl(a[0], a[1]);
+  if (real.prctl == NULL) find_calls();
+  return real.prctl(op, a[0], a[1], a[2], a[3]);
+}
+
+EXPORT long syscall(long number, ...)
+{
+  long a[6];
+  va_list ap;
+  size_t i;
+  va_start(ap, number);
+  for (i = 0; i < 6; i++) a[i] = va_arg(ap, long);
+  va_end(ap);
+  if (number == SYS_seccomp && (a[0] == SECCOMP_SET_MODE_STRICT ||
+				a[0] == SECCOMP_SET_MODE_FILTER))
+    confine(a[0] == SECCOMP_SET_MODE_STRICT, (unsigned long)a[2]);
+  if (number == SYS_prctl && a[0] == PR_SET_SECCOMP)
+    confine_by_prctl((unsigned long)a[1], (unsigned long)a[2]);
+  if (real.syscall == NULL) find_calls();
+  return real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

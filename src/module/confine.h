@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The program enters a sandbox: a filter of system calls that would end it for
+** one that the profiler makes. The run of the VM that is about to do so ends
+** before, with its report, as by mp.stop().
+**
+** This takes libluajit-mp-exec.so, preloaded (data/execport.h), and a VM whose
+** layout is proved; compiled code that makes the call is not noticed.
+*/
+#ifndef MP_CONFINE_H
+#define MP_CONFINE_H
+
+/* To be called once, before there are profiles. */
+void mp_confine_install(void);
+
+#endif

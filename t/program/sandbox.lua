@@ -1,0 +1,128 @@
+-- SPDX-License-Identifier: MIT
+-- A program enters a sandbox that kills it for system calls which it does not
+-- make: under luajit-mp run its result is the same, and it has a report.
+
+local tap = require("tap")
+
+if jit.arch ~= "x64" or not tap.knows_layout() then
+  tap.skip("filters are followed on x86-64, and the profile ends where the "..
+    "VM is known")
+end
+
+local head = [[
+local ffi = require("ffi")
+ffi.cdef [=[
+  int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long);
+  long syscall(long, ...);
+  int fork(void);
+  int waitpid(int, int *, int);
+  typedef struct { uint16_t code; uint8_t jt, jf; uint32_t k; } insn;
+  typedef struct { uint16_t len; insn *filter; } filter;
+]=]
+local C = ffi.C
+local KILL, EPERM, ALLOW = 0x80000000, 0x50001, 0x7fff0000
+local keep = {}
+local function early()
+  for i = 1, 50000 do keep[i % 100] = { i, tostring(i) } end
+end
+local function late()
+  for i = 1, 200000 do keep[i % 100] = { i, tostring(i) } end
+end
+-- A filter with one action for these system calls, and one for all others.
+local function filter(calls, these, others)
+  local n = #calls
+  local p = ffi.new("insn[?]", n + 3, { { 0x20, 0, 0, 0 } })
+  for i, call in ipairs(calls) do
+    p[i] = ffi.new("insn", 0x15, n - i + 1, 0, call)
+  end
+  p[n + 1] = ffi.new("insn", 0x06, 0, 0, others)
+  p[n + 2] = ffi.new("insn", 0x06, 0, 0, these)
+  local f = ffi.new("filter", n + 3, p)
+  keep.filter = { p, f }
+  return ffi.cast("unsigned long", ffi.cast("filter *", f))
+end
+assert(C.prctl(38, 1, 0, 0, 0) == 0)
+local function by_prctl(f) assert(C.prctl(22, 2, f, 0, 0) == 0) end
+local function by_syscall(f)
+  local function long(n) return ffi.cast("long", n) end
+  assert(C.syscall(317, long(1), long(0), long(f)) == 0)
+end
+-- read, write, fstat, mmap, mprotect, munmap, brk, rt_sigreturn, mremap, futex,
+-- exit_group, newfstatat
+local STRICT = { 0, 1, 5, 9, 10, 11, 12, 15, 25, 202, 231, 262 }
+early()
+]]
+
+local cpath = tap.builddir.."/.uninstalled/?.so;;"
+local NOTE = "the profile ended when the program entered a sandbox"
+
+-- The program with a profile and without. Returns the report.
+local function compare(name, body, options)
+  local program = tap.program(head..body)
+  local out = tap.tmpname(".txt")
+  local plain = tap.luajit(program)
+  local r = tap.sh(("exec %s run -O %s -o %s %s"):format(tap.mp,
+    options or "f", out, program), { env = { LUA_CPATH = cpath } })
+  tap.is(r.status..r.out..r.err, plain.status..plain.out..plain.err,
+    name..": the result is as without a profile")
+  local text = tap.read(out) or ""
+  os.remove(out)
+  return text, plain
+end
+
+local text, plain = compare("few calls are allowed", [[
+by_prctl(filter(STRICT, ALLOW, KILL))
+late()
+print("done")
+os.exit(5)]])
+if plain.status ~= 5 then tap.skip("no such filters") end
+tap.like(text, NOTE, "the report says why it ends")
+tap.like(text, "early", "it has what was before")
+tap.unlike(text, "late", "and nothing else")
+
+for options, part in pairs {
+  fli1 = "early", b1i1 = "early", e = "events", W = "Heap walk: ", Lw1 = "keep"
+} do
+  tap.like(compare("few calls are allowed, "..options, [[
+by_syscall(filter(STRICT, ALLOW, KILL))
+late()
+print("done")
+os.exit(5)]], options), part, options..": there is a report")
+end
+
+for name, call in pairs {
+  ioctl = 16, gettid = 186, getpid = 39, clock_gettime = 228,
+  process_vm_readv = 310, rt_sigaction = 13, openat = 257
+} do
+  tap.like(compare(name.." is forbidden", [[
+by_prctl(filter({ ]]..call..[[ }, KILL, ALLOW))
+late()
+print("done")
+os.exit(5, ]]..tostring(name ~= "rt_sigaction")..")"), NOTE,
+    name.." is forbidden: it ends")
+end
+
+for name, body in pairs {
+  ["calls fail"] = "by_prctl(filter({ 16, 186, 310, 298 }, EPERM, ALLOW))",
+  ["other calls are forbidden"] = "by_prctl(filter({ 101, 59 }, KILL, ALLOW))",
+  ["no filter"] = "print(C.prctl(22, 2, 8, 0, 0), C.prctl(22, 7, 0, 0, 0))"
+} do
+  text = compare(name, body.." late() print('done')")
+  tap.like(text, "late", name..": the profile goes on")
+  tap.unlike(text, NOTE, name..": to the end")
+end
+
+text = compare("a child enters one", [[
+local pid = C.fork()
+if pid == 0 then
+  by_prctl(filter(STRICT, ALLOW, KILL))
+  late()
+  os.exit(7)
+end
+local status = ffi.new("int[1]")
+C.waitpid(pid, status, 0)
+print(status[0])
+late()]])
+tap.like(text, "late", "a child enters one: the parent's profile goes on")
+
+tap.done()
