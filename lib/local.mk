@@ -118,6 +118,7 @@ dist_mppage_DATA = \
 	lib/jit/mp/page/encode.lua \
 	lib/jit/mp/page/facts.lua \
 	lib/jit/mp/page/heap.lua \
+	lib/jit/mp/page/jit.lua \
 	lib/jit/mp/page/html.lua \
 	lib/jit/mp/page/order.lua \
 	lib/jit/mp/page/parts.lua \
@@ -142,6 +143,7 @@ dist_mpviewer_DATA = \
 	lib/jit/mp/page/viewer/heaptree.js \
 	lib/jit/mp/page/viewer/help.js \
 	lib/jit/mp/page/viewer/items.js \
+	lib/jit/mp/page/viewer/jit.js \
 	lib/jit/mp/page/viewer/layout.js \
 	lib/jit/mp/page/viewer/main.js \
 	lib/jit/mp/page/viewer/matches.js \

@@ -253,6 +253,22 @@ file = tap.program(closures)
 r = tap.luajit("-jm=J,-,"..profile.." "..file)
 local read = tap.sh(tap.mp.." report "..profile.." J")
 tap.is(read.out..read.err, r.out, "a file has the same report")
+
+-- -- The page ---------------------------------------------------------------
+
+local page = tap.tmpname(".html")
+tap.luajit("-jm=J,"..page.." "..tap.program(closures.."jit.flush() run(9)"))
+local text = tap.read(page)
+local jit = text:match('"jit":(%b{})') or ""
+tap.like(jit, '"giveups":{"start":%[%d', "the page has traces given up")
+tap.like(jit, '"traces":{"level":%[0', "and traces")
+tap.like(jit, '"blacklisted":%[%d', "what is blacklisted")
+tap.like(jit, '"flushes":%[{"wall":[%d.]+,"why":"by jit.flush',
+  "and the flush")
+tap.like(text, '"strings":.*NYI: bytecode FNEW', "and the reason")
+tap.luajit("-jm=f,"..page.." "..file)
+tap.like(tap.read(page), '"jit":null', "without the option there is none")
+
 r = tap.luajit("-jm=f,"..profile.." "..file)
 read = tap.sh(tap.mp.." report "..profile.." J")
 tap.is(read.status, 1, "one without the option")

@@ -117,7 +117,7 @@ local list = {
   { "J", "the JIT compiler: what runs interpreted and why, traces given up, "..
     "traces made, flushes",
     report = true, sets = "compiler",
-    shows = "text .mp:measured" },
+    shows = "text .mp:measured .html:measured" },
   { "T", "live: shows the table in the terminal while the program runs",
     run = true, sets = "live", shows = "text file" },
   { "j", "no lines, in output files either: compiled code keeps its speed",

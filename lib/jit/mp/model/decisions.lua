@@ -8,6 +8,8 @@
 --
 ----------------------------------------------------------------------------
 
+local numbers = require("jit.mp.model.numbers")
+
 -- The text of a place: module:line. frame: its number, or 0.
 local function placer(p)
   local label = p:labeler("l", false)
@@ -164,4 +166,88 @@ local function tree(p)
   return out
 end
 
-return { join = join, reasons_of = reasons_of, tree = tree, placer = placer }
+-- The trace or the like that comes after a trace.
+local function ending(t)
+  if t.ends == "loop" or t.link == t.number and t.link ~= 0 then
+    return "loop"
+  elseif t.link > 0 then
+    return ("to trace %.0f"):format(t.link)
+  end
+  return t.ends or ""
+end
+
+-- -- Facts about the compiler ------------------------------------------------
+
+local function code_bytes(p)
+  local n = 0
+  for _, t in ipairs(p.traces or {}) do
+    if t.state == "live" then n = n + t.bytes end
+  end
+  return n
+end
+
+local function live_traces(p)
+  local n = 0
+  for _, t in ipairs(p.traces or {}) do
+    if t.state == "live" then n = n + 1 end
+  end
+  return n
+end
+
+-- Flushes by their reason.
+local function flushes(p)
+  local n = { asked = 0, traces = 0, seen = 0, ["machine code"] = 0 }
+  for _, f in ipairs(p.flushes or {}) do n[f.why] = n[f.why] + 1 end
+  return n, #(p.flushes or {})
+end
+
+local why_flushed = {
+  { "machine code", "no room for machine code" },
+  { "traces", "as many as maxtrace allows" },
+  { "asked", "by jit.flush or the like" }, { "seen", "reason not known" },
+}
+
+local function flush_words(p)
+  local by, all = flushes(p)
+  local t = {}
+  for _, why in ipairs(why_flushed) do
+    if by[why[1]] == all and all > 0 then
+      t[1] = why[2]
+    elseif by[why[1]] > 0 then
+      t[#t+1] = ("%s (%d)"):format(why[2], by[why[1]])
+    end
+  end
+  if all == 0 then return "no flush" end
+  return ("all thrown away %s: %s"):format(all == 1 and "once" or
+    ("%d times"):format(all), table.concat(t, ", "))
+end
+
+-- The facts in words: "2 traces made; no flush".
+local function words(p)
+  local c, t = p.compiler, {}
+  if c.events then
+    t[#t+1] = numbers.counted(c.made, "trace").." made, "..
+      ("%.0f given up"):format(c.given_up)
+  end
+  if c.looked then
+    t[#t+1] = ("%d%s kept"):format(live_traces(p), c.maxtrace and
+      (" of %.0f"):format(c.maxtrace) or "")
+    t[#t+1] = numbers.bytes(code_bytes(p), true)..(c.maxmcode and
+      (" of %.0f KiB"):format(c.maxmcode) or "").." of machine code"
+  end
+  t[#t+1] = flush_words(p)
+  return table.concat(t, "; ")
+end
+
+-- The words for why all traces were thrown away.
+local function flush_reason(why)
+  for _, entry in ipairs(why_flushed) do
+    if entry[1] == why then return entry[2] end
+  end
+end
+
+return {
+  join = join, reasons_of = reasons_of, tree = tree, placer = placer,
+  ending = ending, flushes = flushes, flush_reason = flush_reason,
+  words = words
+}

@@ -16,6 +16,7 @@ local columns = require("jit.mp.page.columns")
 local encode = require("jit.mp.page.encode")
 local facts = require("jit.mp.page.facts")
 local heap = require("jit.mp.page.heap")
+local jit_of = require("jit.mp.page.jit")
 local files = require("jit.mp.page.source")
 local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
@@ -78,13 +79,13 @@ return function(p, o, extra)
   local profiles = { encode_profile(p, o, add) }
   if before then profiles[2] = encode_profile(before, o, add) end
   local sources = files(p, o, strs, extra)
-  local walk = heap(p, strs)
+  local walk, decisions = heap(p, strs), jit_of(p, strs)
   local native = p.native.enabled or before and before.native.enabled
   local data = object({ "version", "2", "start", encode_start(p, o),
     "views", encode_views(native), "absent", encode_absent(),
     "profiles", list(profiles),
     "functions", columns.encode_functions(funcs), "files", sources,
-    "heap", walk, "strings", encode.strings(str_list) })
+    "heap", walk, "jit", decisions, "strings", encode.strings(str_list) })
   return (parts.html:gsub("{{(%w+)}}", {
     title = encode.markup(facts.script_name(p)), style = parts.style,
     script = parts.script, data = data

@@ -11,7 +11,7 @@ local script = {
   "dom", "numbers", "items", "profile", "state", "counts", "sums", "matches",
   "steps", "tree", "layout", "words", "colors", "widgets", "flame", "graph",
   "search", "calls", "columns", "source", "table", "timeline", "range",
-  "controls", "heaptree", "heap", "save", "address", "help", "main"
+  "controls", "heaptree", "heap", "jit", "save", "address", "help", "main"
 }
 
 return { style = style, script = script }

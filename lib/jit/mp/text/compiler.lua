@@ -15,66 +15,7 @@ local REASONS = 3   -- Shown for a function.
 local PLACES = 20   -- Shown of those where traces were given up.
 local TRACES = 40   -- Shown.
 
--- -- Facts about the compiler ------------------------------------------------
-
-local function code_bytes(p)
-  local n = 0
-  for _, t in ipairs(p.traces or {}) do
-    if t.state == "live" then n = n + t.bytes end
-  end
-  return n
-end
-
-local function live_traces(p)
-  local n = 0
-  for _, t in ipairs(p.traces or {}) do
-    if t.state == "live" then n = n + 1 end
-  end
-  return n
-end
-
--- Flushes by their reason.
-local function flushes(p)
-  local n = { asked = 0, traces = 0, seen = 0, ["machine code"] = 0 }
-  for _, f in ipairs(p.flushes or {}) do n[f.why] = n[f.why] + 1 end
-  return n, #(p.flushes or {})
-end
-
-local why_flushed = {
-  { "machine code", "no room for machine code" },
-  { "traces", "as many as maxtrace allows" },
-  { "asked", "by jit.flush or the like" }, { "seen", "reason not known" },
-}
-
-local function flush_words(p)
-  local by, all = flushes(p)
-  local t = {}
-  for _, why in ipairs(why_flushed) do
-    if by[why[1]] == all and all > 0 then
-      t[1] = why[2]
-    elseif by[why[1]] > 0 then
-      t[#t+1] = ("%s (%d)"):format(why[2], by[why[1]])
-    end
-  end
-  return all == 0 and "no flush" or numbers.counted(all, "time")..
-    " all thrown away: "..table.concat(t, ", ")
-end
-
-local function head(p, width)
-  local c, t = p.compiler, {}
-  if c.events then
-    t[#t+1] = numbers.counted(c.made, "trace").." made, "..
-      ("%.0f given up"):format(c.given_up)
-  end
-  if c.looked then
-    t[#t+1] = ("%d%s kept"):format(live_traces(p), c.maxtrace and
-      (" of %.0f"):format(c.maxtrace) or "")
-    t[#t+1] = numbers.bytes(code_bytes(p), true)..(c.maxmcode and
-      (" of %.0f KiB"):format(c.maxmcode) or "").." of machine code"
-  end
-  t[#t+1] = flush_words(p)
-  return cells.wrap("JIT compiler: "..table.concat(t, "; ").."\n", width)
-end
+-- -- The head ---------------------------------------------------------------
 
 -- The parts that the report lacks, with reasons.
 local function lacks(p, width)
@@ -150,7 +91,7 @@ end
 -- The reasons for which the compiler itself is busy: lines.
 local function explain_own(p)
   local c, t = p.compiler, {}
-  local n, all = flushes(p)
+  local n, all = decisions.flushes(p)
   if c.events then
     t[1] = ("%.0f traces made, %.0f given up"):format(c.made, c.given_up)
   end
@@ -246,16 +187,6 @@ local function given_up(p, j, width)
   return text..("  and %d places more\n"):format(#list - PLACES)
 end
 
--- The trace or the like that comes after a trace.
-local function ending(t)
-  if t.ends == "loop" or t.link == t.number and t.link ~= 0 then
-    return "loop"
-  elseif t.link > 0 then
-    return ("to trace %.0f"):format(t.link)
-  end
-  return t.ends or ""
-end
-
 local function trace_row(p, j, node, o)
   local t, cpu = node.trace, ""
   if t.ticks and p.cpu.samples > 0 then
@@ -264,7 +195,8 @@ local function trace_row(p, j, node, o)
   local from = t.parent > 0 and (" from exit %.0f"):format(t.exit) or ""
   return { cpu, ("%.0f"):format(t.bytes), ("%.0f"):format(t.taken),
     ("%s%.0f%s: %s, %s%s"):format(("  "):rep(node.level), t.number, from,
-      j.place(t.start), ending(t), t.state == "gone" and ", gone" or "") }
+      j.place(t.start), decisions.ending(t),
+      t.state == "gone" and ", gone" or "") }
 end
 
 local function traces(p, o, j, width)
@@ -282,6 +214,7 @@ end
 return function(p, o, env)
   local width = env.width
   local j = decisions.join(p)
-  return head(p, width)..lacks(p, width).."\n"..interpreted(p, o, j, width)..
+  local head = cells.wrap("JIT compiler: "..decisions.words(p).."\n", width)
+  return head..lacks(p, width).."\n"..interpreted(p, o, j, width)..
     given_up(p, j, width)..traces(p, o, j, width)
 end

@@ -119,6 +119,7 @@ function watchWidth() {
 }
 
 mp.controls.create();
+mp.jit.create();
 mp.address.follow();
 mp.help.showHeader();
 mp.save.listen();

@@ -11,20 +11,26 @@ const { stats, empty } = mp.sums;
 const { segment, check } = mp.widgets;
 const { amount } = mp.words;
 
+/* Parts that come later add these to lines: from source and number. */
+const markers = [];
+const marker = (from, n) => markers.map((make) => make(from, n));
+
 const FILES = mp.data.files, AROUND = 3, HOT = 0.03;
 const fileOf = new Map(FILES.map((f, i) => [f.source, i]));
 
 const has = (k) => item.kind[k] === LUA && fileOf.has(item.source[k]) &&
   item.line[k] >= 0;
 
-function go(k) {
-  state.set({ file: fileOf.get(item.source[k]),
-    mark: Math.max(1, item.line[k]) });
+/* A line of a file, by the number of its source. */
+function goTo(from, line) {
+  state.set({ file: fileOf.get(from), mark: line });
   scrollTo($("source"), "start");
   const row = $("lines").querySelector("tr.on");
   if (row) scrollTo(row, "center");
   $("lines").parentNode.focus({ preventScroll: true });
 }
+const go = (k) => goTo(item.source[k], Math.max(1, item.line[k]));
+const hasFile = (from) => fileOf.has(from);
 
 /* Files by their part of the chosen view, the largest first. */
 function sortedFiles() {
@@ -91,12 +97,12 @@ function shareCell({ view, self, total, sum }) {
       `${amount(view, self * sum)}; with callees ${percent(total)}, ` +
       amount(view, total * sum) }, self ? percent(self) : "");
 }
-function lineRow(n, text, shares) {
+function lineRow(file, n, text, shares) {
   const hot = shares.some((s) => s.self > HOT);
   const mark = n === state.now.mark;
   return el("tr", { class: `${hot ? "hot" : ""} ${mark ? "on" : ""}` },
     shares.map(shareCell), el("td", { class: "n" }, String(n)),
-    el("td", {}, el("code", {}, text)));
+    el("td", {}, el("code", {}, text), " ", marker(file.source, n)));
 }
 function gapRow(n, span) {
   return el("tr", { class: "gap" }, el("td", { colspan: span },
@@ -112,7 +118,8 @@ function lineRows(text, file, views) {
     if (!end && !show[n]) continue;
     if (n > last + 1) rows.push(gapRow(n - last - 1, views.length + 2));
     last = n;
-    if (!end) rows.push(lineRow(n, text[n - 1], shares(n)));
+    if (!end) rows.push(lineRow(file, n, text[n - 1],
+      shares(n)));
   }
   return rows;
 }
@@ -148,4 +155,4 @@ function showSource() {
   } else showLines(file);
 }
 
-mp.source = { has, go, showSource };
+mp.source = { has, hasFile, go, goTo, markers, showSource };

@@ -139,6 +139,16 @@ function drawCycles(s) {
 }
 const cycleWords = () => cycles === 1 ? "1 cycle" : `${cycles} cycles`;
 
+/* Moments when the compiler threw all traces away. */
+const FLUSHES = mp.data.jit?.flushes || [];
+function drawFlushes(s) {
+  for (const { wall, why } of FLUSHES) {
+    const x = s.x(Math.min(wall, s.end));
+    s.root.append(svg("line", { class: "flush", x1: x, x2: x, y1: s.gap,
+      y2: s.y }, svg("title", {}, `all traces thrown away: ${why}`)));
+  }
+}
+
 function drawAxis(s) {
   const raw = s.end / Math.max(2, (s.width - s.side) / 130);
   const mag = 10 ** Math.floor(Math.log10(raw));
@@ -157,7 +167,8 @@ function legend() {
   const more = max(T.rss) > 0 ? [el("i", { class: "dash" }),
     "resident (RSS)"] : [];
   return el("p", { class: "legend mute" }, el("i"), "in use in the Lua heap",
-    more, EACH && cycles ? " · a line at each collection" : "");
+    more, EACH && cycles ? " · a line at each collection" : "",
+    FLUSHES.length ? " · dotted: all traces thrown away" : "");
 }
 
 /* In words, for those who do not see it. */
@@ -184,6 +195,7 @@ function draw() {
   const s = sheet(width);
   for (const strip of STRIPS) drawStrip(s, strip);
   drawCycles(s);
+  drawFlushes(s);
   s.top = s.gap - 3;
   s.bottom = s.y;
   drawAxis(s);

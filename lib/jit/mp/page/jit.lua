@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- The JIT compiler's decisions, for the page: places, traces given up, traces
+-- made, and moments when all of them were thrown away.
+----------------------------------------------------------------------------
+
+local decisions = require("jit.mp.model.decisions")
+local encode = require("jit.mp.page.encode")
+local reasons = require("jit.mp.model.reasons")
+
+local list, object, str = encode.list, encode.object, encode.str
+
+-- The numbers of places, from 0 on, by frame; and their columns.
+local function places(p, strs)
+  local place, index = decisions.placer(p), {}
+  local t = { label = {}, source = {}, line = {} }
+  return function(frame)
+    if not index[frame] then
+      local f = p.frames[frame] or {}
+      local i = #t.label
+      index[frame] = i
+      t.label[i+1] = strs(place(frame))
+      t.source[i+1] = f.kind == "Lua" and f.source and strs(f.source) or -1
+      t.line[i+1] = f.line or 0
+    end
+    return index[frame]
+  end, t
+end
+
+local function giveups(p, strs, number)
+  local t = { start = {}, at = {}, reason = {}, advice = {}, count = {} }
+  for i, r in ipairs(decisions.reasons_of(p.giveups)) do
+    local advice = reasons.advice(r.reason, p.compiler)
+    t.start[i], t.at[i] = number(r.start), number(r.at)
+    t.reason[i], t.count[i] = strs(r.reason), ("%.0f"):format(r.count)
+    t.advice[i] = advice and strs(advice) or -1
+  end
+  return object({ "start", list(t.start), "at", list(t.at),
+    "reason", list(t.reason), "advice", list(t.advice),
+    "count", list(t.count) })
+end
+
+local function traces(p, strs, number)
+  local nodes, flat = decisions.tree(p), {}
+  local t = { level = {}, start = {}, ends = {} }
+  for i, node in ipairs(nodes) do
+    flat[i] = node.trace
+    t.level[i], t.start[i] = node.level, number(node.trace.start)
+    t.ends[i] = strs(decisions.ending(node.trace)..
+      (node.trace.state == "gone" and ", gone" or ""))
+  end
+  return object({ "level", list(t.level), "start", list(t.start),
+    "ends", list(t.ends), "number", encode.ints(flat, "number"),
+    "parent", encode.ints(flat, "parent"), "exit", encode.ints(flat, "exit"),
+    "bytes", encode.ints(flat, "bytes"), "taken", encode.ints(flat, "taken"),
+    "ticks", encode.ints(flat, "ticks") })
+end
+
+local function flushes(p)
+  local t = {}
+  for i, f in ipairs(p.flushes) do
+    t[i] = object({ "wall", encode.number(f.wall), "why",
+      str(decisions.flush_reason(f.why)) })
+  end
+  return list(t)
+end
+
+-- A JSON text, null where nothing was recorded. strs: the numbers of strings.
+return function(p, strs)
+  if not p.compiler.enabled or not p.giveups then return "null" end
+  local number, columns = places(p, strs)
+  local given, made = giveups(p, strs, number), traces(p, strs, number)
+  local black = {}
+  for i, b in ipairs(p.blacklisted) do black[i] = number(b.start) end
+  return object({ "words", str(decisions.words(p)),
+    "ticks", encode.number(p.cpu.samples), "giveups", given, "traces", made,
+    "blacklisted", list(black), "flushes", flushes(p),
+    "places", object({ "label", list(columns.label),
+      "source", list(columns.source), "line", list(columns.line) }) })
+end

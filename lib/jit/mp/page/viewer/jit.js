@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+/*
+** The JIT compiler: places where traces were given up, and the traces that were
+** made, with links to lines of source and back.
+*/
+const { $, el, quiet, say, scrollTo } = mp.dom;
+const { STR } = mp.items;
+const { bytes, percent } = mp.numbers;
+const { state, source } = mp;
+
+const J = mp.data.jit, MANY = 100;
+const row = (kind, i) => $(`${kind}-${i}`);
+
+/* -- From places to lines, and back --------------------------------------- */
+
+function toLine(p) {
+  const { places } = J;
+  source.goTo(places.source[p], places.line[p]);
+}
+function placeCell(p) {
+  const text = STR[J.places.label[p]];
+  return J.places.line[p] > 0 && source.hasFile(J.places.source[p]) ?
+    quiet(text, () => toLine(p), { title: "Show this line" }) : text;
+}
+
+/* Rows of the tables that concern a line, the given up ones first. */
+function rowsOf(file, line) {
+  const at = (p) => J.places.source[p] === file && J.places.line[p] === line;
+  const out = [];
+  J.giveups.at.forEach((p, i) => {
+    if (at(p) || at(J.giveups.start[i])) out.push(["giveup", i]);
+  });
+  J.traces.start.forEach((p, i) => { if (at(p)) out.push(["trace", i]); });
+  return out.filter(([kind, i]) => row(kind, i));
+}
+
+function toRow(kind, i) {
+  const tr = row(kind, i);
+  for (const on of $("jit").querySelectorAll("tr.on"))
+    on.classList.remove("on");
+  tr.classList.add("on");
+  scrollTo(tr, "center");
+  tr.focus({ preventScroll: true });
+  say(tr.textContent);
+}
+
+/* A button beside a line of source; nothing where the compiler did nothing. */
+function marker(file, line) {
+  const rows = rowsOf(file, line);
+  if (!rows.length) return "";
+  const given = rows.some(([kind]) => kind === "giveup");
+  return quiet(given ? "⚠ JIT" : "JIT", () => toRow(...rows[0]), { title:
+    given ? "Traces were given up here" : "A trace begins here" });
+}
+
+/* -- The tables ------------------------------------------------------------ */
+
+const head = (names) => el("thead", {}, el("tr", {},
+  names.map((n) => el("th", { scope: "col" }, n))));
+const number = (text) => el("td", { class: "n" }, text);
+
+function giveupRow(i) {
+  const { start, at, reason, advice, count } = J.giveups;
+  const from = start[i] !== at[i] && STR[J.places.label[start[i]]];
+  return el("tr", { id: `giveup-${i}`, tabindex: "-1" },
+    number(count[i] ? String(count[i]) : ""), el("td", {}, placeCell(at[i])),
+    el("td", {}, from ? placeCell(start[i]) : ""),
+    el("td", {}, STR[reason[i]] + (J.blacklisted.includes(start[i]) ?
+      "; never compiled again" : "")),
+    el("td", { class: "mute" }, advice[i] < 0 ? "" : STR[advice[i]]));
+}
+function traceRow(i) {
+  const T = J.traces, from = T.parent[i] ? ` from exit ${T.exit[i]}` : "";
+  return el("tr", { id: `trace-${i}`, tabindex: "-1" },
+    number(J.ticks ? percent(T.ticks[i] / J.ticks) : ""),
+    number(bytes(T.bytes[i])), number(String(T.taken[i])),
+    el("td", { class: "tree", "--level": String(T.level[i]) },
+      `${T.number[i]}${from}`),
+    el("td", {}, placeCell(T.start[i])), el("td", {}, STR[T.ends[i]]));
+}
+
+function table(names, n, make) {
+  const rows = Array.from({ length: Math.min(n, MANY) }, (_, i) => make(i));
+  const body = el("tbody", {}, rows);
+  const more = n > MANY && quiet(`Show all ${n}`, (e) => {
+    for (let i = MANY; i < n; i++) body.append(make(i));
+    e.target.remove();
+  });
+  return [el("div", { class: "scroll" }, el("table", {}, head(names), body)),
+    more || ""];
+}
+
+function create() {
+  $("jit").hidden = !J;
+  if (!J) return;
+  source.markers.push(marker);
+  $("jit-note").textContent = J.words;
+  $("decisions").replaceChildren(
+    ...J.giveups.at.length ? [el("h3", {}, "Traces given up"),
+      ...table(["Times", "At", "From", "Reason", "What may help"],
+        J.giveups.at.length, giveupRow)] : [],
+    ...J.traces.start.length ? [el("h3", {}, "Traces made"),
+      ...table(["CPU", "Code", "Exits", "Trace", "From", "Ends"],
+        J.traces.start.length, traceRow)] : []);
+}
+
+mp.jit = { create };
