@@ -63,7 +63,8 @@ src_libvm_la_SOURCES = \
 	src/vm/interrupt.c src/vm/interrupt.h \
 	src/vm/jitstate.c src/vm/jitstate.h \
 	src/vm/learn.c src/vm/learn.h \
-	src/vm/machine.h src/vm/machine_x86_64.c \
+	src/vm/machine.h src/vm/machine_arm64.c \
+	src/vm/machine_x86_64.c \
 	src/vm/own.c src/vm/own.h \
 	src/vm/package.c src/vm/package.h \
 	src/vm/peek.c src/vm/peek.h \

@@ -93,6 +93,7 @@ check_PROGRAMS = \
 	t/unit/jitstate \
 	t/unit/limit \
 	t/unit/live \
+	t/unit/machine \
 	t/unit/map \
 	t/unit/native \
 	t/unit/onsignal \
@@ -143,6 +144,7 @@ t_unit_handover_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_handover_LDFLAGS = -export-dynamic
 t_unit_heap_LDADD = src/libheapwalk.la \
 	src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_machine_LDADD = src/libvm.la $(CHECK_LIBS)
 t_unit_interrupt_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_native_SOURCES = t/unit/native.c src/native/native.c \
 	src/native/sites.c src/sample/capture.c src/sample/dump.c \

@@ -14,7 +14,8 @@
 #include "lua.h"
 #include "lauxlib.h"
 
-#ifdef MP_LAYOUT
+/* The parts that know processes know this processor only. */
+#if defined(MP_LAYOUT) && defined(__x86_64__)
 #include "attach/receive.h"
 #include "attach/session.h"
 

@@ -198,13 +198,22 @@ static bool show_help(mp_ctx *c, problem *p)
   return p->err == 0;
 }
 
+/* Proves the layout, and that the places in compiled code can be found. */
+static void prove(mp_vm *vm, lua_State *L)
+{
+  mp_vm_prove(vm, L, mp_start);
+  if (!vm->proved || !mp_learn_blind()) return;
+  vm->proved = false;
+  vm->why = "LuaJIT's C functions have no unwind tables";
+}
+
 /* Makes the run of that guard and starts it, or shows the help. */
 static bool start(lua_State *L, mp_guard *g, problem *p)
 {
   mp_ctx *c = mp_guard_new(g, L);
   bool ok;
   if (c == NULL) return fails(p, ENOMEM, "not enough memory");
-  mp_vm_prove(mp_alloc_vm(c->profile.heap), L, mp_start);
+  prove(mp_alloc_vm(c->profile.heap), L);
   if (is_exact(c)) mp_guard_unwrap(L);
   ok = make_plan(c, g->number, L, p);
   if (ok && c->plan.help) {

@@ -280,6 +280,7 @@ static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
   uint32_t row;
   void *p;
   mp_objects_look(h);
+  mp_vm_called(&h->vm, ret, frame);
   site = mp_type_site(&h->types, ret, frame);
   row = exact_row(h, site);
   p = allocate_any(h, ptr, osize, nsize, row);

@@ -23,6 +23,7 @@
 
 static const void *functions[MP_MAKER_OTHER];
 static uint32_t exit_ofs;
+static bool blind;
 
 #ifdef MP_LAYOUT
 
@@ -34,6 +35,7 @@ typedef struct learning {
   void *allocd;			/* and its data. */
   bool ffi_half_open;
   const void *called;		/* By compiled code, the last time. */
+  unsigned found, lost;		/* Traces that have made such calls. */
   unsigned exits;		/* Exits that were looked at. */
   bool wrong[EXIT_WORDS];	/* Words that no exit's numbers begin at. */
 } learning;
@@ -53,6 +55,8 @@ static void look_at_call(learning *l, lua_State *L)
   uint64_t ret;
   const char *T = mp_trace_running(&l->vm, L, mp_vm_state(&l->vm), &ret);
   if (T != NULL) l->called = mp_call_target(T, ret);
+  if (T != NULL) l->found++;
+  else l->lost++;
 }
 
 /* -- Exits --------------------------------------------------------------- */
@@ -142,6 +146,7 @@ static int learn_from(lua_State *L)
     run(l, L, makers[i]);
     functions[i] = l->called;
   }
+  blind = l->lost > 0 && l->found == 0;
   return 0;
 }
 
@@ -194,5 +199,7 @@ mp_maker mp_learn_maker(const void *function)
   }
   return all ? MP_MAKER_OTHER : MP_MAKER_UNKNOWN;
 }
+
+bool mp_learn_blind(void) { return blind; }
 
 uint32_t mp_learn_exit(void) { return exit_ofs; }

@@ -13,6 +13,7 @@
 #ifndef MP_LEARN_H
 #define MP_LEARN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum mp_maker {
@@ -27,6 +28,10 @@ typedef enum mp_maker {
 ** the compiler, or a layout that is proved, there is nothing to learn. From any
 ** thread; not inside an allocator. */
 void mp_learn(void);
+
+/* Whether nothing was found that compiled code has called: the C functions
+** between it and the allocator cannot be unwound. */
+bool mp_learn_blind(void);
 
 /* The kind of object that a function of LuaJIT makes. Async-signal-safe, as the
 ** next. */

@@ -21,6 +21,7 @@
 #define MP_LAYOUT	1	/* The layout is known. */
 
 #define CODE_UNIT	1	/* Instructions begin at multiples of this. */
+#define CALL_SAVES	1	/* A call itself saves where it returns to. */
 #define CALL_SIZE	5	/* Size of a call of a C function, */
 #define CHECK_SIZE	14	/* of a check of the profiler, with the jump */
 				/* that follows, */
@@ -35,11 +36,39 @@
 #define CF_SPILL	16	/* A trace's spill slots lie that far below. */
 
 /* The word that holds the return address of a C function which compiled code
-** has called; NULL: that may be anywhere. sp: the code's stack pointer. */
+** has called; NULL: the function saves that where it likes, as a call does not
+** (CALL_SAVES). sp: the code's stack pointer. */
 static inline const uint64_t *mp_machine_return(const char *sp)
 {
   return (const uint64_t *)(const void *)sp - 1;
 }
+
+#elif defined(__aarch64__) && defined(__LP64__) && defined(__AARCH64EL__)
+
+#define MP_LAYOUT	1
+
+#define CODE_UNIT	4
+#define CALL_SAVES	0
+#define CALL_SIZE	4
+#define CHECK_SIZE	12
+#define STORE_SIZE	4
+
+#define CF_NRES		40
+#define CF_L		16
+#define CF_PC		8
+#define CF_PREV		0
+#define CF_SIZE		208
+#define CF_SPILL	16
+
+static inline const uint64_t *mp_machine_return(const char *sp)
+{
+  (void)sp;
+  return NULL;
+}
+
+#else
+
+#define CALL_SAVES	1
 
 #endif
 

@@ -15,13 +15,20 @@
 #ifdef MP_LAYOUT
 
 #define TRACES_ASKED	8	/* Traces that are looked at for a proof. */
+#define TRIES		400	/* To learn the frames of C functions. */
 
 /* -- The trace array ----------------------------------------------------- */
 
-const uint64_t *mp_trace_return(lua_State *L, const char *T)
+/* The stack pointer of a running trace. */
+static const char *stack_pointer(lua_State *L, const char *T)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
-  return mp_machine_return(cf - CF_SPILL - AT(uint16_t, T, TR_SPADJUST));
+  return cf - CF_SPILL - AT(uint16_t, T, TR_SPADJUST);
+}
+
+const uint64_t *mp_trace_return(lua_State *L, const char *T)
+{
+  return mp_machine_return(stack_pointer(L, T));
 }
 
 /* Whether these are traces, each under its number; one at least. The memory
@@ -66,26 +73,34 @@ bool mp_trace_known(mp_vm *vm) { return vm->traces != 0 || find_array(vm); }
 
 /* -- The running trace --------------------------------------------------- */
 
+/* The trace that has that address, or NULL. */
+static const char *trace_at(const mp_vm *vm, uint64_t addr)
+{
+  uint32_t i, size = mp_trace_limit(vm);
+  for (i = 1; i < size; i++) {
+    const char *T = mp_trace_get(vm, i);
+    if (T != NULL && mp_trace_has(T, addr)) return T;
+  }
+  return NULL;
+}
+
 /* Unwinding the C stack from here: the innermost return into a trace. */
 typedef struct unwound {
-  const mp_vm *vm;
+  mp_vm *vm;
   const char *trace;
-  uint64_t ret;
+  mp_step at;
 } unwound;
 
 static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
 				       void *data)
 {
   unwound *u = data;
-  uint32_t i, size = mp_trace_limit(u->vm);
-  u->ret = _Unwind_GetIP(context);
-  for (i = 1; i < size; i++) {
-    u->trace = mp_trace_get(u->vm, i);
-    if (u->trace != NULL && mp_trace_has(u->trace, u->ret))
-      return _URC_END_OF_STACK;
-  }
-  u->trace = NULL;
-  return _URC_NO_REASON;
+  mp_step at = { _Unwind_GetIP(context),
+		 (const char *)(uintptr_t)_Unwind_GetCFA(context), NULL };
+  if (!CALL_SAVES) mp_cframes_note(&u->vm->frames, &u->at, &at);
+  u->at = at;
+  u->trace = trace_at(u->vm, at.ip);
+  return u->trace != NULL ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 /* Meets the trace of that number. False: there is none, or it is not the one
@@ -99,23 +114,45 @@ static bool meet(mp_vm *vm, lua_State *L, int32_t n)
   return true;
 }
 
+/* The same by the frames of the C functions that it has called, where its own
+** number is not known: vm->met has none then, and mp_trace_same does not know
+** it again. */
+static __attribute__((noinline)) bool meet_above(mp_vm *vm, lua_State *L)
+{
+  const char *T = vm->met.L != NULL ? vm->met.trace : NULL;
+  mp_step at = vm->from;
+  unwound u = { vm, NULL, { 0, NULL, NULL } };
+  if (at.ip == 0) return false;
+  vm->from.ip = 0;
+  mp_cframes_climb(&vm->frames, &at);
+  if (T == NULL || !mp_trace_has(T, at.ip)) T = trace_at(vm, at.ip);
+  if (T != NULL && at.ret != NULL && at.sp == stack_pointer(L, T)) {
+    vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, 0, at.ret };
+    return true;
+  }
+  if (vm->frames.tries++ < TRIES) mp_unwind(unwind_step, &u);  /* To learn. */
+  return false;
+}
+
 bool mp_trace_meet(mp_vm *vm)
 {
+  int32_t n = mp_vm_state(vm);
   lua_State *L = mp_vm_thread(vm);
-  return L != NULL && AT(void *, L, L_CFRAME) != NULL && mp_trace_known(vm) &&
-	 meet(vm, L, mp_vm_state(vm));
+  if (L == NULL || AT(void *, L, L_CFRAME) == NULL || !mp_trace_known(vm))
+    return false;
+  return n == 0 ? meet_above(vm, L) : meet(vm, L, n);
 }
 
 const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
 {
-  unwound u = { vm, NULL, 0 };
+  unwound u = { vm, NULL, { 0, NULL, NULL } };
   if (!mp_trace_known(vm)) return NULL;
   if (meet(vm, L, n)) {
     *ret = *vm->met.ret;
     return vm->met.trace;
   }
   if (!mp_unwind(unwind_step, &u)) return NULL;
-  *ret = u.ret;
+  *ret = u.at.ip;
   return u.trace;
 }
 

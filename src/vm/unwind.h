@@ -10,12 +10,40 @@
 #define MP_UNWIND_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <unwind.h>
 
 /* Calls step for each frame, from the caller's on, until it returns a value
 ** other than _URC_NO_REASON. False: nothing was unwound. From any thread, but
 ** not in a signal handler; step must neither fork nor unwind. */
 bool mp_unwind(_Unwind_Trace_Fn step, void *data);
+
+/* Frames of C functions that the unwinder has shown, by the addresses in them
+** that calls return to. All of them have a fixed size. */
+#define MP_CFRAMES	256	/* A power of two. */
+
+typedef struct mp_cframes {
+  struct mp_cframe {
+    uint64_t ip;		/* 0: empty. */
+    uint32_t size, ret;		/* Bytes; where the return address is in it. */
+  } known[MP_CFRAMES];
+  uint32_t count;
+  uint32_t tries;		/* For the user. */
+} mp_cframes;
+
+/* A place on the way up. */
+typedef struct mp_step {
+  uint64_t ip;			/* In a function, */
+  const char *sp;		/* its stack pointer, */
+  const uint64_t *ret;		/* and where that address was found, or NULL. */
+} mp_step;
+
+/* Goes up to the first function whose frame is not known. */
+void mp_cframes_climb(const mp_cframes *f, mp_step *at);
+
+/* Two steps that follow each other: notes the frame of the first. */
+void mp_cframes_note(mp_cframes *f, const mp_step *at, const mp_step *next);
 
 /* The start of the function that a call returns to. NULL: not known. From any
 ** thread, but not in a signal handler. */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "vm/layout.h"
+#include "vm/unwind.h"
 
 #include "lua.h"
 
@@ -49,6 +50,9 @@ typedef struct mp_vm {
   uint32_t tmpbuf;		/* Offset of the buffer for strings. */
   uint32_t traces;		/* Offset of the trace array; 0: not met yet. */
   mp_met_trace met;
+  mp_cframes frames;		/* Of the VM's C functions. */
+  mp_step from;			/* What has called the allocator; ip 0: not */
+				/* known. */
 } mp_vm;
 
 /* The running thread, or NULL if it is not known: cur_L may refer to no thread,
@@ -120,6 +124,15 @@ static inline bool mp_vm_ontrace(const mp_vm *vm)
 static inline bool mp_vm_collecting(const mp_vm *vm)
 {
   return mp_vm_state(vm) == VM_GC;
+}
+
+/* Notes what has called the allocator, by its return address and the top of its
+** frame, for mp_trace_meet: where a call itself does not save the address of
+** compiled code. */
+static inline void mp_vm_called(mp_vm *vm, const void *ret, const char *frame)
+{
+  if (!CALL_SAVES)
+    vm->from = (mp_step){ (uint64_t)(uintptr_t)ret, frame, NULL };
 }
 
 /* Whether the block that is being freed was a prototype or a trace. */

@@ -33,7 +33,8 @@ static void freeing(void *ptr, size_t size)
   mp_walk_freed(&fresh, ptr, size);
 }
 
-static void compare(void)
+/* ret, frame: the hook's, as a hook notes them. */
+static void compare(const void *ret, const char *frame)
 {
   mp_where a, b;
   mp_spot s;
@@ -47,6 +48,7 @@ static void compare(void)
   seen++;
   if (met && known.L == a.L) reused++;
   if (a.key != b.key) wrong++;
+  mp_vm_called(&vm, ret, frame);
   if (!mp_where_spot(&vm, &s)) return;
   spots++;
   if (s.state != state) wrong++;
@@ -57,7 +59,8 @@ static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   const check_alloc *real = ud;
   if (ptr != NULL) freeing(ptr, osize);
-  if (nsize != 0) compare();
+  if (nsize != 0)
+    compare(__builtin_return_address(0), __builtin_dwarf_cfa());
   return real->f(real->ud, ptr, osize, nsize);
 }
 
