@@ -89,6 +89,7 @@ dist_mpformat_DATA = \
 	lib/jit/mp/format/json.lua \
 	lib/jit/mp/format/metrics.lua \
 	lib/jit/mp/format/pprof.lua \
+	lib/jit/mp/format/report.lua \
 	lib/jit/mp/format/speedscope.lua \
 	lib/jit/mp/format/zlib.lua
 

@@ -18,6 +18,7 @@ lua_tests = \
 	t/program/sort.lua t/program/wide.lua \
 	t/program/deep.lua \
 	t/program/lines.lua \
+	t/program/report-json.lua \
 	t/program/robust.lua \
 	t/program/edges.lua \
 	t/program/compiled-functions.lua \

@@ -292,7 +292,7 @@ tap.like(tap.sh("mkfifo sf; cat from-stdin.lua >sf & "..tap.mp.." run sf; wait",
 
 -- -- Suffixes ----------------------------------------------------------------
 
-for _, name in ipairs({ "app.json", "app.svg", "x.dot", "x.HTML", "x.pb" }) do
+for _, name in ipairs({ "app.jsn", "app.svg", "x.dot", "x.HTML", "x.pb" }) do
   wrong("convert old.mp "..name, 2, "no format; these are: .pb.gz")
   wrong("report -o "..name.." old.mp", 2, "no format")
   wrong("run -o "..name.." waste.lua", 2, "no format")

@@ -140,6 +140,7 @@ local targets = { { "-" }, { "-", "s" }, { "-", "l" }, { "-", "v" },
   { "-", "M" }, { "x.html" }, { "x.html", "h" }, { "x.pb.gz" },
   { "x.speedscope.json" }, { "x.speedscope.json", "h" }, { "x.cpuprofile" },
   { "x.heapprofile" }, { "x.firefox.json" }, { "x.dhat.json" }, { "x.prom" },
+  { "x.json" },
   { "x.folded" }, { "x.folded", "h" }, { "x.mp" } }
 
 local count = { refused = 0, effect = 0, same = 0 }

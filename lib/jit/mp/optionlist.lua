@@ -106,14 +106,15 @@ local list = {
     letter = "L", report = true, lined = true, sets = "leaks",
     unit = "bytes", from = 1, to = 2^40, sample = "100k", optional = true,
     field = "leak_limit",
-    shows = "text .mp:measured .html:measured .folded file:limit" },
+    shows = "text .mp:measured .html:measured .json:measured .folded "..
+      "file:limit" },
   { "W", "heap walk: the holders of the memory at the end, by size, and "..
     "the stacks that allocated it",
     report = true, lined = true,
     shows = "text .mp:measured .html:measured .folded .heapsnapshot" },
   { "M", "memory of the process: a table that adds up to its RSS",
     report = true, lined = true, sets = "memory",
-    shows = "text .mp:measured" },
+    shows = "text .mp:measured .json:measured" },
   { "J", "the JIT compiler: what runs interpreted and why, traces given up, "..
     "traces made, flushes",
     report = true, sets = "compiler",

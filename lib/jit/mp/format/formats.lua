@@ -23,6 +23,7 @@ local list = {
   { ".heapprofile", view = "format.heapprofile" },
   { ".firefox.json", view = "format.firefox" },
   { ".dhat.json", view = "format.dhat" },
+  { ".json", view = "format.report", types = true },
   { ".prom", view = "format.metrics", lines = false },
   { ".folded", view = "format.folded", lines = false,
     set = { folded = true } },

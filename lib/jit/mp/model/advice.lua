@@ -3,10 +3,11 @@
 -- Advice on lines whose figures and source together prove a fault.
 ----------------------------------------------------------------------------
 --
--- of(p, env) returns a list of { place, share (of the allocated bytes, 0 to 1),
--- cpu (of the CPU time), text }, the largest share first, at most three. A
--- fault has its part of the bytes in enough samples, and the source that was
--- measured: see sources.lua. Without types or lines there is no advice.
+-- of(p, env) returns a list of { place, source, line, share (of the allocated
+-- bytes, 0 to 1), cpu (of the CPU time), text }, the largest share first, at
+-- most three. A fault has its part of the bytes in enough samples, and the
+-- source that was measured: see sources.lua. Without types or lines there is no
+-- advice.
 --
 ----------------------------------------------------------------------------
 
@@ -163,7 +164,7 @@ end
 
 local function advise(p, line, found, all, fault)
   return { place = ("%s:%d"):format(profile.module_name({ source = line.file }),
-      line.number), name = line.file..line.number,
+      line.number), source = line.file, line = line.number,
     share = found.bytes / all.bytes,
     cpu = all.cpu > 0 and line.all.cpu / all.cpu or 0, text = fault.what }
 end
@@ -202,7 +203,7 @@ local function of(p, env)
   end
   table.sort(out, function(a, b)
     if a.share ~= b.share then return a.share > b.share end
-    return a.name < b.name
+    return a.source..a.line < b.source..b.line
   end)
   for i = #out, MOST + 1, -1 do out[i] = nil end
   return out
