@@ -25,6 +25,7 @@ src_libmp_la_SOURCES = \
 	src/data/process.c src/data/process.h \
 	src/data/elf.c src/data/elf.h \
 	src/data/execport.h \
+	src/data/pool.c src/data/pool.h \
 	src/data/port.c src/data/port.h \
 	src/data/places.c src/data/places.h \
 	src/data/samples.c src/data/samples.h \
@@ -100,6 +101,7 @@ core_la_SOURCES = \
 	src/native/native.c src/native/native.h \
 	src/native/rows.c src/native/rows.h \
 	src/native/sites.c src/native/sites.h \
+	src/heapwalk/child.c src/heapwalk/child.h \
 	src/heapwalk/dot.c src/heapwalk/dot.h \
 	src/heapwalk/file.c src/heapwalk/file.h \
 	src/heapwalk/paths.c src/heapwalk/paths.h \
@@ -147,6 +149,7 @@ core_la_SOURCES = \
 	src/report/together.c src/report/together.h \
 	src/report/state.c src/report/state.h \
 	src/process/trigger.c src/process/trigger.h \
+	src/process/aside.c src/process/aside.h \
 	src/process/callback.c src/process/callback.h \
 	src/process/ctx.c src/process/ctx.h \
 	src/process/end.c src/process/end.h \
@@ -155,6 +158,7 @@ core_la_SOURCES = \
 	src/process/final.c src/process/final.h \
 	src/process/fork.c src/process/fork.h \
 	src/process/inherit.c src/process/inherit.h \
+	src/process/rewrite.c src/process/rewrite.h \
 	src/process/safepoint.c src/process/safepoint.h \
 	src/process/signal.c src/process/signal.h \
 	src/process/standin.c src/process/standin.h \

@@ -101,6 +101,7 @@ check_PROGRAMS = \
 	t/unit/output \
 	t/unit/peek \
 	t/unit/period \
+	t/unit/pool \
 	t/unit/places \
 	t/unit/profiler \
 	t/unit/retained \

@@ -42,3 +42,10 @@ bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size)
   mp_unlock();
   return p != NULL;
 }
+
+char *mp_mem_string(const char *s)
+{
+  size_t n = strlen(s) + 1;
+  char *p = mp_malloc(n);
+  return p != NULL ? memcpy(p, s, n) : NULL;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The profiler's own memory: malloc's, which tests can make fail.
+** The profiler's own memory: malloc's, which tests can make fail. In a child
+** that may not call malloc it is data/pool's.
 */
 #ifndef MP_MEM_H
 #define MP_MEM_H
@@ -10,6 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "data/pool.h"
 
 /* Bytes of all blocks in use. */
 extern atomic_size_t mp_mem_bytes;
@@ -45,12 +49,17 @@ static inline bool mp_mem_fails(void)
 
 static inline void *mp_malloc(size_t n)
 {
-  return mp_mem_fails() ? NULL : mp_mem_count(malloc(n));
+  if (mp_mem_fails()) return NULL;
+  return mp_pool_used() ? mp_pool_alloc(n) : mp_mem_count(malloc(n));
 }
 
 static inline void *mp_calloc(size_t n, size_t size)
 {
-  return mp_mem_fails() ? NULL : mp_mem_count(calloc(n, size));
+  void *p;
+  if (!mp_pool_used())
+    return mp_mem_fails() ? NULL : mp_mem_count(calloc(n, size));
+  p = size > 0 && n > SIZE_MAX / size ? NULL : mp_malloc(n * size);
+  return p != NULL ? memset(p, 0, n * size) : NULL;
 }
 
 /* Of n bytes, a multiple of align, which is a power of two. */
@@ -61,8 +70,11 @@ static inline void *mp_aligned_alloc(size_t align, size_t n)
 
 static inline void *mp_realloc(void *p, size_t n)
 {
-  size_t before = malloc_usable_size(p);
-  void *q = mp_mem_fails() ? NULL : realloc(p, n);
+  size_t before;
+  void *q;
+  if (mp_pool_used()) return mp_mem_fails() ? NULL : mp_pool_realloc(p, n);
+  before = malloc_usable_size(p);
+  q = mp_mem_fails() ? NULL : realloc(p, n);
   if (q != NULL) mp_mem_bytes -= before;
   return mp_mem_count(q);
 }
@@ -71,6 +83,9 @@ static inline void *mp_realloc(void *p, size_t n)
 ** is valid. False: no memory, and nothing has changed. The array moves under
 ** the lock (data/lock.h): another thread may read it when the process ends. */
 bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size);
+
+/* A copy of the string. NULL: no memory. */
+char *mp_mem_string(const char *s);
 
 /* Bytes that the array will have taken once the index is valid. */
 static inline size_t mp_mem_after(uint32_t index, uint32_t cap, size_t size)
@@ -82,6 +97,10 @@ static inline size_t mp_mem_after(uint32_t index, uint32_t cap, size_t size)
 
 static inline void mp_free(void *p)
 {
+  if (mp_pool_used()) {
+    mp_pool_free(p);
+    return;
+  }
   mp_mem_bytes -= malloc_usable_size(p);
   free(p);
 }

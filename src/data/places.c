@@ -117,11 +117,32 @@ bool mp_places_add(mp_places *p, const void *addr)
   return true;
 }
 
-static int by_key(const void *a, const void *b)
+/* Lets the block at i sink in the heap of n blocks, whose top is largest. */
+static void sink(mp_placeblock **b, uint32_t i, uint32_t n)
 {
-  uint64_t x = (*(mp_placeblock *const *)a)->key;
-  uint64_t y = (*(mp_placeblock *const *)b)->key;
-  return x < y ? -1 : x > y;
+  mp_placeblock *sinking = b[i];
+  uint32_t below;
+  while ((below = 2 * i + 1) < n) {
+    if (below + 1 < n && b[below + 1]->key > b[below]->key) below++;
+    if (b[below]->key <= sinking->key) break;
+    b[i] = b[below];
+    i = below;
+  }
+  b[i] = sinking;
+}
+
+/* qsort may take memory from malloc, which a child may not call. */
+static void sort(mp_placeblock **b, uint32_t n)
+{
+  mp_placeblock *first;
+  uint32_t i;
+  for (i = n / 2; i > 0; i--) sink(b, i - 1, n);
+  for (i = n - 1; i > 0; i--) {
+    first = b[0];
+    b[0] = b[i];
+    b[i] = first;
+    sink(b, 0, i);
+  }
 }
 
 /* Notes for numbers at regular distances the word that they lie in. */
@@ -146,7 +167,7 @@ bool mp_places_close(mp_places *p)
   uint32_t b, w;
   for (b = 0; b < MP_PLACES_AHEAD; b++) put_ahead(p, NULL, 0);
   if (p->nblocks == 0) return true;
-  qsort(p->blocks, p->nblocks, sizeof(*p->blocks), by_key);
+  sort(p->blocks, p->nblocks);
   for (b = 0; b < p->nblocks; b++)
     for (w = 0; w < MP_PLACES_WORDS; w++) {
       mp_placeword *word = &p->blocks[b]->words[w];

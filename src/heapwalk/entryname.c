@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/mem.h"
 #include "heapwalk/entryname.h"
 #include "heapwalk/name.h"
 
@@ -89,13 +90,13 @@ char *mp_entry_name(const mp_entries *s, const mp_entry *e)
 {
   char buf[ROOM];
   size_t at;
-  if (e->up == MP_ENTRY_MANY) return strdup(" shared objects");
+  if (e->up == MP_ENTRY_MANY) return mp_mem_string(" shared objects");
   if (e->merged == 1 && !(e->count > 1 && mp_entry_numbered(e))) {
     name_chain(s, e->holder, e->named, buf, sizeof(buf));
-    return strdup(buf);
+    return mp_mem_string(buf);
   }
   name_chain(s, e->holder, e->up, buf, sizeof(buf));
   at = strlen(buf);
   name_pattern(e, buf + at, sizeof(buf) - at);
-  return strdup(buf);
+  return mp_mem_string(buf);
 }

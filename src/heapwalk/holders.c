@@ -41,7 +41,7 @@ static void add_line(mp_holders *s, uint32_t parent, const mp_entry *e)
   l->label = mp_entry_name(all, e);
   if (e->count == 1) {
     mp_heap_describe(mp_entries_object(all, e->first), what, sizeof(what));
-    l->what = strdup(what);
+    l->what = mp_mem_string(what);
   }
   for (node = e->first; node != 0; node = all->next[node])
     all->line[node] = MP_ENTRY_LINE | i;
@@ -91,8 +91,8 @@ void mp_holders_free(mp_holders *s)
 {
   uint32_t i;
   for (i = 0; i < s->nlines; i++) {
-    free(s->lines[i].label);
-    free(s->lines[i].what);
+    mp_free(s->lines[i].label);
+    mp_free(s->lines[i].what);
   }
   mp_holders_trim(s);
   mp_free(s->lines);

@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@
 #include "lauxlib.h"
 
 static mp_heaplayout layout;
+static atomic_bool proved;	/* The layout is complete. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 #ifdef MP_LAYOUT
@@ -53,10 +55,12 @@ static void *take(size_t n)
   return p;
 }
 
+/* luajit-mp attach, which looks for states in all memory, finds none here. */
 static void drop(block *b)
 {
   b->prev->next = b->next;
   b->next->prev = b->prev;
+  explicit_bzero(b + 1, b->size);
   if ((uintptr_t)b - (uintptr_t)reserve >= RESERVE) free(b);
 }
 
@@ -421,17 +425,19 @@ static void prove_once(void)
 
 const mp_heaplayout *mp_heap_prove(void)
 {
+  if (proved) return &layout;  /* A child may not get the lock. */
   pthread_mutex_lock(&mutex);
   if (!layout.proved) prove_once();
+  proved = layout.proved;
   pthread_mutex_unlock(&mutex);
   return &layout;
 }
 
 bool mp_heap_open(mp_heap *h, lua_State *L)
 {
-  const mp_heaplayout *proved = mp_heap_prove();
-  if (proved->proved) return mp_heap_find(h, proved, L);
+  const mp_heaplayout *found = mp_heap_prove();
+  if (found->proved) return mp_heap_find(h, found, L);
   memset(h, 0, sizeof(*h));
-  h->layout = proved;
+  h->layout = found;
   return false;
 }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "data/clock.h"
 #include "data/map.h"
@@ -15,6 +16,7 @@
 #include "heapwalk/prove.h"
 #include "heapwalk/walk.h"
 #include "profile/field.h"
+#include "profile/moment.h"
 #include "sample/alloc.h"
 
 /* The data of a walk while the program stands still. */
@@ -138,7 +140,7 @@ static void look_arena(const mp_profile *p, lua_State *L, mp_arena *a)
 mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
 			      const mp_heapwish *wish)
 {
-  mp_heapwalk *w = calloc(1, sizeof(*w));
+  mp_heapwalk *w = mp_calloc(1, sizeof(*w));
   walking k;
   double began = mp_clock_wall();
   if (w == NULL) return NULL;
@@ -165,10 +167,14 @@ void mp_heapwalk_nofile(mp_heapwalk *w)
 void mp_heapwalk_free(mp_heapwalk *w)
 {
   if (w == NULL) return;
+  if (w->mapped > 0) {
+    munmap(w, w->mapped);
+    return;
+  }
   mp_holders_free(&w->holders);
   mp_free(w->joins);
   free(w->file);
-  free(w);
+  mp_free(w);
 }
 
 void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
@@ -257,6 +263,8 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
   lua_createtable(L, 0, 12);
   mp_field(L, "at", w->at);
   mp_field(L, "seconds", w->seconds);
+  if (w->child > 0) mp_field(L, "child", w->child);
+  mp_field_string(L, "alone", w->alone);
   mp_field_string(L, "why", w->why);
   if (w->why != NULL) return;
   mp_field(L, "total", (double)w->own.total);
@@ -288,9 +296,9 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
 void mp_heapwalk_add(lua_State *L, mp_profile *p, const mp_extent *e,
 		     const mp_scope *scope)
 {
+  const mp_heapwalk *w = scope->walk != NULL ? scope->walk : p->walk;
   (void)e;
-  (void)scope;
-  if (p->walk == NULL) return;
-  mp_heapwalk_push(L, p->walk);
+  if (w == NULL) return;
+  mp_heapwalk_push(L, w);
   lua_setfield(L, -2, "walk");
 }

@@ -33,7 +33,10 @@ typedef struct mp_heapwalk {
   const char *why;		/* Why the walk failed; or NULL. */
   bool closing;			/* The state is being closed. */
   double at;			/* Seconds of the profile's wall clock. */
-  double seconds;		/* Seconds that the program stood still. */
+  double seconds;		/* Seconds that the program stood still, */
+  double child;			/* and that a child took for the walk; 0: */
+				/* none did, */
+  const char *alone;		/* and why that could not be; or NULL. */
   mp_heapown own;
   mp_arena arena;		/* All 0: not known. */
   bool adds_up;			/* The sum is the collector's total. */
@@ -46,6 +49,8 @@ typedef struct mp_heapwalk {
   uint32_t njoins, capjoins;
   char *file;			/* The text of a .heapsnapshot; or NULL. */
   size_t filelen;
+  size_t mapped;		/* Bytes of the mapping that all of it lies */
+				/* in; 0: it is malloc's. */
 } mp_heapwalk;
 
 /* Walks the heap of L. p: the profile whose samples are looked up; or NULL.

@@ -22,6 +22,7 @@
 #include "module/start.h"
 #include "luajit-mp.h"
 #include "heapwalk/walk.h"
+#include "process/aside.h"
 #include "process/final.h"
 #include "process/signal.h"
 #include "profile/leaks.h"
@@ -30,7 +31,6 @@
 #include "lauxlib.h"
 
 #define NAME	"attached.mp"	/* Its suffix says what is written. */
-#define WRITER_STACK (1 << 20)	/* Bytes. */
 
 __attribute__((visibility("default")))
 mp_attach_block mp_attach_answer = { .version = MP_ATTACH_VERSION };
@@ -38,7 +38,8 @@ mp_attach_block mp_attach_answer = { .version = MP_ATTACH_VERSION };
 #define block	mp_attach_answer
 static mp_attach_call wanted;	/* A copy of the call. */
 static volatile bool writing;	/* A profile that has ended is written, */
-static pid_t writer;		/* in this process. */
+static pid_t writer;		/* in this process, */
+static bool walked;		/* with a walk that a child makes. */
 static pid_t process;		/* That the last wish came to. */
 static mp_attach_caller run_caller;  /* Who wanted the profile: */
 static mp_ctx *volatile run;	/* the profile that we started, or NULL. */
@@ -185,7 +186,9 @@ static void *write_profile(void *data)
 {
   mp_ctx *c = data;
   char msg[512];
-  int err = mp_final_report(c, msg, sizeof(msg));
+  int err;
+  if (walked) c->profile.walk = mp_heapchild_end(&c->child, NULL);
+  err = mp_final_report(c, msg, sizeof(msg));
   mp_ctx_end(c);
   mp_ctx_bury(c);
   writing = false;
@@ -208,30 +211,18 @@ static void *write_meanwhile(void *data)
   return NULL;
 }
 
-/* False: there can be no such thread. No signal of the program comes to it. */
-static bool write_aside(mp_ctx *c, void *(*write)(void *))
-{
-  pthread_attr_t attributes;
-  sigset_t all, old_mask;
-  pthread_t thread;
-  int err;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, WRITER_STACK);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old_mask);
-  err = pthread_create(&thread, &attributes, write, c);
-  pthread_sigmask(SIG_SETMASK, &old_mask, NULL);
-  pthread_attr_destroy(&attributes);
-  return err == 0;
-}
-
 /* Ends the profile in this thread. */
 static void stop_here(lua_State *L)
 {
+  mp_ctx *c = mp_guard_get(L);
   char msg[512];
   int err;
   mp_signal_hold();
+  if (walked && c != NULL) {
+    mp_heapwalk_drop(&c->profile);
+    c->profile.walk = mp_heapchild_end(&c->child, NULL);
+    walked = false;
+  }
   err = mp_guard_end(L, msg, sizeof(msg));
   mp_signal_release();
   if (err != 0) fail(msg);
@@ -250,12 +241,30 @@ static bool stop_aside(lua_State *L)
   }
   writer = getpid();
   writing = true;
-  if (!write_aside(c, write_profile)) write_profile(c);
+  if (!mp_aside(write_profile, c)) write_profile(c);
   return true;
 }
 
-/* Leaks need a collection in the VM, and a heap walk needs it at rest; the rest
-** is done outside of it. */
+/* A heap walk needs the VM at rest: a child makes it, if the profile is written
+** aside. */
+static void walk(mp_ctx *c, lua_State *L)
+{
+  mp_heapwish wish = c->plan.walk;
+  const char *why = NULL;
+  walked = false;
+  wish.lasting = true;
+  if (wish.share <= 0) return;
+  if (!mp_alloc_wants(c->profile.heap)->leaks) {
+    mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
+    why = mp_heapchild_begin(&c->child, &c->profile, L, &wish);
+    walked = why == NULL;
+  }
+  if (walked) return;
+  mp_heapwalk_refresh(&c->profile, L, &wish, MP_AT_END);
+  if (c->profile.walk != NULL) c->profile.walk->alone = why;
+}
+
+/* Leaks need a collection in the VM; the rest is done outside of it. */
 static void stop(lua_State *L)
 {
   mp_ctx *c = mp_guard_get(L);
@@ -264,11 +273,11 @@ static void stop(lua_State *L)
     block.phase = MP_ATTACH_DONE;
     return;
   }
+  if (ours) mp_ctx_await(c);
   if (ours) mp_leaks_collect(&c->profile, L);  /* Finalizers may end it. */
   ours = ours && mp_guard_get(L) == run;
   run = NULL;
-  if (ours)
-    mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
+  if (ours) walk(c, L);
   if (!ours) block.phase = MP_ATTACH_DONE;
   else if (mp_alloc_wants(c->profile.heap)->leaks || !stop_aside(L))
     stop_here(L);
@@ -411,7 +420,7 @@ static void write_now(void)
   mp_ctx *c = run;
   if (c == NULL || c->final.done || c->final.read) return;
   c->final.read = true;
-  if (!write_aside(c, write_meanwhile)) c->final.read = false;
+  if (!mp_aside(write_meanwhile, c)) c->final.read = false;
 }
 
 /* Whether the caller may have its wish: each wish but a start is about what the

@@ -184,6 +184,7 @@ int mp_guard_stop(lua_State *L, char *buf, size_t n)
 {
   mp_ctx *c = mp_guard_get(L);
   int err;
+  mp_ctx_await(c);
   mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
   mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
@@ -216,6 +217,7 @@ static int guard_gc(lua_State *L)
   if (g == NULL) return 0;  /* The program calls. */
   c = g->run;
   if (c != NULL) {
+    mp_ctx_await(c);
     if (c->plan.memory)
       mp_memory_take(&c->profile, c->report.state.R);
     mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_CLOSING);

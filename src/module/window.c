@@ -55,7 +55,7 @@ static int open_window(lua_State *L, window *w)
 static int make_table(lua_State *L)
 {
   const window *w = lua_touserdata(L, 1);
-  const mp_scope scope = { w->from, &w->to, true };
+  const mp_scope scope = { w->from, &w->to, true, NULL };
   mp_snapshot(L, &w->run->profile, &scope);
   return 1;
 }
@@ -83,6 +83,7 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_moment *from,
   double leaked;
   mp_plan plan;
   int err;
+  mp_ctx_await(c);
   mp_signal_hold();
   err = mp_plan_make(&plan, &c->report.state, L, &p->origin, buf, n);
   *help = plan.help;

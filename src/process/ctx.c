@@ -122,9 +122,10 @@ void mp_ctx_end(mp_ctx *c)
   drop_shared(c);
 }
 
-void mp_ctx_await(const mp_ctx *c)
+void mp_ctx_await(mp_ctx *c)
 {
   const struct timespec step = { 0, 1000000 };
+  c->hurry = true;
   while (c->final.read) nanosleep(&step, NULL);
 }
 

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include "data/limit.h"
+#include "heapwalk/child.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "report/screen.h"
@@ -66,6 +67,12 @@ typedef struct mp_triggers {
   unsigned times[3];		/* Reports of each kind. */
 } mp_triggers;
 
+/* A thread of ours rewrites the files (process/rewrite.h): it waits for the
+** walk, or makes the reports. */
+typedef enum mp_rewriting {
+  MP_REWRITING_NOT, MP_REWRITING_WAITS, MP_REWRITING
+} mp_rewriting;
+
 typedef struct mp_ctx {
   mp_profile profile;
   mp_report report;
@@ -78,6 +85,10 @@ typedef struct mp_ctx {
   int kept;			/* Number of what the VM keeps for the run, */
 				/* or 0. */
   double due;			/* When the files are to be rewritten. */
+  mp_heapchild child;		/* Makes a walk, and `final.read` is set. */
+  mp_moment walked;		/* When it began. */
+  atomic_bool hurry;		/* Nobody needs it any more. */
+  atomic_int rewriting;		/* An mp_rewriting, changed under the lock. */
   mp_triggers triggers;
   void (*watch)(struct mp_ctx *c);  /* Looks for them, inside the allocator, */
   void (*refused)(struct mp_ctx *c, size_t size);  /* which got no memory; or */
@@ -99,9 +110,10 @@ mp_ctx *mp_ctx_new(mp_ctx *old);
 ** still use it. */
 void mp_ctx_end(mp_ctx *c);
 
-/* Waits until no other thread makes a report of the context. To be called
-** before the context ends. */
-void mp_ctx_await(const mp_ctx *c);
+/* Waits until no other thread makes a report of the context; a walk for that
+** report is given up. To be called before the context ends, and in its own
+** thread before another report is made. */
+void mp_ctx_await(mp_ctx *c);
 
 /* The VM of the context is being closed: frees the context, but only after some
 ** others, since finalizers of the VM may still use it. NULL: nothing

@@ -35,7 +35,10 @@ static bool never(void) { return false; }
 
 static void before(void)
 {
+  mp_ctx *c;
   if (!has_reports()) return;
+  for (c = mp_ctx_list(); c != NULL; c = c->next)
+    if (is_reported(c)) mp_ctx_await(c);
   mp_signal_hold();
   mp_lock();
   if (!mp_standin_report(never, mp_write_leave_stdout))

@@ -81,6 +81,7 @@ static void prepare(mp_ctx *c)
 {
   lua_State *L = c->profile.capture.anchor;
   if (L == NULL) return;
+  mp_ctx_await(c);
   mp_leaks_collect(&c->profile, L);
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
   mp_compiler_take(&c->profile.compiler);

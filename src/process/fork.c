@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "data/lock.h"
@@ -36,11 +37,35 @@ static void restart(mp_ctx *c)
 
 static pid_t parent;		/* The process that forks. */
 
+/* Whether a state of this thread is. */
+static bool is_rewritten(void)
+{
+  const mp_ctx *c;
+  for (c = mp_ctx_list(); c != NULL; c = c->next)
+    if (c->rewriting == MP_REWRITING && pthread_equal(c->thread,
+						      pthread_self()))
+      return true;
+  return false;
+}
+
+/* Takes the locks. The child will not have the thread that rewrites. */
+static void take_locks(void)
+{
+  const struct timespec step = { 0, 1000000 };
+  for (;;) {
+    mp_native_before_fork();
+    mp_lock();
+    if (!is_rewritten()) return;
+    mp_unlock();
+    mp_native_parent();
+    nanosleep(&step, NULL);
+  }
+}
+
 static void before_fork(void)
 {
   mp_ctx *c;
-  mp_native_before_fork();
-  mp_lock();
+  take_locks();
   mp_unwind_before_fork();
   for (c = mp_ctx_list(); c != NULL; c = c->next) mp_inherit_before_fork(c);
   parent = getpid();
@@ -56,7 +81,10 @@ static bool goes_on(const mp_ctx *c)
 
 static bool has_report(mp_ctx *c)
 {
-  bool on = goes_on(c) && !c->final.read;
+  bool on;
+  if (c->rewriting == MP_REWRITING_WAITS) c->final.read = false;
+  c->rewriting = MP_REWRITING_NOT;
+  on = goes_on(c) && !c->final.read;
   mp_screen_init(&c->screen);  /* It is the parent's. */
   if (c->final.read)  /* By a thread that is not here. */
     c->report.state.R = NULL;

@@ -5,18 +5,14 @@
 #include "config.h"
 
 #include "data/lock.h"
-#include "process/trigger.h"
 #include "process/callback.h"
 #include "process/ctx.h"
 #include "process/inherit.h"
+#include "process/rewrite.h"
 #include "process/safepoint.h"
 #include "process/signal.h"
-#include "profile/memory.h"
+#include "process/trigger.h"
 #include "profile/point.h"
-
-#define REST	9.0		/* Times what the last rewriting took. */
-
-#define REST	9.0		/* Times what the last rewriting took. */
 
 static void draw(mp_ctx *c)
 {
@@ -25,29 +21,11 @@ static void draw(mp_ctx *c)
   mp_signal_release();
 }
 
-/* Rewrites the files. An error is only reported at the end, if it persists. The
-** program has the time for itself until the next time, or most of it where that
-** takes long. */
-static void rewrite(mp_ctx *c)
+/* Draws and writes if the time for that has come. L: as in mp_rewrite. */
+static void write_due(mp_ctx *c, lua_State *L, double wall)
 {
-  double began = mp_span_wall(&c->profile.span), now, rest;
-  char msg[512];
-  mp_signal_hold();
-  mp_point_force(&c->profile);
-  if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
-  mp_compiler_take(&c->profile.compiler);
-  mp_report_rewrite(&c->report, &c->plan, msg, sizeof(msg));
-  now = mp_span_wall(&c->profile.span);
-  rest = (now - began) * REST;
-  c->due = now + (rest > c->plan.every ? rest : c->plan.every);
-  mp_signal_release();
-}
-
-/* Draws and writes if the time for that has come. */
-static void write_due(mp_ctx *c, double wall)
-{
-  if (mp_screen_due(&c->screen, wall)) draw(c);
-  if (c->plan.every > 0 && wall >= c->due) rewrite(c);
+  if (mp_screen_due(&c->screen, wall) && !c->final.read) draw(c);
+  if (c->plan.every > 0 && wall >= c->due) mp_rewrite(c, L);
 }
 
 static void take_signal(void)
@@ -75,7 +53,7 @@ void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
   if (samples > 0) mp_callback_call(c, L, samples, state);
   wall = mp_span_wall(&p->span);
   mp_screen_look(&c->screen, wall);
-  write_due(c, wall);
+  write_due(c, L, wall);
   mp_trigger_look(c, L, wall);
   if (c->look != NULL) c->look(c, L, wall);
   mp_signal_look();
@@ -100,7 +78,7 @@ void mp_safepoint_incode(void *data)
   c->thread = pthread_self();
   if (mp_signal_waits()) mp_point_force(&c->profile);
   else mp_point_take(&c->profile);
-  write_due(c, mp_span_wall(&c->profile.span));
+  write_due(c, NULL, mp_span_wall(&c->profile.span));
   if (!reports_need_vm()) mp_signal_look_incode();
   take_signal();
 }

@@ -51,10 +51,12 @@ static void write_report(mp_ctx *c, lua_State *L, kind k)
   unsigned nth = ++c->triggers.times[k];
   char event[MP_EVENT_SIZE], msg[512];
   snprintf(event, sizeof(event), nth > 1 ? "%s-%u" : "%s", names[k], nth);
+  mp_ctx_await(c);
   p->trigger.kind = names[k];
   mp_signal_hold();
   mp_point_force(p);
   if (c->plan.memory) mp_memory_take(p, c->report.state.R);
+  if (k != REFUSED) mp_compiler_take(&p->compiler);
   mp_heapwalk_refresh(p, L, k == BUSY ? &c->plan.walk :
 		      &c->plan.trigger.walk, MP_MEANWHILE);
   if (mp_report_event(&c->report, &c->plan, event, msg, sizeof(msg)) != 0)

@@ -52,6 +52,7 @@ typedef struct mp_scope {
   const mp_moment *to;		/* The numbers; NULL: those of the profile, */
 				/* whose VM does nothing meanwhile. */
   bool window;			/* Only what was counted between the two. */
+  const struct mp_heapwalk *walk;  /* NULL: the profile's, if there is one. */
 } mp_scope;
 
 /* Makes zeros this moment: in the thread that runs the VM, or the one that ends

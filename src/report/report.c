@@ -47,7 +47,9 @@ static void unlock(request *rq)
 /* Under the lock: another thread may run the VM, and move the arrays. */
 static void push_snapshot(lua_State *R, request *rq)
 {
-  const mp_scope scope = { rq->from, rq->to, rq->to != NULL };
+  const mp_scope scope = {
+    rq->from, rq->to != NULL ? rq->to : rq->r->at, rq->to != NULL, rq->r->walk
+  };
   if (rq->plan->help) {
     lua_pushnil(R);
     return;
@@ -176,6 +178,8 @@ int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
   int err = mp_state_open(&r->state, path, functions, buf, n);
   r->profile = p;
   r->from = r->to = NULL;
+  r->at = NULL;
+  r->walk = NULL;
   if (err == 0 && !mp_state_call(&r->state, note_vm, r, buf, n)) err = ENOMEM;
   return err;
 }

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "vm/arena.h"
@@ -20,7 +21,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static lua_Alloc builtin;	/* The allocator; NULL: not proved. */
-static bool tried;
+static atomic_bool tried;
 
 /* Adds up the chunks of a segment. False: they do not fit. */
 static bool look_segment(mp_segment *s, const char *top, mp_arena *a)
@@ -97,10 +98,12 @@ static void prove(void)
 bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
 		   void *data)
 {
-  pthread_mutex_lock(&mutex);
-  if (!tried) prove();
-  tried = true;
-  pthread_mutex_unlock(&mutex);
+  if (!tried) {  /* A child that was forked may not get the lock. */
+    pthread_mutex_lock(&mutex);
+    if (!tried) prove();
+    tried = true;
+    pthread_mutex_unlock(&mutex);
+  }
   memset(a, 0, sizeof(*a));
   return builtin != NULL && f == builtin && look(ud, a, see, data);
 }

@@ -39,6 +39,42 @@ tap.is(tap.sh(tap.mp.." report a.mp", { dir = dir }).status, 0,
   "also the profile")
 tap.is(read("out"), "", "standard output gets none meanwhile")
 
+-- -- Option w with a heap walk ------------------------------------------------
+
+-- A child makes it, of which the program sees nothing. The holder is a table
+-- that the function under way has on its stack, too.
+tap.write(dir.."/w.lua", [[
+local ffi = require("ffi")
+ffi.cdef("int waitpid(int, int *, int);")
+local sessions = {}
+function fill(i) sessions[i % 5000 + 1] = { i, { tostring(i) } } end
+local begun = os.time()
+for i = 1, 1e9 do
+  fill(i)
+  local f = i % 1000 == 0 and io.open("w.txt")
+  if f then
+    local first = io.open("first.txt", "w")
+    first:write(f:read("*a"))
+    first:close()
+    break
+  end
+  if i % 1e6 == 0 and os.time() - begun > 100 then break end
+end
+print(ffi.C.waitpid(-1, nil, 1), ffi.errno() == 10)]])
+if tap.knows_layout() then
+  r = tap.luajit("-jm=Ww1,w.txt w.lua", { dir = dir })
+  tap.is(r.status..r.out, "0-1\ttrue\n",
+    "option w with W: no child is seen")
+  local text = read("first.txt") or ""
+  tap.like(text, "\nHeap walk: [^\n]*; the program stood still for %S+ m?s, "..
+    "a child walked for %S+ m?s\n", "a child made the walk")
+  tap.like(text, "\n +%d+%% +[%d.]+ MB +fill %^sessions%[%*%]  %(",
+    "the holder")
+  tap.like(text, "allocated at w%.lua:4", "and where it was allocated")
+  tap.unlike(text, "do not add up", "the sizes add up")
+  tap.unlike(read("w.txt") or "", "a child walked", "not at the end")
+end
+
 -- -- From Lua ---------------------------------------------------------------
 
 for _, f in ipairs({ "write", "snapshot" }) do

@@ -131,8 +131,10 @@ local function heading(w, o)
   local objects = 0
   for _, t in ipairs(w.types) do objects = objects + t.count end
   return ("Heap walk: %s in %.0f objects held, %s in all; the program stood "..
-    "still for %s\n"):format(numbers.bytes(w.held, o.kib), objects,
-    numbers.bytes(w.total, o.kib), numbers.seconds(w.seconds))
+    "still for %s%s\n"):format(numbers.bytes(w.held, o.kib), objects,
+    numbers.bytes(w.total, o.kib), numbers.seconds(w.seconds),
+    w.child and ", a child walked for "..numbers.seconds(w.child) or
+    w.alone and " without a child: "..names.printable(w.alone) or "")
 end
 
 local function notes(w, width)

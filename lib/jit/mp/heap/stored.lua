@@ -7,8 +7,8 @@ local DEPTH = 64        -- Lines below each other, at most.
 local PATHS = 2^26      -- Bytes of all paths.
 
 local own = { "strings", "state", "buffer", "ctypes", "rest" }
-local plain = { "at", "seconds", "why", "total", "adds_up", "closing", "held",
-  "references", "memory" }
+local plain = { "at", "seconds", "child", "alone", "why", "total", "adds_up",
+  "closing", "held", "references", "memory" }
 
 -- The walk as fields of a snapshot: walk_head, walk_types, walk_lines,
 -- walk_joins.

@@ -137,6 +137,7 @@ local function of_walk(name, max)
 end
 groups[#groups+1] = { name = "walk", key = "walk_head", fields = {
   of_walk("at", SECONDS), of_walk("seconds", SECONDS),
+  of_walk("child", SECONDS), { "alone", "text", optional = true },
   { "why", "text", optional = true }, of_walk("total"), of_walk("held"),
   { "adds_up", "flag", optional = true },
   { "closing", "flag", optional = true },

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** A walk that is made by a child of the process, while the program goes on.
+**
+** The child is forked at a moment when the VM is at rest, and has a copy of all
+** memory. The program does not learn of it: it is no child that wait returns,
+** sends no signal at its end, has no descriptors, and takes no locks and no
+** memory that another thread may have been busy with (data/pool.h). It runs at
+** a lower priority, and ends with the thread that has forked it.
+*/
+#ifndef MP_HEAPCHILD_H
+#define MP_HEAPCHILD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "heapwalk/walk.h"
+
+typedef struct mp_heapchild {
+  pid_t pid;
+  struct mp_heapshare *share;	/* Memory where the walk will be. */
+  double seconds;		/* That the fork took. */
+  double at;			/* As in mp_heapwalk. */
+} mp_heapchild;
+
+/* Begins as mp_heapwalk_take; the wish is for no file. Returns NULL, or why
+** there can be no child: a static string. */
+const char *mp_heapchild_begin(mp_heapchild *c, const mp_profile *p,
+			       lua_State *L, const mp_heapwish *wish);
+
+/* Waits for the walk, in any thread, which then goes to mp_heapwalk_free. If it
+** is lost, or *hurry becomes true, it has only a reason for that. hurry may be
+** NULL. */
+mp_heapwalk *mp_heapchild_end(mp_heapchild *c, const atomic_bool *hurry);
+
+#endif
