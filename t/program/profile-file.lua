@@ -187,6 +187,11 @@ for _, v in ipairs({ -1, 1e308, huge, -huge }) do
   wrong_value("rows", 2, "cpu", v, "the cpu of row 2 is not valid")
   wrong_value("course", 1, "wall", v, "the wall of point 1 is not valid")
 end
+wrong_value("rows", 1, "native_objects", 5, "the table row has no native_bytes")
+tap.like(render.render(assert(file.read((good:gsub(
+  "\ninfo\tcpu\t[^\n]*", "\ninfo\tcpu\tn1e-320"):gsub(
+  "\ncpu\tsamples\t[^\n]*", "\ncpu\tsamples\tn5")))), options.parse("f"),
+  { name = "-" }), "5 samples %(5000/s", "samples in next to no time")
 wrong_value("rows", 1, "alloc_bytes", 0/0, "the alloc_bytes of row 1 is not")
 local rows = #assert(file.read(good)).rows
 for _, bad in ipairs({ { "stack", 1e6 }, { "stack", 0.5 },

@@ -130,6 +130,22 @@ local function check_table(t, found, n, counts, strings)
   end
 end
 
+-- Objects have bytes, and bytes objects: a record has both, or neither.
+local function check_amounts(t, found, n)
+  for _, field in ipairs(t.fields) do
+    local other = field.name:gsub("_objects$", "_bytes")
+    local C, D = found[field.name], found[other]
+    if C and other ~= field.name and t.by[other] then
+      if not D then damaged("the table %s has no %s", t.name, other) end
+      for i = 0, n - 1 do
+	if (C[i] == C[i]) ~= (D[i] == D[i]) then
+	  damaged("the %s of %s %d is not valid", other, t.name, i + 1)
+	end
+      end
+    end
+  end
+end
+
 -- A table into the snapshot. Returns the position behind it.
 local function read_table(s, text, pos, words)
   local t, n = fields.tables[words[2]], count(words[3])
@@ -139,6 +155,7 @@ local function read_table(s, text, pos, words)
   if not t then return pos end
   if s.counts[t.name] then damaged("a second table %s", t.name) end
   check_table(t, found, n, s.counts, s.strings)
+  check_amounts(t, found, n)
   s.counts[t.name] = n
   local args = {}
   for _, field in ipairs(t.fields) do

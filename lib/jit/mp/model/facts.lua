@@ -38,7 +38,8 @@ end
 -- "582 samples (108/s)"; nil where CPU was not sampled.
 function facts.cpu_samples(p)
   if not p.cpu.enabled then return nil end
-  local rate = p.info.cpu > 0 and p.cpu.samples / p.info.cpu or 0
+  local rate = p.info.cpu > 0 and
+    p.cpu.samples / math.max(p.info.cpu, 1e-3) or 0
   return ("%s (%.0f/s%s)"):format(numbers.samples(p.cpu.samples), rate,
     timer(p, rate))
 end
