@@ -2,6 +2,7 @@
 # Part of Makefile.am: the tests.
 
 lua_tests = \
+	t/program/nvim.lua \
 	t/program/options.lua \
 	t/program/effects.lua \
 	t/program/views.lua \
