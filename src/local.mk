@@ -56,6 +56,7 @@ src_libvm_la_SOURCES = \
 	src/vm/arena.c src/vm/arena.h \
 	src/vm/bug.c src/vm/bug.h \
 	src/vm/call.c src/vm/call.h \
+	src/vm/callee.c src/vm/callee.h \
 	src/vm/code.c src/vm/code.h \
 	src/vm/cfunction.c src/vm/cfunction.h \
 	src/vm/copy.c src/vm/copy.h \

@@ -77,6 +77,7 @@ if TESTS_WANTED
 check_PROGRAMS = \
 	t/unit/allocator \
 	t/unit/arena \
+	t/unit/callee \
 	t/unit/capture \
 	t/unit/code \
 	t/unit/counts \
@@ -148,6 +149,7 @@ t_unit_handover_LDFLAGS = -export-dynamic
 t_unit_heap_LDADD = src/libheapwalk.la \
 	src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_machine_LDADD = src/libvm.la $(CHECK_LIBS)
+t_unit_callee_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_interrupt_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_native_SOURCES = t/unit/native.c src/native/native.c \
 	src/native/sites.c src/sample/capture.c src/sample/dump.c \
@@ -222,7 +224,7 @@ check-valgrind: all
 # standard output. Estimates are tried RUNS times.
 RUNS = 3
 check-truth: all
-	@failed=; for t in lines functions cpu 'inuse $(RUNS)' \
+	@failed=; for t in lines functions cpu builtins 'inuse $(RUNS)' \
 	    'leaks $(RUNS)'; do \
 	  set -- $$t; name=$$1; shift; echo "# $$name"; \
 	  ($(AM_TESTS_ENVIRONMENT) $(SHELL) '$(srcdir)/t/lua-test' \
@@ -389,6 +391,7 @@ EXTRA_DIST += \
 	t/suites/known.lua \
 	t/suites/run.lua \
 	t/tap.lua \
+	t/truth/builtins.lua \
 	t/truth/bytes.lua \
 	t/truth/cpu.lua \
 	t/truth/functions.lua \

@@ -390,6 +390,21 @@ uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
   return row;
 }
 
+uint32_t mp_capture_called(mp_capture *c, lua_State *L, const mp_callee *called,
+			   int state)
+{
+  uint32_t row = 0;
+  mp_where w;
+  if (!c->vm->proved) return 0;
+  mp_capture_enter(c);
+  mp_walk_collected(c->walk);
+  if (mp_where_safepoint(c->vm, c->walk, L, false, &w) &&
+      mp_callee_find(called, &w))
+    row = capture(c, &w, state, 0, NULL);
+  mp_capture_leave(c);
+  return row;
+}
+
 uint32_t mp_capture_call(mp_capture *c, lua_State *L)
 {
   uint32_t row;

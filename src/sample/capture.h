@@ -21,6 +21,7 @@
 #include "data/map.h"
 #include "data/stacks.h"
 #include "sample/zone.h"
+#include "vm/callee.h"
 #include "vm/code.h"
 #include "vm/view.h"
 #include "vm/vm.h"
@@ -118,6 +119,11 @@ void mp_capture_anchor(mp_capture *c, lua_State *anchor);
 /* The row of L, which is at a safepoint, in one of the VM's states "NICGJ". 0:
 ** no memory. */
 uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state);
+
+/* The row of C functions that a tick had interrupted, in one of these states,
+** before L came to its safepoint. 0: they are not known to be those. */
+uint32_t mp_capture_called(mp_capture *c, lua_State *L, const mp_callee *called,
+			   int state);
 
 /* The row of L, which the interpreter has just had call a function. To be used
 ** at each call: what it knows of the stack it knows from the last one. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -72,6 +73,7 @@ static mp_ticker ticker(mp_cpu *c)
 static void has_ticks(mp_cpu *c, mp_ticks *t)
 {
   c->ticks = t;
+  c->nplaces = 0;
   if (t != NULL) {
     c->clock = mp_ticks_clock(t);
     c->had_timer = true;
@@ -135,7 +137,8 @@ static mp_cpu_lack find_lack(const mp_cpu *c)
   if (c->withheld || (c->tid == this_thread() &&
 		      mp_ticks_look(t, !c->by_process) == MP_TICKS_BLOCKED))
     return MP_CPU_BLOCKED;
-  return t != NULL && mp_ticks_waiting(t) > 0 ? MP_CPU_STUCK : MP_CPU_NOT_KNOWN;
+  return t != NULL && (mp_ticks_waiting(t) > 0 || c->nplaces > 0) ?
+	 MP_CPU_STUCK : MP_CPU_NOT_KNOWN;
 }
 
 static void own(mp_cpu *c)
@@ -410,6 +413,34 @@ void mp_cpu_stop(mp_cpu *c, lua_State *L)
 
 /* -- Samples ------------------------------------------------------------- */
 
+/* In the handler: notes the C function that these ticks have interrupted. */
+static void note_called(mp_cpu *c, int ticks, const void *context)
+{
+  mp_callee called;
+  mp_cpu_ticks *p = c->places;
+  int i = 0, n = c->nplaces, state = mp_vm_letter(c->capture->vm);
+  if (ticks == 0 || !c->capture->vm->proved ||
+      !mp_callee_interrupted(c->capture->vm, context, &called))
+    return;
+  while (i < n && (p[i].state != state ||
+		   memcmp(&p[i].called, &called, sizeof(called)) != 0))
+    i++;
+  if (i == MP_CPU_PLACES) return;
+  if (i == n) {
+    p[i] = (mp_cpu_ticks){ called, state, 0 };
+    c->nplaces++;
+  }
+  p[i].n += ticks;
+  mp_ticks_take_some(c->ticks, ticks);
+}
+
+static int called_ticks(const mp_cpu *c)
+{
+  int i, n = c->nplaces, sum = 0;
+  for (i = 0; i < n; i++) sum += c->places[i].n;
+  return sum;
+}
+
 /* LuaJIT's callback. A VM that had the profiler before may still come here. The
 ** profile may end within, and the VM may have gone to another thread. */
 static void on_safepoint(void *data, lua_State *L, int samples, int state)
@@ -421,7 +452,7 @@ static void on_safepoint(void *data, lua_State *L, int samples, int state)
   (void)data;
   if (t == NULL) return;
   c = mp_ticks_receiver(t);
-  waiting = mp_ticks_take(t, samples);
+  waiting = mp_ticks_take(t, samples) + called_ticks(c);
   samples = waiting + c->early;
   if (c->letter != 0) state = c->letter;
   c->early = c->letter = 0;
@@ -454,7 +485,7 @@ static void count_in_trace(mp_cpu *c)
 
 /* In our timer's handler: a tick within compiled code is counted at once, not
 ** at the next safepoint, which may be in another function, or never come. */
-static mp_ticks_after *on_interrupt(void *user, const void *context,
+static mp_ticks_after *on_interrupt(void *user, int ticks, const void *context,
 				    void **data)
 {
   mp_cpu *c = user;
@@ -471,6 +502,8 @@ static mp_ticks_after *on_interrupt(void *user, const void *context,
   if (row != 0 && (n = mp_ticks_take(t, 0)) > 0) {
     count(c, row, n);
     c->early += n;
+  } else if (row == 0) {
+    note_called(c, ticks, context);
   }
   mp_unlock();
   *data = c->data;
@@ -491,8 +524,25 @@ void mp_cpu_count_missed(mp_cpu *c, uint32_t row)
   mp_capture_leave(c->capture);
 }
 
+/* Counts the ticks that have interrupted C functions, as far as the functions
+** are known. Returns their number. */
+static int count_called(mp_cpu *c, lua_State *L)
+{
+  int i, n = c->nplaces, counted = 0;
+  for (i = 0; i < n; i++) {
+    const mp_cpu_ticks *p = &c->places[i];
+    uint32_t row = mp_capture_called(c->capture, L, &p->called, p->state);
+    if (row == 0) continue;
+    count(c, row, p->n);
+    counted += p->n;
+  }
+  c->nplaces = 0;
+  return counted;
+}
+
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
 {
+  samples -= count_called(c, L);
   if (samples > 0) count(c, mp_capture_row(c->capture, L, state), samples);
 }
 
@@ -528,6 +578,7 @@ void mp_cpu_forked(void)
     c->withheld = mp_ticks_watched(c->ticks);
     mp_ticks_forget(c->ticks);
     c->ticks = NULL;
+    c->nplaces = 0;
   }
   mp_lend_forked();
 }

@@ -41,6 +41,14 @@ typedef enum mp_cpu_lack {
   MP_CPU_STUCK			/* C code has not returned to Lua. */
 } mp_cpu_lack;
 
+/* Ticks that have interrupted C functions since the last safepoint. */
+#define MP_CPU_PLACES	4
+typedef struct mp_cpu_ticks {
+  mp_callee called;		/* The functions, */
+  int state;			/* the VM's state, one of "CGI", */
+  int n;			/* and the ticks. */
+} mp_cpu_ticks;
+
 /* The thread that hands the profiler over also writes to a cpu: fields that the
 ** two threads share are atomic, or written and read under the lock. */
 typedef struct mp_cpu {
@@ -68,6 +76,8 @@ typedef struct mp_cpu {
   bool idle;			/* when it waited for its turn, */
   mp_cpu_lack lack;		/* or this was what kept samples away. */
   const char *_Atomic clock;	/* Name of the clock: static string, or NULL. */
+  mp_cpu_ticks places[MP_CPU_PLACES];
+  atomic_int nplaces;		/* Those in use. */
   uint64_t samples;		/* Ticks counted, */
   int early;			/* of these, since the last safepoint. */
   uint64_t dropped;		/* Of these, lost for want of memory. */

@@ -104,20 +104,21 @@ static void call_luajit(mp_ticks *t, mp_vm_place place)
 
 /* Whether it is a tick, which is counted, or was asked for. The program may use
 ** the signal for itself, and ignore it. */
-static bool is_ours(mp_ticks *t, const siginfo_t *info)
+static bool is_ours(mp_ticks *t, const siginfo_t *info, int *ticks)
 {
-  int n = mp_timer_ticks(&t->timer, info);
-  t->waiting += n;
-  return n > 0 || (info->si_code == SI_TKILL && info->si_pid == getpid());
+  *ticks = mp_timer_ticks(&t->timer, info);
+  t->waiting += *ticks;
+  return *ticks > 0 || (info->si_code == SI_TKILL && info->si_pid == getpid());
 }
 
-static mp_ticks_after *serve(mp_ticks *t, const void *context, void **data)
+static mp_ticks_after *serve(mp_ticks *t, int ticks, const void *context,
+			     void **data)
 {
   mp_vm_place place = whereabouts(t);
   mp_ticks_after *after = NULL;
   if (place != MP_VM_ELSEWHERE && !t->called_back) {
     mp_rehook_set(&t->hook);
-    after = t->of.interrupted(t->of.user, context, data);
+    after = t->of.interrupted(t->of.user, ticks, context, data);
   }
   call_luajit(t, place);
   return after;
@@ -127,13 +128,13 @@ static void on_tick(int sig, siginfo_t *info, void *context)
 {
   mp_ticks_after *after = NULL;
   void *data = NULL;
-  int saved = errno;
+  int saved = errno, ticks;
   mp_ticks *t = enter(this_thread());
   (void)sig;
   if (t == NULL) return;
-  if (t->own && is_ours(t, info) &&
+  if (t->own && is_ours(t, info, &ticks) &&
       mp_profiler_runs(t->of.cb, t->of.data))
-    after = serve(t, context, &data);
+    after = serve(t, ticks, context, &data);
   leave(t);
   if (after != NULL) after(data);
   errno = saved;
@@ -448,6 +449,8 @@ int mp_ticks_take(mp_ticks *t, int samples)
   t->asked = 0;
   return n;
 }
+
+void mp_ticks_take_some(mp_ticks *t, int n) { t->waiting -= n; }
 
 void mp_ticks_enter(mp_ticks *t) { t->called_back = true; }
 

@@ -26,12 +26,13 @@
 
 #include "luajit.h"
 
-/* Called in the handler of our timer's signal, before LuaJIT's: the context is
-** the handler's. If it returns a function, that is called with the data last,
+/* Called in the handler of our timer's signal, before LuaJIT's: after so many
+** ticks, which wait to be counted; the context is the handler's. If it
+** returns a function, that is called with the data last,
 ** when the timer may be stopped by others. */
 typedef void mp_ticks_after(void *data);
-typedef mp_ticks_after *mp_ticks_handler(void *user, const void *context,
-					 void **data);
+typedef mp_ticks_after *mp_ticks_handler(void *user, int ticks,
+					 const void *context, void **data);
 
 /* The ticks of one VM. Never freed. */
 typedef struct mp_ticks mp_ticks;
@@ -123,6 +124,9 @@ void mp_ticks_ask_again(void);
 /* In LuaJIT's callback, which was given that number of samples: ticks that have
 ** not been counted yet. */
 int mp_ticks_take(mp_ticks *t, int samples);
+
+/* In our handler: so many ticks do not wait any more. */
+void mp_ticks_take_some(mp_ticks *t, int n);
 
 /* Around the work of the callback. vm: a thread of that VM that stays alive, or
 ** NULL: the VM has no profile any more. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "vm/call.h"
+#include "vm/callee.h"
 #include "vm/copy.h"
 #include "vm/frame.h"
 #include "vm/layout.h"
@@ -21,14 +22,22 @@
 
 #define COPY_FRAMES	4	/* Frames copied from below the trace's. */
 
-/* A function of that prototype, enough for lua_getinfo. */
-static slot stand_in(mp_copy *c, const char *pt)
+/* A function, not filled in; NULL: there is no room. */
+static uint64_t *new_function(mp_copy *c)
 {
   uint64_t *fn = c->funcs[c->nfuncs];
-  if (c->nfuncs >= MP_COPY_FUNCS) return 0;
+  if (c->nfuncs >= MP_COPY_FUNCS) return NULL;
   c->nfuncs++;
   memset(fn, 0, sizeof(c->funcs[0]));
   AT(uint8_t, fn, OBJ_GCT) = GCT_FUNC;
+  return fn;
+}
+
+/* A function of that prototype, enough for lua_getinfo. */
+static slot stand_in(mp_copy *c, const char *pt)
+{
+  uint64_t *fn = new_function(c);
+  if (fn == NULL) return 0;
   AT(const char *, fn, FUNC_PC) = pt + PT_BC;
   return MKFUNC(fn);
 }
@@ -204,6 +213,50 @@ static uint64_t leave_function(mp_copy *c, const mp_vm *vm, const mp_where *w,
   c->vtop = (slot *)f + 1;
   return AT(uint64_t, c->cframe, CF_PC) = goes_on + BC_SIZE;
 }
+
+/* -- Functions that have returned ----------------------------------------- */
+
+#define CFRAME_SLOTS	4	/* Of a C function, with a continuation. */
+
+/* Lays the frame of that C function over the copy, with its link at f. */
+static void copy_cframe(mp_copy *c, const mp_calleeframe *from, slot *f,
+			uint64_t link)
+{
+  uint64_t *fn = new_function(c);
+  AT(uint8_t, fn, FUNC_FFID) = from->builtin ? (uint8_t)from->builtin : FFID_C;
+  AT(const void *, fn, FUNC_C) = from->cfunc;
+  *f = link;
+  f[FRAME_FUNC] = MKFUNC(fn);
+  if (!LINK_ISCONT(link)) return;
+  f[FRAME_CONTPC] = from->contpc;
+  f[FRAME_CONT] = from->cont;
+}
+
+/* The arguments of those above the lowest one are left out. */
+bool mp_copy_called(mp_copy *c, const mp_where *w)
+{
+  const mp_callee *called = w->called;
+  size_t above = called->at + 1 -
+    (size_t)(w->base - AT(slot *, w->L, L_STACK));
+  int i = (int)called->n - 1;
+  slot *f;
+  c->nfuncs = 0;
+  if (above + MP_CALLEE_MAX * CFRAME_SLOTS > VIEW_CLEAR) return false;
+  mp_copy_thread(c, w->L, w->cframe, w->pc);
+  c->vbase = copy_stack(c, lowest_slot(w->L, w->base - 1), w->base);
+  if (c->vbase == NULL) return false;
+  f = c->vbase - 1 + above;
+  copy_cframe(c, &called->frames[i], f, called->frames[i].link);
+  while (i-- > 0) {
+    f += CFRAME_SLOTS;
+    copy_cframe(c, &called->frames[i], f, CFRAME_SLOTS * sizeof(slot) |
+		(called->frames[i].link & LINK_KIND));
+  }
+  c->vtop = f + 1;
+  return true;
+}
+
+/* -- Traces --------------------------------------------------------------- */
 
 bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
 {

@@ -37,6 +37,10 @@ void mp_copy_thread(mp_copy *c, lua_State *L, const char *cframe, uint64_t pc);
 ** known, the copy has the frames from the trace's base on. False: no room. */
 bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w);
 
+/* Prepares the copy for a place whose function has called others, with their
+** frames. False: no room. */
+bool mp_copy_called(mp_copy *c, const mp_where *w);
+
 /* Gives the made-up thread the copied stack. */
 void mp_copy_show_copy(mp_copy *c);
 

@@ -38,6 +38,12 @@ void mp_dispatch_learn(const mp_vm *vm, lua_State *L)
     mask_ofs = (uint32_t)((const char *)mask - vm->g);
 }
 
+bool mp_dispatch_listens(const mp_vm *vm)
+{
+  return mask_ofs != 0 &&
+	 !(AT(volatile uint8_t, vm->g, mask_ofs) & (HOOK_VMEVENT | HOOK_GC));
+}
+
 /* Without the two bits LuaJIT's handler sets both, and writes all of the table.
 ** Until then the VM does not run. */
 void mp_dispatch_renew(const mp_vm *vm)
@@ -74,6 +80,7 @@ bool mp_dispatch_flip(const mp_vm *vm)
 
 void mp_dispatch_learn(const mp_vm *vm, lua_State *L) { (void)vm; (void)L; }
 void mp_dispatch_renew(const mp_vm *vm) { (void)vm; }
+bool mp_dispatch_listens(const mp_vm *vm) { (void)vm; return false; }
 
 bool mp_dispatch_ask(const mp_vm *vm)
 {

@@ -29,4 +29,8 @@ bool mp_dispatch_ask(const mp_vm *vm);
 ** changed. */
 bool mp_dispatch_flip(const mp_vm *vm);
 
+/* In a signal's handler: whether LuaJIT's handler is going to ask for a
+** safepoint. False: it will not, or that is not known. */
+bool mp_dispatch_listens(const mp_vm *vm);
+
 #endif

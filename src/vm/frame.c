@@ -24,7 +24,7 @@ const char *mp_frame_below(const char *cframe)
   return CF_RAW(AT(void *, cframe, mp_variant_prev()));
 }
 
-uint64_t mp_frame_cframepc(lua_State *L, const slot *f, const slot *next)
+const char *mp_frame_cframe(lua_State *L, const slot *f, const slot *next)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
   const slot *stack = AT(slot *, L, L_STACK);
@@ -33,15 +33,21 @@ uint64_t mp_frame_cframepc(lua_State *L, const slot *f, const slot *next)
       if ((const char *)f >= (const char *)stack - AT(int32_t, cf, CF_NRES))
 	break;
       cf = mp_frame_below(cf);
-      if (cf == NULL) return 0;
+      if (cf == NULL) return NULL;
     }
-    if (f < next) return AT(uint64_t, cf, CF_PC);
+    if (f < next) return cf;
     if (LINK_ISC(*f) ||
 	(LINK_ISCONT(*f) && f[FRAME_CONT] == CONT_CALLBACK))
       cf = mp_frame_below(cf);
     f = frame_prev(f);
   }
-  return 0;
+  return NULL;
+}
+
+uint64_t mp_frame_cframepc(lua_State *L, const slot *f, const slot *next)
+{
+  const char *cf = mp_frame_cframe(L, f, next);
+  return cf != NULL ? AT(uint64_t, cf, CF_PC) : 0;
 }
 
 uint64_t mp_frame_pc(lua_State *L, const slot *top, const slot *next)

@@ -32,6 +32,11 @@ static inline uint64_t mp_frame_toppc(const char *cframe)
 /* The C frame below another one, or NULL. */
 const char *mp_frame_below(const char *cframe);
 
+/* The C frame that runs the function below the frame `next`. f: the top frame.
+** NULL: not known. */
+const char *mp_frame_cframe(lua_State *L, const uint64_t *f,
+			    const uint64_t *next);
+
 /* PC of the Lua function below the frame `next`, if something other than a Lua
 ** call left it: the PC is saved in the C frame that was running the function.
 ** f: the top frame. 0: not known. */

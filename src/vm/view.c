@@ -25,13 +25,14 @@ static bool view_make(mp_view *v, mp_vm *vm, mp_where *w)
   v->copy.L = v->copy.real = w->L;
   v->copy.base = w->base;
   v->copy.vbase = NULL;
+  if (w->called != NULL && mp_copy_called(&v->copy, w)) return true;
   if (!error && !mp_frame_isfunc(fn)) return false;
   if (!error && (w->trace != NULL || w->lost))
     return mp_copy_trace(&v->copy, vm, w);
   pt = error ? NULL : func_proto(PTR(fn));
   if (pt != NULL && !mp_proto_has(pt, w->pc) && !mp_trace_tookover(vm, w->pc))
     mp_copy_thread(&v->copy, w->L, mp_where_cframe(w), 0);
-  else if (w->compiling || above || w->returned)
+  else if (w->compiling || above || w->returned || w->called != NULL)
     mp_copy_thread(&v->copy, w->L, mp_where_cframe(w), w->pc);
   return true;
 }

@@ -16,6 +16,7 @@
 const char *mp_where_cframe(const mp_where *w)
 {
   const char *cf = CF_RAW(AT(void *, w->L, L_CFRAME));
+  if (w->called != NULL) return w->cframe;
   return w->compiling ? mp_frame_below(cf) : cf;
 }
 

@@ -381,4 +381,42 @@ for _, jit in ipairs({ "-joff", "-jon" }) do
   tap.unlike(diff.out, "%(before%)", jit..": has each function once")
 end
 
+-- -- CPU time of C functions -------------------------------------------------
+
+-- The function that a tick has interrupted has it, below its caller, whether it
+-- returns before LuaJIT takes the sample, or calls back.
+program = tap.program([[
+local text, stop = ("hello world "):rep(2000), os.clock() + 0.3
+local function replace() local s = text:gsub("o", "0") return s end
+local function before(a, b) return a < b end
+local function sorted()
+  local t = {}
+  for i = 1, 500 do t[i] = i * 7919 % 503 end
+  table.sort(t, before)
+  return t
+end
+while os.clock() < stop do
+  replace()
+  sorted()
+  pcall(string.rep, text, 9)
+end
+]])
+for _, jit in ipairs(known and { "-joff", "-jon" } or {}) do
+  local r = tap.luajit(jit.." -jm=c2ri1m0 "..program)
+  local rows, sum = {}, 0
+  for n, row in r.out:gmatch("\n +(%d+)   ([^\n]+)") do
+    rows[row] = tonumber(n)
+    sum = sum + n
+  end
+  tap.is(r.out:match("(%d+) samples"), tostring(sum), jit..": all have a row")
+  for builtin, by in pairs { ["string.gsub"] = "replace",
+      ["table.sort"] = "sorted", ["string.rep"] = "pcall" } do
+    local name = ("%s: %s called by %s"):format(jit, builtin, by)
+    tap.ok(rows[builtin.." < "..by], name.." has CPU time", r.out)
+  end
+  tap.ok((rows["string.gsub < replace"] or 0) > (rows["replace < main chunk"] or
+    0), jit..": most of it is the builtin's", r.out)
+  tap.ok(rows["before < table.sort"], jit..": called back by a builtin", r.out)
+end
+
 tap.done()
