@@ -5,19 +5,21 @@
 --
 -- As usual the compiler removes allocations: a stack may have less, but none
 -- has more. Where objects are not sunk no stack has less, either, but for
--- programs of which other optimizations remove something.
+-- programs of which other optimizations remove something. Code that is left
+-- often may have one percent more: what came after the last snapshot before a
+-- guard that fails is done again by the interpreter, allocations too.
 
 local tap = require("tap")
 package.path = tap.srcdir.."/t/truth/?.lua;"..package.path
 local bytes = require("bytes")
 local stacks = require("stacks")
 
-local LIMIT = 0.005
+local LIMIT, LEFT = 0.005, 0.01
 
 local modes = {
   { "", "as usual" },
   { "-O-sink", "nothing sunk", all = true },
-  { "-Ohotloop=2 -Ohotexit=2", "compiled early" },
+  { "-Ohotloop=2 -Ohotexit=2", "compiled early", limit = LEFT },
 }
 
 local kinds = {
@@ -31,13 +33,14 @@ local function compare_modes(name, program, options, namer)
   for _, mode in ipairs(modes) do
     local on, msg = bytes.by_place(program, mode[1], options, namer)
     if tap.ok(on, name.." runs "..mode[2], msg) then
-      local more, less, bad = bytes.moved(on, off, total * LIMIT)
+      local limit = total * (mode.limit or LIMIT)
+      local more, less, bad = bytes.moved(on, off, limit)
       tap.diag(("%s, %s: %.2f%% more, %.2f%% less of %.1f MB"):format(name,
 	mode[2], more / total * 100, less / total * 100, total / 1e6))
-      tap.ok(more <= total * LIMIT, ("%s, %s: no stack has more"):format(name,
+      tap.ok(more <= limit, ("%s, %s: no stack has more"):format(name,
 	mode[2]), bad)
       if mode.all and not bytes.folds[name:match("^[^,]*")] then
-	tap.ok(less <= total * LIMIT, ("%s, %s: no stack has less"):format(name,
+	tap.ok(less <= limit, ("%s, %s: no stack has less"):format(name,
 	  mode[2]), bad)
       end
     end
