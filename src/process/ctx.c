@@ -46,6 +46,7 @@ static void tick(void *data, bool cycle)
 static void lost(void *data)
 {
   mp_ctx *c = data;
+  mp_cpu_lose(&c->profile.cpu);
   mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   mp_notes_add(&c->profile.notes, "the profile ended early: the program took "
 	       "the profiler's own objects away");

@@ -411,6 +411,12 @@ void mp_cpu_stop(mp_cpu *c, lua_State *L)
   mp_unlock();
 }
 
+void mp_cpu_lose(mp_cpu *c)
+{
+  mp_ticks *t = c->ticks;
+  if (t != NULL) mp_ticks_hide(t);
+}
+
 /* -- Samples ------------------------------------------------------------- */
 
 /* In the handler: notes the C function that these ticks have interrupted. */

@@ -98,6 +98,10 @@ int mp_cpu_start(mp_cpu *c, lua_State *L);
 /* Ends sampling, and hands the profiler over to a VM that waits. L runs. */
 void mp_cpu_stop(mp_cpu *c, lua_State *L);
 
+/* The VM has freed what we need of it, or is being closed: no tick looks at it
+** from now on. In its thread, inside the allocator. */
+void mp_cpu_lose(mp_cpu *c);
+
 /* Counts samples for the row of L, which is at a safepoint. */
 void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state);
 

@@ -55,9 +55,7 @@ static void (*trigger)(int);	/* LuaJIT's handler, once it was seen. */
 
 static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 
-/* After this call no handler uses it: a handler that was under way, in the
-** thread that had the timer, has ended. Handlers wait for nothing. */
-static void hide(mp_ticks *t)
+void mp_ticks_hide(mp_ticks *t)
 {
   t->tid = 0;
   if (theirs == t) theirs = NULL;
@@ -361,7 +359,7 @@ static void end(mp_ticks *t)
 
 void mp_ticks_stop(mp_ticks *t)
 {
-  hide(t);
+  mp_ticks_hide(t);
   if (t->own) mp_timer_stop(&t->timer);
   if (t->own && is_blocked(SIGNAL)) take_back(t);
   end(t);
@@ -379,7 +377,7 @@ void mp_ticks_forget(mp_ticks *t)
 void mp_ticks_lend(mp_ticks *t, const void *data, void *g)
 {
   pid_t tid = t->tid;
-  hide(t);
+  mp_ticks_hide(t);
   t->of.data = data;
   t->of.g = g;
   t->tid = tid;
@@ -387,7 +385,7 @@ void mp_ticks_lend(mp_ticks *t, const void *data, void *g)
 
 void mp_ticks_give(mp_ticks *t, const mp_ticker *of)
 {
-  hide(t);
+  mp_ticks_hide(t);
   take_over(t, of);
 }
 

@@ -77,6 +77,11 @@ mp_ticks_fault mp_ticks_look(const mp_ticks *t, bool own);
 /* Ticks that have not been counted yet. */
 int mp_ticks_waiting(const mp_ticks *t);
 
+/* After this call no handler uses it: a handler that was under way, in the
+** thread that had the timer, has ended. Handlers wait for nothing. The timer
+** goes on. */
+void mp_ticks_hide(mp_ticks *t);
+
 /* Ends the timer, if it is ours. LuaJIT's ends with its profiler. From now on
 ** another VM may have t. */
 void mp_ticks_stop(mp_ticks *t);
