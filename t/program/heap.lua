@@ -51,11 +51,11 @@ for i = 3001, 5000 do keep[i % 100 + 1] = name(i) end
 for i = 1, 100 do keep[i] = grow(50) end
 ]]
 
--- A sample that meets a trace behind its TNEW makes the interpreter do that
--- again, and then there is truly a table more.
+-- A tick that meets a trace behind its TNEW makes the interpreter do that
+-- again, and then there is truly a table more: there are to be no ticks.
 local events = {}
 for _, jit in ipairs({ "-joff", "-jon" }) do
-  local r = run("e", program, jit)
+  local r = run("ei1000000", program, jit)
   events[jit] = r.out
   got[#got+1] = { name = "events "..jit,
     text = own_lines(r.out, "ALLOCATIONS", "REALLOCATIONS") }
