@@ -205,6 +205,11 @@ DEEP_TESTS = $(check_PROGRAMS) \
 check-deep: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(DEEP_TESTS)'
 
+# For an emulator: a few tests of all that depends on the processor.
+PROCESSOR_TESTS = t/unit/machine t/unit/interrupt t/program/lines.lua
+check-processor: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(PROCESSOR_TESTS)'
+
 # Some of them under valgrind, where they do less.
 VALGRIND_TESTS = $(check_PROGRAMS) \
 	t/program/heap.lua \
@@ -430,4 +435,5 @@ EXTRA_DIST += \
 
 CLEANFILES += t/attack/fail.la $(attack_programs)
 .PHONY: check-attacks check-browser check-deb check-deep check-long \
-	check-readers check-rock check-suites check-truth check-valgrind
+	check-processor check-readers check-rock check-suites check-truth \
+	check-valgrind
