@@ -124,7 +124,7 @@ static __attribute__((noinline)) bool meet_above(mp_vm *vm, lua_State *L)
   unwound u = { vm, NULL, { 0, NULL, NULL } };
   if (at.ip == 0) return false;
   vm->from.ip = 0;
-  mp_cframes_climb(&vm->frames, &at);
+  mp_cframes_climb(&vm->frames, &at, CF_RAW(AT(void *, L, L_CFRAME)));
   if (T == NULL || !mp_trace_has(T, at.ip)) T = trace_at(vm, at.ip);
   if (T != NULL && at.ret != NULL && at.sp == stack_pointer(L, T)) {
     vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, 0, at.ret };

@@ -39,12 +39,12 @@ static const struct mp_cframe *entry_of(const mp_cframes *f, uint64_t ip)
 }
 
 __attribute__((no_sanitize_address))
-void mp_cframes_climb(const mp_cframes *f, mp_step *at)
+void mp_cframes_climb(const mp_cframes *f, mp_step *at, const char *end)
 {
   int i;
   for (i = 0; i < CLIMB; i++) {
     const struct mp_cframe *e = entry_of(f, at->ip);
-    if (e->ip == 0) return;
+    if (e->ip == 0 || at->sp + e->size > end) return;
     at->ret = (const uint64_t *)(const void *)(at->sp + e->ret);
     at->sp += e->size;
     at->ip = *at->ret;

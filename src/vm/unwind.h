@@ -39,8 +39,9 @@ typedef struct mp_step {
   const uint64_t *ret;		/* and where that address was found, or NULL. */
 } mp_step;
 
-/* Goes up to the first function whose frame is not known. */
-void mp_cframes_climb(const mp_cframes *f, mp_step *at);
+/* Goes up to the first function whose frame is not known, or does not lie below
+** that end. */
+void mp_cframes_climb(const mp_cframes *f, mp_step *at, const char *end);
 
 /* Two steps that follow each other: notes the frame of the first. */
 void mp_cframes_note(mp_cframes *f, const mp_step *at, const mp_step *next);
