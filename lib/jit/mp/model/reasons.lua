@@ -81,11 +81,11 @@ end
 
 -- -- What to do --------------------------------------------------------------
 
--- Twice the value of a parameter, as an option of luajit.
+-- Twice the value of a parameter, as an option of luajit; more may be needed.
 local function twice(name)
   return function(head)
     return head[name] and head[name] > 0 and
-      ("-O%s=%.0f"):format(name, head[name] * 2) or "-O"..name
+      ("-O%s=%.0f or more"):format(name, head[name] * 2) or "-O"..name
   end
 end
 
