@@ -332,8 +332,10 @@ end
 os.exit(0)
 ]])
 for opts, name in pairs({ ["-jm=b1,"] = "every allocation",
-    ["-jm=b1k,"] = "samples", ["-joff -jm=c,"] = "CPU alone" }) do
-  tap.luajit(opts..tap.quote(path).." "..many)
+    ["-jm=b1k,"] = "samples", ["-joff -jm=f,"] = "interpreted" }) do
+  os.remove(path)
+  local r = tap.luajit(opts..tap.quote(path).." "..many)
+  tap.is(r.status..r.err, "0", name..": the program")
   local p = assert(file.read(tap.read(path)))
   local sum = { cpu = 0, alloc_objects = 0, alloc_bytes = 0 }
   local want = { cpu = p.cpu.samples, alloc_objects = p.heap.alloc_objects,
