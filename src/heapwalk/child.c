@@ -23,7 +23,7 @@
 #include "heapwalk/child.h"
 #include "heapwalk/prove.h"
 
-#define SHARE	((size_t)64 << 20)  /* Bytes that a walk may have. */
+#define SHARE	((size_t)16 << 20)  /* Bytes that a walk may have. */
 #define MEMORY	((size_t)64 << 20)  /* Bytes that the child may take, and as */
 				/* many as the heap has. */
 #define CPU	600		/* Seconds of CPU time that it may take. */
