@@ -173,6 +173,20 @@ async function source(page) {
     1,
     "what does not count is left out"
   );
+  const next = page.locator("#files .quiet");
+  const marked = page.locator("#lines tr.on");
+  await next.click();
+  const first = await marked.innerText();
+  await next.click();
+  const second = await marked.innerText();
+  is(first === second, false, "the next hot line is another one");
+  const share = (row) => Number(/^(\d+)%/.exec(row)[1]);
+  is(share(first) >= share(second), true, "and not as hot as the first");
+  is(
+    await page.evaluate(() => document.activeElement.textContent),
+    "Next hot line",
+    "the focus stays"
+  );
   await page.locator('#files [data-v="true"]').click();
   is(await page.locator("#lines tr.gap").count(), 0, "or not");
 }

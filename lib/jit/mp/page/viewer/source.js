@@ -2,7 +2,7 @@
 /*
 ** The source, with the share of each view beside its lines.
 */
-const { $, el, color, scrollTo } = mp.dom;
+const { $, el, quiet, color, scrollTo } = mp.dom;
 const { LUA, STR, NF, item, lineOf, linesOf } = mp.items;
 const { VIEWS, TITLE } = mp.profile;
 const { percent } = mp.numbers;
@@ -21,16 +21,34 @@ const fileOf = new Map(FILES.map((f, i) => [f.source, i]));
 const has = (k) => item.kind[k] === LUA && fileOf.has(item.source[k]) &&
   item.line[k] >= 0;
 
+function scrollToMark() {
+  const row = $("lines").querySelector("tr.on");
+  if (row) scrollTo(row, "center");
+}
+
 /* A line of a file, by the number of its source. */
 function goTo(from, line) {
   state.set({ file: fileOf.get(from), mark: line });
   scrollTo($("source"), "start");
-  const row = $("lines").querySelector("tr.on");
-  if (row) scrollTo(row, "center");
+  scrollToMark();
   $("lines").parentNode.focus({ preventScroll: true });
 }
 const go = (k) => goTo(item.source[k], Math.max(1, item.line[k]));
 const hasFile = (from) => fileOf.has(from);
+
+/* The line of a file with the most of the chosen view, or if one of these lines
+** is marked, that with the next most; undefined: none has any of it. */
+function hotter(file) {
+  const { self } = stats(0, state.now.view, "lines");
+  const hot = linesOf(file.source).filter((k) => self[k] > 0)
+    .sort((a, b) => self[b] - self[a] || item.line[a] - item.line[b])
+    .map((k) => item.line[k]);
+  return hot[(hot.indexOf(state.now.mark) + 1) % hot.length];
+}
+function goHot(at) {
+  state.set({ file: at, mark: hotter(FILES[at]) });
+  scrollToMark();
+}
 
 /* Files by their part of the chosen view, the largest first. */
 function sortedFiles() {
@@ -48,7 +66,7 @@ function sortedFiles() {
 function showFiles(order, at) {
   const box = $("files"), on = document.activeElement;
   const held = box.contains(on) && (on.tagName === "SELECT" ? "select" :
-    "[aria-checked=true]");
+    on.classList.contains("quiet") ? ".quiet" : "[aria-checked=true]");
   const pick = el("select", { "aria-label": "File", onchange: (e) =>
     state.set({ file: Number(e.target.value), mark: -1 }) },
     order.map(({ i, name, path, share }) => el("option",
@@ -57,9 +75,12 @@ function showFiles(order, at) {
   const path = STR[FILES[at].source];
   box.replaceChildren(path === FILES[at].name ? "" :
     el("span", { class: "mute" }, path), pick, segment("Lines shown", "whole",
-    [[false, "Lines with samples"], [true, "Whole file"]]));
+    [[false, "Lines with samples"], [true, "Whole file"]]),
+    hotter(FILES[at]) === undefined ? "" : quiet("Next hot line",
+      () => goHot(at), { title:
+      "The line with the most of the chosen view, then the next one" }));
   check(box);
-  if (held) box.querySelector(held).focus();
+  if (held) box.querySelector(held)?.focus();
 }
 
 /* Shares of a line by view, { view, self, total, ... }, without those of 0. */

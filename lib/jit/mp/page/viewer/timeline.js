@@ -134,7 +134,7 @@ function drawCycles(s) {
     }
   });
   label(s, "Collections", EACH || most < 1 ? cycleWords() :
-    `${cycleWords()}, to ${fixed(most, 0)}/s`, y0, GC_HEIGHT);
+    `up to ${fixed(most, 0)} a second`, y0, GC_HEIGHT);
   s.y = y0 + GC_HEIGHT;
 }
 const cycleWords = () => cycles === 1 ? "1 cycle" : `${cycles} cycles`;
