@@ -6,6 +6,7 @@ lua_tests = \
 	t/program/options.lua \
 	t/program/effects.lua \
 	t/program/views.lua \
+	t/program/every-view.lua \
 	t/program/functions.lua \
 	t/program/estimates.lua \
 	t/program/chunks.lua \

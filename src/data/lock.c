@@ -9,7 +9,29 @@
 
 #include "data/lock.h"
 
+#ifdef PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP
+
 static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+static void renew(void)
+{
+  mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+}
+
+#else
+
+static pthread_mutex_t mutex;
+
+/* Before anything else in this object. */
+__attribute__((constructor(101))) static void renew(void)
+{
+  pthread_mutexattr_t a;
+  pthread_mutexattr_init(&a);
+  pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&mutex, &a);
+}
+
+#endif
 
 static volatile sig_atomic_t held;
 
@@ -37,5 +59,5 @@ bool mp_lock_is_free(void) { return held == 0; }
 void mp_lock_renew(void)
 {
   held = 0;
-  mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  renew();
 }

@@ -68,7 +68,9 @@ static struct {
   void *(*valloc)(size_t);
   void *(*pvalloc)(size_t);
   void *(*mmap)(void *, size_t, int, int, int, off_t);
+#ifdef __GLIBC__
   void *(*mmap64)(void *, size_t, int, int, int, off64_t);
+#endif
   int (*munmap)(void *, size_t);
   void *(*mremap)(void *, size_t, size_t, int, ...);
 } real;
@@ -105,7 +107,9 @@ static void resolve(void)
   if (resolving) return;
   resolving = true;
   find(&real.mmap, "mmap");
+#ifdef __GLIBC__
   find(&real.mmap64, "mmap64");
+#endif
   find(&real.munmap, "munmap");
   find(&real.mremap, "mremap");
   find(&real.calloc, "calloc");
@@ -358,6 +362,7 @@ EXPORT void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t ofs)
   return p;
 }
 
+#ifdef __GLIBC__  /* Elsewhere it is another name of mmap at most. */
 EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd,
 		    off64_t ofs)
 {
@@ -370,6 +375,7 @@ EXPORT void *mmap64(void *at, size_t n, int prot, int flags, int fd,
   mapped(p, n, prot, flags, RET, "mmap64");
   return p;
 }
+#endif
 
 EXPORT int munmap(void *p, size_t n)
 {

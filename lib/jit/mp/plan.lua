@@ -57,10 +57,15 @@ local function imply(o, format)
   if format.types then o.types = true end
 end
 
--- Loads the modules that the reports of a plan need.
+-- Loads the modules that the reports of a plan need. Returns a message if one
+-- cannot be made by this LuaJIT.
 local function load_modules(o)
   for _, name in ipairs(o.files) do
     formats.view(name, o)
+    local format = formats.of(name, o)
+    local why = format and format.view == "format.file_write" and
+      require("jit.mp.format.columns").missing()
+    if why then return "cannot make a profile file: "..why end
     if name:find("%m", 1, true) then o.add = require("jit.mp.together") end
   end
   if o.live then o.livekeys = require("jit.mp.livekeys") end
@@ -128,11 +133,10 @@ local function make(...)
   o.files, o.remarks = files(outputs, o)
   o.types = o.states == "t"
   for _, name in ipairs(o.files) do imply(o, formats.of(name, o)) end
-  local msg = check(o, outputs, words)
+  local msg = check(o, outputs, words) or load_modules(o)
   if msg then return nil, msg end
   o.bold = style.allowed()
   if o.help then o.contents = options.help() end
-  load_modules(o)
   return o
 end
 
