@@ -43,7 +43,7 @@ end
 
 local readme = tap.read(tap.srcdir.."/README.md")
 readme = readme:match("```\n(luajit%-mp.-)```")
-local title = readme:match("\n( +CPU.- allocated)")
+local title = readme:match("\n( +%[?CPU.- allocated)")
 local shown = rows_of(readme, #title - 13)
 local r = tap.luajit("-jm=flhm0b1 "..tap.quote(tap.srcdir..
   "/examples/json.lua").." 0.3")
