@@ -185,7 +185,8 @@ int mp_guard_stop(lua_State *L, char *buf, size_t n)
   mp_ctx *c = mp_guard_get(L);
   int err;
   mp_ctx_await(c);
-  mp_leaks_collect(&c->profile, L);  /* Finalizers may call us meanwhile. */
+  mp_leaks_collect(&c->profile, L);
+  if (mp_guard_get(L) != c) return 0;  /* A finalizer has ended it. */
   if (c->plan.memory) mp_memory_take(&c->profile, c->report.state.R);
   mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
   mp_signal_hold();

@@ -56,7 +56,7 @@ void mp_guard_release(mp_ctx *c, lua_State *L);
 int mp_guard_end(lua_State *L, char *buf, size_t n);
 
 /* The same with all that the report tells of the heap: collects garbage, if
-** that is needed. */
+** that is needed; then a finalizer may end the run before. */
 int mp_guard_stop(lua_State *L, char *buf, size_t n);
 
 /* Ends the run without a report. The caller owns the returned context, which

@@ -25,7 +25,18 @@ local function each(f)
 end
 ]]
 
-local r = run("stop inside of a snapshot", forever..[[
+-- The collection that option L asks for ends the run, with all that the state
+-- has, before the stop does.
+local r = run("stop while the state is closed", [[
+local mp = require("jit.mp")
+assert(mp.start("L", "/dev/null"))
+local p = newproxy(true)
+getmetatable(p).__gc = function() print(mp.stop()) end
+for i = 1, 10000 do local t = { i } end
+]])
+tap.is(r.out..r.err, "true\n", "stop while the state is closed succeeds")
+
+r = run("stop inside of a snapshot", forever..[[
 local core = require("jit.mp.core")
 assert(core.start("hb1", "/dev/null"))
 local inside, refused, keep = false, nil, {}
