@@ -88,7 +88,7 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_moment *from,
   err = mp_plan_make(&plan, &c->report.state, L, &p->origin, buf, n);
   *help = plan.help;
   if (err == 0) {
-    if (plan.memory) mp_memory_take(p, c->report.state.R);
+    if (plan.memory) mp_memory_take(p, &c->report.state.memory);
     mp_compiler_take(&p->compiler);
     mp_heapwalk_refresh(p, L, &plan.walk, MP_MEANWHILE);
     c->report.from = from;

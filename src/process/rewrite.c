@@ -81,7 +81,7 @@ void mp_rewrite(mp_ctx *c, lua_State *L)
   put_off(c, began);
   if (c->final.read) return;  /* The last ones are still being made. */
   mp_point_force(p);
-  if (c->plan.memory) mp_memory_take(p, c->report.state.R);
+  if (c->plan.memory) mp_memory_take(p, &c->report.state.memory);
   mp_compiler_take(&p->compiler);
   wish.lasting = true;
   if (wish.share > 0 && L != NULL) {

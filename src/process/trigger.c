@@ -55,7 +55,7 @@ static void write_report(mp_ctx *c, lua_State *L, kind k)
   p->trigger.kind = names[k];
   mp_signal_hold();
   mp_point_force(p);
-  if (c->plan.memory) mp_memory_take(p, c->report.state.R);
+  if (c->plan.memory) mp_memory_take(p, &c->report.state.memory);
   if (k != REFUSED) mp_compiler_take(&p->compiler);
   mp_heapwalk_refresh(p, L, k == BUSY ? &c->plan.walk :
 		      &c->plan.trigger.walk, MP_MEANWHILE);

@@ -175,15 +175,11 @@ static const char *own_file(void)
 }
 
 /* Of the private state. */
-static double look_own(lua_State *R)
+static double look_own(const mp_memory_of *own)
 {
   looking k = { .resident = 0 };
   mp_arena a;
-  void *ud;
-  lua_Alloc f;
-  if (R == NULL) return 0;
-  f = lua_getallocf(R, &ud);
-  mp_arena_each(f, ud, &a, see_segment, &k);
+  mp_arena_each(own->f, own->ud, &a, see_segment, &k);
   mp_free(k.list);
   return k.resident;
 }
@@ -192,9 +188,10 @@ static double look_own(lua_State *R)
 typedef enum extent { PARTLY, WHOLE } extent;
 
 static void add_up(mp_profile *p, mp_memory *m, const mp_smaps *s,
-		   lua_State *R, extent e)
+		   const mp_memory_of *state, extent e)
 {
-  double own = (double)mp_mem_bytes + (double)sizeof(*p), ours = look_own(R);
+  double own = (double)(mp_mem_bytes + sizeof(*p) + mp_alloc_memory());
+  double ours = look_own(state);
   double left = (double)s->anonymous - ours;
   double tags = (double)mp_alloc_tagging(p->heap);
   void *ud;
@@ -222,7 +219,7 @@ static void add_up(mp_profile *p, mp_memory *m, const mp_smaps *s,
   mp_free(k.list);
 }
 
-static void take(mp_profile *p, lua_State *R, extent e)
+static void take(mp_profile *p, const mp_memory_of *own, extent e)
 {
   mp_memory *m;
   mp_smaps s;
@@ -230,13 +227,19 @@ static void take(mp_profile *p, lua_State *R, extent e)
   m = mp_calloc(1, sizeof(*m));
   if (m == NULL) return;
   m->known = mp_smaps_read(&s, own_file());
-  if (m->known) add_up(p, m, &s, R, e);
+  if (m->known) add_up(p, m, &s, own, e);
   p->memory = m;
 }
 
-void mp_memory_take(mp_profile *p, lua_State *R) { take(p, R, WHOLE); }
+void mp_memory_take(mp_profile *p, const mp_memory_of *own)
+{
+  take(p, own, WHOLE);
+}
 
-void mp_memory_take_partly(mp_profile *p, lua_State *R) { take(p, R, PARTLY); }
+void mp_memory_take_partly(mp_profile *p, const mp_memory_of *own)
+{
+  take(p, own, PARTLY);
+}
 
 void mp_memory_drop(mp_profile *p)
 {

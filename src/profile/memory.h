@@ -42,12 +42,18 @@ typedef struct mp_memory {
   uint32_t npins;
 } mp_memory;
 
+/* An allocator with its data; zeros: there is none. */
+typedef struct mp_memory_of {
+  lua_Alloc f;
+  void *ud;
+} mp_memory_of;
+
 /* Takes the table into p->memory, in place of the last one. The VM is at rest.
-** R: the profiler's private state, or NULL. */
-void mp_memory_take(mp_profile *p, lua_State *R);
+** own: the allocator of the profiler's private state. */
+void mp_memory_take(mp_profile *p, const mp_memory_of *own);
 
 /* The same while the VM is not at rest: LuaJIT's allocator is not read. */
-void mp_memory_take_partly(mp_profile *p, lua_State *R);
+void mp_memory_take_partly(mp_profile *p, const mp_memory_of *own);
 
 void mp_memory_drop(mp_profile *p);
 

@@ -91,7 +91,7 @@ void *mp_state_alloc(void *ud, void *p, size_t old, size_t new)
     s->refused = true;
     return NULL;
   }
-  q = s->allocf(s->allocd, p, old, new);
+  q = s->memory.f(s->memory.ud, p, old, new);
   if (q != NULL || new == 0) s->left += old - new;
   return q;
 }
@@ -129,7 +129,7 @@ int mp_state_open(mp_state *s, const char *path,
     snprintf(buf, n, "not enough memory");
     return ENOMEM;
   }
-  s->allocf = lua_getallocf(s->R, &s->allocd);
+  s->memory.f = lua_getallocf(s->R, &s->memory.ud);
   mp_state_limit(s, 0);
   lua_setallocf(s->R, mp_state_alloc, s);
   if (lua_cpcall(s->R, open_state, &o) == 0) return 0;
@@ -141,9 +141,10 @@ int mp_state_open(mp_state *s, const char *path,
 /* lua_close has to find the allocator that the state was made with. */
 void mp_state_close(mp_state *s)
 {
-  if (s->R != NULL) lua_setallocf(s->R, s->allocf, s->allocd);
+  if (s->R != NULL) lua_setallocf(s->R, s->memory.f, s->memory.ud);
   if (s->R != NULL && !s->ffi_half_open) lua_close(s->R);
   s->R = NULL;
+  s->memory = (mp_memory_of){ NULL, NULL };
 }
 
 #define PATIENCE 10000		/* Milliseconds for another thread. */

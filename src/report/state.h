@@ -19,13 +19,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "profile/memory.h"
+
 #include "lua.h"
 
 typedef struct mp_state {
   lua_State *R;			/* Or NULL. */
   void *argument;		/* Of the function that is called. */
-  lua_Alloc allocf;		/* Its allocator, */
-  void *allocd;			/* with its data. */
+  mp_memory_of memory;		/* Its allocator. */
   size_t left;			/* Bytes that it may still take, */
   size_t limit;			/* at most; 0: any number. */
   bool refused;			/* It wanted more. */

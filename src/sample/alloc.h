@@ -207,7 +207,10 @@ void mp_alloc_each(const mp_alloc *h,
 ** it has none. False: it was not sampled. */
 bool mp_alloc_find(const mp_alloc *h, const void *p, size_t size, mp_sample *s);
 
-/* Bytes that the sampler adds to the objects in the Lua heap. */
+/* Bytes of a sampler by itself. */
+size_t mp_alloc_memory(void);
+
+/* Bytes that it adds to the objects in the Lua heap. */
 size_t mp_alloc_tagging(const mp_alloc *h);
 
 /* -- The VM --------------------------------------------------------------- */

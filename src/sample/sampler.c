@@ -277,6 +277,8 @@ mp_alloc *mp_alloc_new(void)
 
 void mp_alloc_free(mp_alloc *h) { free(h); }
 
+size_t mp_alloc_memory(void) { return sizeof(mp_alloc); }
+
 void mp_alloc_init(mp_alloc *h, const mp_alloc_owner *owner)
 {
   lua_Alloc f = h->allocf;
