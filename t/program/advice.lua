@@ -22,8 +22,8 @@ local built = "a string is built by .. in a loop; table.concat of its pieces "..
 local joined = "table.concat of two pieces makes a table for them; .. does not"
 local grown = "the hash part of a table grows step by step; table.new "..
   "makes it in its size at once"
-local compiled = "the same text is compiled again each time; compile it once, "..
-  "outside"
+local compiled = "the same text is compiled again each time; compile it "..
+  "once, outside"
 
 local names = 'local names = { "a", "b", "c", "d", "e", "f", "g", "h", "i" }\n'
 local faults = {

@@ -81,7 +81,8 @@ tap.like(text, "early", "it has what was before")
 tap.unlike(text, "late", "and nothing else")
 
 for options, part in pairs {
-  fli1 = "early", b1i1 = "early", e = "events", W = "Heap walk: ", Lw1 = "in use"
+  fli1 = "early", b1i1 = "early", e = "events", W = "Heap walk: ",
+  Lw1 = "in use"
 } do
   tap.like(compare("few calls are allowed, "..options, [[
 by_syscall(filter(STRICT, ALLOW, KILL))
