@@ -130,7 +130,8 @@ local faults = {
       local t = line["table hash"]
       return t and tables and t.objects >= STEPS * tables.objects and t
     end },
-  { what = "the same text is compiled again each time; compile it once, outside",
+  { what = "the same text is compiled again each time; compile it once, "..
+      "outside",
     find = function(line, _, text, place)
       return compiles(text) and (place.loop or place.inside) and line.all
     end },
