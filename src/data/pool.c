@@ -69,8 +69,9 @@ void *mp_pool_alloc(size_t n)
 
 void mp_pool_free(void *p)
 {
-  head *h = (head *)p - 1;
+  head *h;
   if (p == NULL) return;
+  h = (head *)p - 1;
   if (h->mapped > 0) {
     left += h->mapped;
     munmap(h, h->mapped);
@@ -93,9 +94,10 @@ static void *grow_mapping(head *h, size_t n)
 
 void *mp_pool_realloc(void *p, size_t n)
 {
-  head *h = (head *)p - 1;
+  head *h;
   void *q;
   if (p == NULL) return mp_pool_alloc(n);
+  h = (head *)p - 1;
   if (n > SIZE_MAX / 2) return NULL;
   if (n <= h->size) return p;
   if (h->mapped > 0) return grow_mapping(h, n);

@@ -160,8 +160,10 @@ static void tell_refused(mp_ctx *c, lua_State *L)
 ** only those values are seen that are in memory. */
 static bool rests(const mp_vm *vm)
 {
-  int letter = mp_vm_letter(vm);
-  return vm->proved && letter != 'G' && letter != 'J';
+  int letter;
+  if (!vm->proved) return false;
+  letter = mp_vm_letter(vm);
+  return letter != 'G' && letter != 'J';
 }
 
 /* Inside the allocator. */

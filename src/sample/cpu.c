@@ -424,10 +424,11 @@ static void note_called(mp_cpu *c, int ticks, const void *context)
 {
   mp_callee called;
   mp_cpu_ticks *p = c->places;
-  int i = 0, n = c->nplaces, state = mp_vm_letter(c->capture->vm);
+  int i = 0, n = c->nplaces, state;
   if (ticks == 0 || !c->capture->vm->proved ||
       !mp_callee_interrupted(c->capture->vm, context, &called))
     return;
+  state = mp_vm_letter(c->capture->vm);
   while (i < n && (p[i].state != state ||
 		   memcmp(&p[i].called, &called, sizeof(called)) != 0))
     i++;

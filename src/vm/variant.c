@@ -88,6 +88,7 @@ static void see_c(looking *s)
 static void see_int(const looking *s, seen *w, int32_t now)
 {
   w->last = now;
+  if (w->wrong) return;  /* Any number, with which nothing is computed. */
   if (s->doing == COLLECTING) {
     if (now == w->c + VM_GC - VM_C) w->gc = true;
     else if (now != VM_INTERP) w->wrong = true;  /* Moves a stack. */

@@ -32,13 +32,15 @@ local function content(name)
   return text and #text > 0
 end
 
--- A text report has its header. Where a view cannot be had, a line says so.
+-- A text report has its header, or raw stacks. Where a view cannot be had, a
+-- line says so.
 for _, options in ipairs { "f", "fl", "g", "G", "a", "nfb1", "t", "e", "W", "L",
     "M", "i1", "b1l", "x" } do
   local r = run(options..",out.txt", options)
   local text = tap.read(dir.."/out.txt") or ""
   tap.ok(text:find("luajit-mp  app.lua", 1, true) or
     text:find("====== ", 1, true) or text:find("ALLOCATIONS", 1, true) or
+    options == "G" and text:find(" %d+\n") or
     r.err:find("luajit-mp: ", 1, true), options..": a report, or why not",
     text..r.err)
   tap.unlike(text..r.err, "attempt to", options..": no error of ours")

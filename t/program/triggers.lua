@@ -52,7 +52,7 @@ os.exit(7)]])
 tap.is(r.status..r.err..r.out, "7true\ttrue\n", "the program's result")
 local text = read("a-memory.txt") or ""
 local first = text:match("^[^\n]*") or ""
-tap.like(first, "^in use [%d.]+ MB, more than 21%.0 MB; at %S*session%.lua:%d",
+tap.like(first, "^in use [%d.]+ MB, more than 21%.0 MB; at %S*%.lua:%d",
   "the event, and where the program is")
 tap.like(first, "; [%d.]+ MB held at package%.loaded%.session%.%a+ "..
   "%^sessions%S*, allocated at session%.lua:4;", "the holder")
