@@ -4,6 +4,8 @@
 */
 #include "config.h"
 
+#include <stddef.h>
+
 #include "data/seccomp.h"
 
 #ifdef __x86_64__
@@ -11,7 +13,6 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>

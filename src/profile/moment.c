@@ -28,14 +28,21 @@ static double cpu_covered(mp_profile *p)
   return p->cpu.seen;
 }
 
+/* Bytes that were freed. What is allocated after the hook was removed, such as
+** by the end of option J, is in use but was not counted. */
+static double freed(const mp_alloc_sums *a)
+{
+  double n = (double)a->bytes - ((double)a->inuse - (double)a->inuse_start);
+  return n > 0 ? n : 0;
+}
+
 static mp_sums sums_now(mp_profile *p)
 {
   const mp_alloc_sums a = mp_alloc_totals(p->heap);
   int i;
   mp_sums s = {
     mp_span_wall(&p->span), cpu_covered(p), (double)p->cpu.samples,
-    (double)a.allocs, (double)a.bytes, (double)a.frees,
-    (double)a.bytes - ((double)a.inuse - (double)a.inuse_start),
+    (double)a.allocs, (double)a.bytes, (double)a.frees, freed(&a),
     (double)a.reallocs, (double)a.realloc_bytes, (double)a.realloc_freed,
     (double)a.taken, (double)(a.dropped + p->cpu.dropped + a.waiting),
     (double)p->capture.cut, (double)a.cycles, (double)a.looks,

@@ -17,7 +17,7 @@ end
 local GROWTH = 16e6        -- Bytes that may come with the last half of it.
 
 local dir, remove = trial.directory()
-local options = { "f", "fl", "flb1", "h", "cm0", "fi1", "Ji1" }
+local options = { "f", "fl", "flb1", "h", "cm0", "fi1" }
 -- The signals of the CPU clock cut sleeps short.
 local gentle = { "h", "hl", "hlb1" }
 
