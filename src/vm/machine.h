@@ -68,7 +68,11 @@ static inline const uint64_t *mp_machine_return(const char *sp)
 
 #else
 
+/* For declarations: nothing is read by them. */
 #define CALL_SAVES	1
+#define CF_L		16
+#define CF_PC		24
+#define CF_SIZE		80
 
 #endif
 
