@@ -16,7 +16,7 @@
 
 /* Before each block. */
 typedef struct head {
-  size_t size;			/* Of the block, */
+  _Alignas(16) size_t size;	/* Of the block, */
   size_t mapped;		/* and of its mapping; 0: it has none. */
 } head;
 
