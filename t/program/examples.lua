@@ -41,6 +41,13 @@ local function rows_of(text, from)
   return t
 end
 
+local function line_of(text, number)
+  for line in text:gmatch("([^\n]*)\n") do
+    number = number - 1
+    if number == 0 then return line end
+  end
+end
+
 local readme = tap.read(tap.srcdir.."/README.md")
 readme = readme:match("```\n(luajit%-mp.-)```")
 local title = readme:match("\n( +%[?CPU.- allocated)")
@@ -66,8 +73,13 @@ for name, row in pairs(shown) do
       elseif from and not to and line:find("^end") then to = at end
     end
     number = tonumber(number)
-    tap.ok(from and from <= number and number <= to,
-      ("README: line %d is in %s"):format(number, name))
+    if _G[name] then  -- A builtin has the lines that call it.
+      tap.like(line_of(source, number), "%f[%w_]"..name.."%f[^%w_]%(",
+	("README: line %d calls %s"):format(number, name))
+    else
+      tap.ok(from and from <= number and number <= to,
+	("README: line %d is in %s"):format(number, name))
+    end
   end
   n = n + 1
 end
