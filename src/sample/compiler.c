@@ -28,13 +28,19 @@ static char compiler_key, handler_key;
 
 /* -- Places -------------------------------------------------------------- */
 
+/* The frame's number; 0: no memory. */
+static uint32_t frame_id(mp_capture *c, const mp_frame *f)
+{
+  uint32_t id = mp_stacks_frame(&c->stacks, f);
+  return id != MP_NONE ? id : 0;
+}
+
 /* The frame of an instruction; 0: no memory. */
 static uint32_t proto_place(mp_capture *c, const char *proto, uint32_t pos)
 {
   char buf[MP_CHUNK_MAX];
   mp_frame f = mp_name_none();
   mp_code code = mp_codes_get(&c->codes, c->vm, proto);
-  uint32_t id;
   size_t len;
   const char *s = mp_proto_chunkname(proto, &len);
   f.kind = MP_LUA;
@@ -45,8 +51,7 @@ static uint32_t proto_place(mp_capture *c, const char *proto, uint32_t pos)
   }
   f.code = code.code;
   if (f.chunk == 0) f.chunk = code.chunk;
-  id = mp_stacks_frame(&c->stacks, &f);
-  return id != MP_NONE ? id : 0;
+  return frame_id(c, &f);
 }
 
 /* The same by the API alone, for a function on the stack: without a line. */
@@ -55,14 +60,12 @@ static uint32_t function_place(mp_capture *c, lua_State *L, int i)
   char buf[MP_CHUNK_MAX];
   mp_frame f = mp_name_none();
   lua_Debug ar;
-  uint32_t id;
   lua_pushvalue(L, i);
   if (!lua_getinfo(L, ">S", &ar)) return 0;
   f.kind = MP_LUA;
   mp_name_chunk(&f, ar.source, strlen(ar.source), buf);
   f.linedefined = ar.linedefined;
-  id = mp_stacks_frame(&c->stacks, &f);
-  return id != MP_NONE ? id : 0;
+  return frame_id(c, &f);
 }
 
 /* The frame of a builtin or a C function on the stack. */
@@ -70,7 +73,6 @@ static uint32_t c_place(mp_capture *c, lua_State *L, int i)
 {
   char buf[MP_NAME_MAX];
   mp_frame f = mp_name_none();
-  uint32_t id;
 #ifdef MP_LAYOUT
   uint8_t ffid = c->vm->proved ?
     AT(const uint8_t, lua_topointer(L, i), FUNC_FFID) : FFID_C;
@@ -80,8 +82,7 @@ static uint32_t c_place(mp_capture *c, lua_State *L, int i)
   } else
 #endif
     mp_name_cfunction(&f, (const void *)lua_tocfunction(L, i), buf);
-  id = mp_stacks_frame(&c->stacks, &f);
-  return id != MP_NONE ? id : 0;
+  return frame_id(c, &f);
 }
 
 /* The frame of the function at i, at the instruction whose number is behind

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The samples of output in the manuals and in README are what is printed now:
--- the same lines, but for their numbers. MP_GOLDEN=new writes them anew.
+-- the same lines, but for their numbers. MP_GOLDEN=new writes them again.
 --
 -- A sample follows a comment of the document, `sample: NAME`, and ends where
 -- the block of literal text does. Its program is in t/samples or examples.
