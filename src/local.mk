@@ -111,6 +111,7 @@ core_la_SOURCES = \
 	src/sample/calls.c src/sample/calls.h \
 	src/sample/compiler.c src/sample/compiler.h \
 	src/sample/capture.c src/sample/capture.h \
+	src/sample/coroutines.c src/sample/coroutines.h \
 	src/sample/cpu.c src/sample/cpu.h \
 	src/sample/dump.c src/sample/dump.h \
 	src/sample/alloc.h \

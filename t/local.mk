@@ -81,6 +81,7 @@ check_PROGRAMS = \
 	t/unit/callee \
 	t/unit/capture \
 	t/unit/code \
+	t/unit/coroutines \
 	t/unit/counts \
 	t/unit/course \
 	t/unit/elf \
@@ -135,6 +136,9 @@ t_unit_capture_SOURCES = t/unit/capture.c src/sample/capture.c \
 	src/sample/zone.c
 t_unit_capture_CFLAGS = $(AM_CFLAGS)
 t_unit_capture_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_coroutines_SOURCES = t/unit/coroutines.c src/sample/coroutines.c
+t_unit_coroutines_CFLAGS = $(AM_CFLAGS)
+t_unit_coroutines_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_jitstate_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_code_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_extent_SOURCES = t/unit/extent.c src/profile/extent.c
@@ -153,8 +157,8 @@ t_unit_machine_LDADD = src/libvm.la $(CHECK_LIBS)
 t_unit_callee_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_interrupt_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_native_SOURCES = t/unit/native.c src/native/native.c \
-	src/native/sites.c src/sample/capture.c src/sample/dump.c \
-	src/sample/objects.c src/sample/sampler.c \
+	src/native/sites.c src/sample/capture.c src/sample/coroutines.c \
+	src/sample/dump.c src/sample/objects.c src/sample/sampler.c \
 	src/sample/name.c src/sample/nativename.c src/sample/symbol.c \
 	src/sample/zone.c
 t_unit_native_CFLAGS = $(AM_CFLAGS)

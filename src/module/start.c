@@ -59,7 +59,7 @@ static void set_plan(mp_ctx *c)
   const mp_alloc_options wants = {
     plan->period, plan->events, plan->leaks, plan->types,
     plan->leaks || (plan->events && (plan->memory || plan->walk.share > 0)),
-    plan->trigger.walk.share > 0
+    plan->trigger.walk.share > 0, false
   };
   p->compiler.on = plan->compiler;
   p->limit = (size_t)plan->limit;

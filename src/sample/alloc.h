@@ -28,6 +28,7 @@
 #include "data/held.h"
 #include "data/samples.h"
 #include "sample/capture.h"
+#include "sample/coroutines.h"
 #include "sample/cpu.h"
 #include "vm/type.h"
 #include "vm/vm.h"
@@ -60,6 +61,7 @@ typedef struct mp_alloc_options {
   bool records;			/* Keep a record of each object, also where */
 				/* every allocation is a sample. */
   bool refusals;		/* Tell of allocations that fail. */
+  bool coroutines;		/* Know the VM's coroutines. */
 } mp_alloc_options;
 
 /* Makes a sampler that has counted nothing, without a hook. NULL: no memory. */
@@ -212,6 +214,12 @@ size_t mp_alloc_memory(void);
 
 /* Bytes that it adds to the objects in the Lua heap. */
 size_t mp_alloc_tagging(const mp_alloc *h);
+
+/* -- Coroutines ----------------------------------------------------------- */
+
+/* The coroutines of the VM. NULL: they are not wanted, the layout is not known,
+** or there was no memory. */
+mp_coroutines *mp_alloc_coroutines(const mp_alloc *h);
 
 /* -- The VM --------------------------------------------------------------- */
 

@@ -17,8 +17,8 @@
 ** allocator, whose functions it calls; hook_blind does the same if the VM's
 ** layout is not known; hook_exact is used if every allocation is a sample, its
 ** stack can be captured, and no object need have a record. hook_telling stands
-** for each of them where failures are to be told. Others may have kept a hook,
-** and call it while another one is in use.
+** for each of them where failures are to be told, or coroutines are to be
+** known. Others may have kept a hook, and call it while another one is in use.
 **
 ** The hooks themselves must stay leaf functions, which save no register and
 ** have no frame: every allocation and every free of the program pays for them.
@@ -417,15 +417,21 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
   return exact(h, ptr, osize, nsize);
 }
 
-/* All of them, for an owner that is to know of allocations that fail. */
+/* All of them, for an owner that is to know of allocations that fail, or of
+** coroutines. */
 static void *hook_telling(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   mp_alloc *h = ud;
-  void *p = h->rows_only ? exact(h, ptr, osize, nsize) :
-	    !h->vm.proved ? hook_blind(h, ptr, osize, nsize) :
-	    sampling(h, ptr, osize, nsize, h->direct.make != NULL);
+  void *p;
+  if (h->coroutines != NULL)
+    mp_coroutines_before(h->coroutines, ptr, osize, nsize);
+  p = h->rows_only ? exact(h, ptr, osize, nsize) :
+      !h->vm.proved ? hook_blind(h, ptr, osize, nsize) :
+      sampling(h, ptr, osize, nsize, h->direct.make != NULL);
   if (p == NULL && nsize > 0 && h->wants.refusals && !h->retired && !h->frozen)
     h->owner.refused(h->owner.data, nsize);
+  if (h->coroutines != NULL && ptr == NULL && p != NULL)
+    mp_coroutines_after(h->coroutines, p, nsize);
   return p;
 }
 
@@ -433,7 +439,7 @@ static void *hook_telling(void *ud, void *ptr, size_t osize, size_t nsize)
 
 static lua_Alloc hook_for(const mp_alloc *h)
 {
-  return h->wants.refusals ? hook_telling :
+  return h->wants.refusals || h->coroutines != NULL ? hook_telling :
 	 h->rows_only ? hook_exact : !h->vm.proved ? hook_blind :
 	 h->direct.make != NULL ? hook_direct : hook_sampling;
 }
@@ -470,6 +476,8 @@ void mp_hook_install(mp_alloc *h, lua_State *L)
   mp_type_init(&h->types, &h->vm);
   mp_alloc_draw_distance(h);
   h->inuse_start = mp_alloc_inuse(h);
+  if (h->wants.coroutines && h->vm.proved)
+    h->coroutines = mp_coroutines_new(&h->vm);
   lua_setallocf(L, hook_for(h), h);
   h->installed = true;
 }

@@ -268,6 +268,8 @@ static void retire(mp_alloc *h)
   h->types.unknown.block = NULL;
 }
 
+mp_coroutines *mp_alloc_coroutines(const mp_alloc *h) { return h->coroutines; }
+
 mp_alloc *mp_alloc_new(void)
 {
   size_t size = (sizeof(mp_alloc) + MP_ALLOC_ALIGN - 1) & ~(MP_ALLOC_ALIGN - 1);
@@ -313,6 +315,8 @@ bool mp_alloc_open(mp_alloc *h, size_t limit)
 void mp_alloc_close(mp_alloc *h)
 {
   retire(h);
+  mp_coroutines_free(h->coroutines);
+  h->coroutines = NULL;
   mp_live_free(&h->live);
   mp_tags_free(&h->tags);
   mp_samples_free(&h->samples);

@@ -91,6 +91,8 @@ struct mp_alloc {
   mp_typed by_type[MP_NTYPES];	/* and allocations by their type. */
   mp_held kept;			/* Survivors of collections, for leaks. */
 
+  mp_coroutines *coroutines;	/* Where wanted; or NULL. */
+
   /* -- The owner's -- */
   mp_alloc_owner owner;
   mp_alloc_options wants;
