@@ -41,11 +41,8 @@ src_libmp_la_SOURCES = \
 
 # Where reports go: plain C without lua.h, too.
 src_libreport_la_SOURCES = \
-	src/report/launch.c src/report/launch.h \
-	src/report/kept.c src/report/kept.h \
-	src/report/output.c src/report/output.h \
 	src/report/push.c src/report/push.h \
-	src/report/replace.c src/report/replace.h \
+	src/report/output.c src/report/output.h \
 	src/report/target.c src/report/target.h \
 	src/report/write.c src/report/write.h
 
@@ -87,11 +84,9 @@ src_libvm_la_SOURCES = \
 src_libheapwalk_la_SOURCES = \
 	src/heapwalk/dominate.c \
 	src/heapwalk/edge.c src/heapwalk/edge.h \
-	src/heapwalk/entries.c src/heapwalk/entries.h \
-	src/heapwalk/entryname.c src/heapwalk/entryname.h \
+	src/heapwalk/holders.c src/heapwalk/holders.h \
 	src/heapwalk/graph.c src/heapwalk/graph.h \
 	src/heapwalk/heap.c src/heapwalk/heap.h \
-	src/heapwalk/holders.c src/heapwalk/holders.h \
 	src/heapwalk/name.c src/heapwalk/name.h \
 	src/heapwalk/prove.c src/heapwalk/prove.h \
 	src/heapwalk/size.c src/heapwalk/size.h
@@ -113,7 +108,6 @@ core_la_SOURCES = \
 	src/sample/capture.c src/sample/capture.h \
 	src/sample/coroutines.c src/sample/coroutines.h \
 	src/sample/cpu.c src/sample/cpu.h \
-	src/sample/dump.c src/sample/dump.h \
 	src/sample/alloc.h \
 	src/sample/hook.c src/sample/hook.h \
 	src/sample/name.c src/sample/name.h \
@@ -122,12 +116,10 @@ core_la_SOURCES = \
 	src/sample/objects.c src/sample/objects.h \
 	src/sample/sampler.c src/sample/sampler.h \
 	src/sample/lend.c src/sample/lend.h \
-	src/sample/rehook.c src/sample/rehook.h \
 	src/sample/ticks.c src/sample/ticks.h \
-	src/sample/zone.c src/sample/zone.h \
 	src/profile/cnames.c src/profile/cnames.h \
 	src/profile/decisions.c src/profile/decisions.h \
-	src/profile/eventlist.c src/profile/eventlist.h \
+	src/profile/snapshot.c src/profile/snapshot.h \
 	src/profile/leaks.c src/profile/leaks.h \
 	src/profile/notes.c src/profile/notes.h \
 	src/profile/origin.c src/profile/origin.h \
@@ -135,17 +127,14 @@ core_la_SOURCES = \
 	src/profile/profile.c src/profile/profile.h \
 	src/profile/extent.c src/profile/extent.h \
 	src/profile/field.h \
-	src/profile/groups.c src/profile/groups.h \
 	src/profile/memory.c src/profile/memory.h \
 	src/profile/moment.c src/profile/moment.h \
-	src/profile/snapshot.c src/profile/snapshot.h \
 	src/profile/survivors.c src/profile/survivors.h \
 	src/profile/span.c src/profile/span.h \
 	src/report/files.c src/report/files.h \
 	src/report/modules.c src/report/modules.h \
 	src/report/plan.c src/report/plan.h \
 	src/report/report.c src/report/report.h \
-	src/report/keys.c src/report/keys.h \
 	src/report/screen.c src/report/screen.h \
 	src/report/sending.c src/report/sending.h \
 	src/report/together.c src/report/together.h \
@@ -154,15 +143,13 @@ core_la_SOURCES = \
 	src/process/aside.c src/process/aside.h \
 	src/process/callback.c src/process/callback.h \
 	src/process/ctx.c src/process/ctx.h \
-	src/process/end.c src/process/end.h \
+	src/process/signal.c src/process/signal.h \
 	src/process/exec.c src/process/exec.h \
-	src/process/exit.c src/process/exit.h \
-	src/process/final.c src/process/final.h \
+	src/process/ends.c src/process/ends.h \
 	src/process/fork.c src/process/fork.h \
 	src/process/inherit.c src/process/inherit.h \
 	src/process/rewrite.c src/process/rewrite.h \
 	src/process/safepoint.c src/process/safepoint.h \
-	src/process/signal.c src/process/signal.h \
 	src/process/standin.c src/process/standin.h \
 	src/module/arguments.c src/module/arguments.h \
 	src/module/attach.c src/module/attach.h \

@@ -132,8 +132,7 @@ noinst_HEADERS = t/unit/check_blocks.h t/unit/check_brute.h \
 t_unit_arena_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_allocator_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_capture_SOURCES = t/unit/capture.c src/sample/capture.c \
-	src/sample/dump.c src/sample/name.c src/sample/symbol.c \
-	src/sample/zone.c
+	src/sample/name.c src/sample/symbol.c
 t_unit_capture_CFLAGS = $(AM_CFLAGS)
 t_unit_capture_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_coroutines_SOURCES = t/unit/coroutines.c src/sample/coroutines.c
@@ -158,9 +157,8 @@ t_unit_callee_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_interrupt_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_native_SOURCES = t/unit/native.c src/native/native.c \
 	src/native/sites.c src/sample/capture.c src/sample/coroutines.c \
-	src/sample/dump.c src/sample/objects.c src/sample/sampler.c \
-	src/sample/name.c src/sample/nativename.c src/sample/symbol.c \
-	src/sample/zone.c
+	src/sample/objects.c src/sample/sampler.c src/sample/name.c \
+	src/sample/nativename.c src/sample/symbol.c
 t_unit_native_CFLAGS = $(AM_CFLAGS)
 t_unit_native_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_onsignal_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)

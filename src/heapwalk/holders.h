@@ -15,9 +15,61 @@
 #define MP_HOLDERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "heapwalk/entries.h"
+#include "heapwalk/graph.h"
+#include "heapwalk/heap.h"
+
+#define MP_ENTRY_MANY	UINT32_MAX  /* For `up`. */
+#define MP_ENTRY_LINE	(MP_GRAPH_MAX + 1)  /* The bit of a line. */
+#define MP_ENTRY_ANY	(MP_GRAPH_MAX - 1)  /* A line: in an entry. */
+
+typedef struct mp_entry {
+  uint64_t key;			/* Of the way and the type. */
+  uint64_t detail;		/* Of the first one's reference. */
+  const char *from;		/* Object that refers to the first one. */
+  const char *type;
+  uint64_t self, bytes;
+  uint32_t first, count;	/* Nodes. */
+  uint32_t up;			/* Node that refers to them, or */
+				/* MP_ENTRY_MANY: several do. */
+  uint32_t holder, named;	/* Nodes: the holder of the first; the first. */
+  uint32_t merged;		/* Entries that went into it. */
+  uint32_t prefix;		/* Bytes that their keys have in common. */
+  uint8_t how;
+  bool direct;			/* Its holder refers to it. */
+} mp_entry;
+
+typedef struct mp_entries {
+  mp_heap *h;
+  mp_graph *g;			/* Dominated, with paths. */
+  uint64_t min;			/* Bytes. */
+  uint32_t *line;		/* By node: its line, with MP_ENTRY_LINE; */
+				/* until it has one, its holder. This is */
+				/* the graph's array of holders. */
+  uint32_t *first;		/* By number of an inner node: one that it */
+				/* holds, or 0. */
+  uint32_t *next;		/* By node: the next one held by its holder; */
+				/* then: the next one of its entry; or 0. */
+  mp_list shared;		/* Nodes to which their holder does not */
+				/* refer itself. */
+  mp_entry *a;			/* The entries found last. */
+  uint32_t n, cap;
+  bool failed;			/* There was no memory. */
+} mp_entries;
+
+/* Whether the node has a line, or is in an entry that will have one. */
+static inline bool mp_entries_has(const mp_entries *s, uint32_t node)
+{
+  return (s->line[node] & MP_ENTRY_LINE) != 0;
+}
+
+/* The object of a node; NULL: the VM. */
+static inline const char *mp_entries_object(const mp_entries *s, uint32_t node)
+{
+  return node == 0 ? NULL : mp_places_address(&s->h->places, node);
+}
 
 #define MP_HOLDERS_DEPTH	40	/* Lines below each other, at most. */
 
@@ -53,5 +105,11 @@ static inline uint32_t mp_holders_line(const mp_holders *s, uint32_t node)
 /* Gives back the memory that only making the lines took. */
 void mp_holders_trim(mp_holders *s);
 void mp_holders_free(mp_holders *s);
+
+/* The name of the reference from `up` (0: the VM) to the node, empty where
+** there is none. Returns how many references there are from one to the
+** other; the first one is named. */
+uint32_t mp_edge_name(mp_heap *h, uint32_t up, uint32_t node, char *buf,
+		      size_t n);
 
 #endif

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "data/mem.h"
-#include "heapwalk/entryname.h"
+#include "heapwalk/holders.h"
 #include "heapwalk/name.h"
 #include "heapwalk/paths.h"
 #include "heapwalk/why.h"

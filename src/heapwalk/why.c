@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "data/mem.h"
-#include "heapwalk/entryname.h"
+#include "heapwalk/holders.h"
 #include "heapwalk/name.h"
 #include "heapwalk/prove.h"
 #include "heapwalk/size.h"

@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 #include "data/clock.h"
+#include "heapwalk/walk.h"
+#include "luajit-mp.h"
 #include "module/attach.h"
 #include "module/guard.h"
 #include "module/start.h"
-#include "luajit-mp.h"
-#include "heapwalk/walk.h"
 #include "process/aside.h"
-#include "process/final.h"
+#include "process/ends.h"
 #include "process/signal.h"
 #include "profile/leaks.h"
 #include "report/write.h"

@@ -13,7 +13,7 @@
 #include "module/userdata.h"
 #include "native/native.h"
 #include "process/callback.h"
-#include "process/final.h"
+#include "process/ends.h"
 #include "process/inherit.h"
 #include "process/signal.h"
 #include "profile/leaks.h"

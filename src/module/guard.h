@@ -61,7 +61,7 @@ int mp_guard_stop(lua_State *L, char *buf, size_t n);
 
 /* Ends the run without a report. The caller owns the returned context, which
 ** has no connection to the VM any more, makes the report from it
-** (process/final.h), in any thread, and calls mp_guard_leave. NULL: the run has
+** (process/ends.h), in any thread, and calls mp_guard_leave. NULL: the run has
 ** not ended, because another allocator was put over ours. */
 mp_ctx *mp_guard_detach(lua_State *L);
 

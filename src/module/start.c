@@ -18,16 +18,15 @@
 #include "module/start.h"
 #include "native/native.h"
 #include "process/callback.h"
-#include "process/end.h"
+#include "process/ends.h"
 #include "process/exec.h"
-#include "process/exit.h"
 #include "process/fork.h"
 #include "process/inherit.h"
 #include "process/safepoint.h"
 #include "process/signal.h"
 #include "process/trigger.h"
 #include "profile/point.h"
-#include "sample/dump.h"
+#include "sample/capture.h"
 #include "sample/hook.h"
 #include "vm/bug.h"
 #include "vm/learn.h"
@@ -234,8 +233,7 @@ static void install_once(void)
 {
   mp_native_install();
   mp_fork_install();
-  mp_exit_install();
-  mp_end_install();
+  mp_ends_install();
   mp_exec_install();
   mp_confine_install();
   mp_signal_install();

@@ -19,7 +19,7 @@
 #include "report/report.h"
 #include "report/screen.h"
 
-/* The state of the reports (process/final.h). */
+/* The state of the reports (process/ends.h). */
 typedef struct mp_reporting {
   bool done;			/* The final report is begun or abandoned, */
   atomic_bool written;		/* and was made, */

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,7 +18,7 @@
 #include "data/lock.h"
 #include "data/process.h"
 #include "process/ctx.h"
-#include "process/final.h"
+#include "process/ends.h"
 #include "process/signal.h"
 #include "process/standin.h"
 #include "report/write.h"
@@ -177,7 +178,21 @@ static void take(int i)
     ours[i] = sigaction(fatal[i], &sa, NULL) == 0;
 }
 
-void mp_signal_install(void) { mp_standin_install(); }
+/* At exit and quick_exit the reports are made that remain. */
+static void at_exit(void)
+{
+  if (mp_ctx_list() == NULL) return;
+  mp_signal_hold_at_end();
+  mp_final_report_all();
+  mp_signal_release_at_end();
+}
+
+void mp_signal_install(void)
+{
+  mp_standin_install();
+  atexit(at_exit);
+  at_quick_exit(at_exit);
+}
 
 void mp_signal_take(void)
 {

@@ -17,7 +17,7 @@
 #include "data/lock.h"
 #include "data/process.h"
 #include "process/ctx.h"
-#include "process/final.h"
+#include "process/ends.h"
 #include "process/standin.h"
 #include "report/write.h"
 

@@ -4,17 +4,261 @@
 */
 #include "config.h"
 
+#include <limits.h>
+
 #include "profile/cnames.h"
 #include "profile/decisions.h"
-#include "profile/eventlist.h"
 #include "profile/extent.h"
 #include "profile/field.h"
-#include "profile/groups.h"
 #include "profile/memory.h"
 #include "profile/snapshot.h"
 #include "profile/survivors.h"
 #include "sample/nativename.h"
+#include "vm/bug.h"
 #include "vm/type.h"
+
+/* -- Events --------------------------------------------------------------- */
+
+/*
+** The reallocations and frees of a snapshot.
+**
+** The collector's frees are not counted as they happen (sample/hook.c): of all
+** that a row has allocated they are the part that is not in use and that
+** nothing else has freed.
+*/
+
+/* The part of a row's memory that was freed, less the frees counted so far. */
+typedef struct rest {
+  double objects, bytes;
+} rest;
+
+/* Appends an event to the list on top of the stack. */
+static void append(lua_State *L, mp_eventkind kind, uint32_t at,
+		   uint32_t origin, double count, double alloc, double freed)
+{
+  lua_createtable(L, 0, 6);
+  mp_field_string(L, "kind", kind == MP_FREE ? "free" : "realloc");
+  mp_field(L, "row", at);
+  mp_field(L, "origin", origin);
+  mp_field(L, "count", count);
+  mp_field(L, "alloc_bytes", alloc);
+  mp_field(L, "free_bytes", freed);
+  lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+}
+
+static void append_counted(lua_State *L, const mp_events *events,
+			   const mp_extent *e, rest *left)
+{
+  uint32_t i;
+  for (i = 0; i < e->events; i++) {
+    mp_event copy = events->list[i], *ev = &copy;  /* The array may move. */
+    if (ev->at > e->rows || ev->origin > e->rows) continue;
+    mp_scope_reduce_event(&e->scope, i, ev);
+    if (ev->count == 0) continue;
+    left[ev->origin].objects -= (double)ev->count;
+    left[ev->origin].bytes -= (double)ev->free_bytes;
+    append(L, ev->kind, ev->at, ev->origin, (double)ev->count,
+	   (double)ev->alloc_bytes, (double)ev->free_bytes);
+  }
+}
+
+/* Where the VM's layout is not known, there is no row of the collector, and all
+** frees are counted. */
+static void append_collected(lua_State *L, uint32_t gcrow, const mp_extent *e,
+			     const rest *left)
+{
+  uint32_t i;
+  if (gcrow == 0 || gcrow > e->rows) return;
+  for (i = 1; i <= e->rows; i++)
+    if (left[i].objects > 0 && left[i].bytes > 0)
+      append(L, MP_FREE, gcrow, i, left[i].objects, 0, left[i].bytes);
+}
+
+/* Pushes the events in the extent, as a list of tables. Raises Lua errors: out
+** of memory. */
+static void eventlist_push(lua_State *L, const mp_profile *p,
+			   const mp_extent *e)
+{
+  rest *left = lua_newuserdata(L, (e->rows + 1) * sizeof(*left));
+  uint32_t i;
+  for (i = 1; i <= e->rows; i++) {
+    const mp_row r = mp_extent_row(e, p, i);
+    left[i].objects = mp_counts_gone_objects(&r);
+    left[i].bytes = mp_counts_gone_bytes(&r);
+  }
+  left[0] = (rest){ 0, 0 };  /* Of what was there before, all are counted. */
+  lua_newtable(L);
+  append_counted(L, mp_scope_events(&e->scope, p), e, left);
+  append_collected(L, p->capture.gcrow, e, left);
+  lua_remove(L, -2);
+}
+
+/* -- Groups --------------------------------------------------------------- */
+
+/*
+** The values of a snapshot that describe the profile as a whole: the groups
+** info, cpu and heap, and where events are recorded the allocations of each
+** type.
+*/
+
+/* An array of at most `max` strings, up to a NULL. */
+static void set_list(lua_State *L, const char *key, const char *const *list,
+		     int max)
+{
+  int i;
+  if (list == NULL) return;
+  lua_newtable(L);
+  for (i = 0; i < max && list[i] != NULL; i++) {
+    lua_pushstring(L, list[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, key);
+}
+
+/* then: where the window begins, or NULL. */
+static void push_time(lua_State *L, const mp_span *span, const mp_sums *sums,
+		      const mp_sums *then)
+{
+  if (then != NULL) mp_field(L, "window", then->wall);
+  mp_field(L, "pid", (double)span->pid);
+  mp_field(L, "started", span->unix0 + (then != NULL ? then->wall : 0));
+  mp_field(L, "wall", sums->wall);
+  mp_field(L, "cpu", sums->cpu);
+  if (sums->cut > 0) mp_field(L, "cut", sums->cut);
+}
+
+/* Adds the reasons why a part of the run has no samples of the CPU. */
+static void note_ticks(mp_profile *p)
+{
+  if (p->cpu.waited)
+    mp_notes_add(&p->notes, "no CPU samples while another Lua state has the "
+		 "profiling timer: there is one in a thread");
+  if (p->cpu.blocked)
+    mp_notes_add(&p->notes, "no CPU samples while the program blocks SIGURG, "
+		 "the signal of the timer");
+  if (p->cpu.handled)
+    mp_notes_add(&p->notes, "the program has set a handler of SIGURG: since "
+		 "then the timer is LuaJIT's own, on the CPU time of the "
+		 "process");
+}
+
+static void push_trigger(lua_State *L, const mp_trigger *a)
+{
+  if (a->kind == NULL) return;
+  mp_field_string(L, "trigger", a->kind);
+  mp_field(L, "trigger_used", a->used);
+  mp_field(L, "trigger_limit", a->most);
+  mp_field_string(L, "trigger_of", a->of);
+  if (a->at[0] != '\0') mp_field_string(L, "trigger_at", a->at);
+}
+
+static void push_info(lua_State *L, mp_profile *p)
+{
+  const mp_origin *o = &p->origin;
+  const mp_vm *vm = mp_alloc_vm(p->heap);
+  mp_field_string(L, "script", o->script);
+  mp_field_string(L, "luajit", o->luajit);
+  mp_field_string(L, "os", o->os);
+  mp_field_string(L, "arch", o->arch);
+  mp_field_string(L, "options", o->options);
+  mp_field_string(L, "cwd", o->cwd);
+  mp_field_string(L, "capture", vm->proved ? "exact" : "safepoint");
+  mp_field_string(L, "capture_why", vm->why);
+  push_trigger(L, &p->trigger);
+  if (!p->capture.lines) mp_field_bool(L, "no_lines", true);
+  if (!mp_alloc_wants(p->heap)->types) mp_field_bool(L, "no_types", true);
+  set_list(L, "command", (const char *const *)o->command, INT_MAX);
+  note_ticks(p);
+  if (p->capture.full)
+    mp_notes_add(&p->notes, "the memory limit was reached: since then new "
+		 "stacks, names and zones count as (other); option C raises "
+		 "the limit");
+  if (p->cpu.lines && mp_bug_found())
+    mp_notes_add(&p->notes, "this LuaJIT has a bug in table lengths, which "
+		 "lines bring out in few programs: if one misbehaves, use "
+		 "option f, -O-fwd or a LuaJIT from after 20 May 2022");
+  set_list(L, "notes", p->notes.list, MP_NOTES);
+}
+
+static void push_cpu(lua_State *L, const mp_cpu *c, const mp_sums *sums)
+{
+  static const char *const why[] = {
+    NULL, "another profiler took the timer",
+    "the program blocks SIGURG, the signal of the timer",
+    "C code never returned to Lua"
+  };
+  lua_newtable(L);
+  mp_field_bool(L, "enabled", c->had_timer);
+  mp_field(L, "samples", sums->ticks);
+  mp_field(L, "interval", c->interval);
+  mp_field_string(L, "clock", c->clock);
+  if (c->had_timer && sums->ticks == 0)
+    mp_field_string(L, "why", why[mp_cpu_why(c)]);
+}
+
+static void push_heap(lua_State *L, mp_profile *p, const mp_scope *scope,
+		      const mp_sums *s)
+{
+  mp_alloc *h = p->heap;
+  const mp_alloc_sums now = mp_alloc_totals(h);
+  lua_newtable(L);
+  mp_field_bool(L, "enabled", true);
+  mp_field(L, "alloc_objects", s->allocs);
+  mp_field(L, "alloc_bytes", s->bytes);
+  mp_field(L, "free_objects", s->frees);
+  mp_field(L, "free_bytes", s->freed);
+  mp_field(L, "realloc_objects", s->reallocs);
+  mp_field(L, "realloc_bytes", s->realloc_bytes);
+  mp_field(L, "realloc_freed", s->realloc_freed);
+  mp_field(L, "samples", s->taken);
+  mp_field(L, "dropped", s->dropped);
+  mp_field(L, "period", mp_alloc_period(h));
+  mp_field_bool(L, "adaptive", mp_alloc_adapts(h));
+  mp_field(L, "inuse", (double)now.inuse);
+  mp_field(L, "inuse_samples", (double)mp_scope_live(scope, p));
+  mp_field(L, "inuse_start", (double)now.inuse_start);
+  mp_field(L, "peak", (double)mp_scope_peak(scope, p));
+  if (mp_alloc_vm(h)->proved) mp_field(L, "gc_cycles", s->cycles);
+  mp_field(L, "gc_looks", s->looks);
+  mp_field(L, "gc_stopped", s->stopped);
+}
+
+static void push_types(lua_State *L, const mp_sums *s)
+{
+  unsigned i;
+  int n = 0;
+  lua_newtable(L);
+  for (i = 0; i < MP_NTYPES; i++) {
+    if (s->type_objects[i] == 0) continue;
+    lua_createtable(L, 0, 3);
+    mp_field_string(L, "type", mp_type_name(i));
+    mp_field(L, "alloc_objects", s->type_objects[i]);
+    mp_field(L, "alloc_bytes", s->type_bytes[i]);
+    lua_rawseti(L, -2, ++n);
+  }
+}
+
+/* Sets them in the table on top of the stack. Raises Lua errors: out of
+** memory. */
+static void groups_push(lua_State *L, mp_profile *p, const mp_scope *scope)
+{
+  static const mp_sums start;
+  const mp_sums sums = mp_scope_sums(scope, p);
+  lua_newtable(L);
+  push_time(L, &p->span, &sums, !scope->window ? NULL :
+	    scope->from == NULL ? &start : &scope->from->sums);
+  push_info(L, p);
+  lua_setfield(L, -2, "info");
+  push_cpu(L, &p->cpu, &sums);
+  lua_setfield(L, -2, "cpu");
+  push_heap(L, p, scope, &sums);
+  lua_setfield(L, -2, "heap");
+  if (!mp_alloc_wants(p->heap)->events) return;
+  push_types(L, &sums);
+  lua_setfield(L, -2, "alloc_types");
+}
+
+/* -- The snapshot --------------------------------------------------------- */
 
 /* Pushes an empty list with room for n; in a window their number is not
 ** known. */
@@ -214,7 +458,7 @@ static void push_tables(lua_State *L, mp_profile *p, const mp_extent *e)
   push_timeline(L, &p->course, e);
   lua_setfield(L, -2, "timeline");
   if (!events) return;
-  mp_eventlist_push(L, p, e);
+  eventlist_push(L, p, e);
   lua_setfield(L, -2, "events");
 }
 
@@ -227,7 +471,7 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
   mp_extent_push(L, &e, p, &s);
   lua_createtable(L, 0, 12);
   mp_field(L, "version", 1);
-  mp_groups_push(L, p, &s);
+  groups_push(L, p, &s);
   push_tables(L, p, &e);
   for (add = p->additions; *add != NULL; add++) (*add)(L, p, &e, &s);
   lua_remove(L, -2);

@@ -6,6 +6,8 @@
 #ifndef MP_SNAPSHOT_H
 #define MP_SNAPSHOT_H
 
+#include "lua.h"
+#include "profile/extent.h"
 #include "profile/moment.h"
 #include "profile/profile.h"
 

@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,8 +22,124 @@
 #include "data/process.h"
 #include "data/spell.h"
 #include "report/output.h"
-#include "report/replace.h"
+#include "report/target.h"
 #include "report/write.h"
+
+/* -- Descriptors that are kept -------------------------------------------- */
+
+/*
+** Descriptors that are kept while the program runs. The program may close them
+** and open others, so each is used only while it is still the file that was
+** opened.
+*/
+
+/* Keeps the descriptor. */
+static void kept_set(mp_kept *k, int fd)
+{
+  struct stat st;
+  k->fd = fd;
+  k->dev = 0;
+  k->ino = 0;
+  if (fstat(fd, &st) != 0) return;
+  k->dev = st.st_dev;
+  k->ino = st.st_ino;
+}
+
+/* Whether the descriptor is still that file. */
+static bool kept_holds(const mp_kept *k)
+{
+  struct stat st;
+  return k->fd >= 0 && fstat(k->fd, &st) == 0 && st.st_dev == k->dev &&
+	 st.st_ino == k->ino;
+}
+
+/* Closes the descriptor, if it is still that file. */
+static void kept_close(mp_kept *k)
+{
+  if (kept_holds(k)) close(k->fd);
+  k->fd = -1;
+}
+
+/* -- Files that are complete or absent ------------------------------------ */
+
+/*
+** Files that are complete or absent: each is written under another name in the
+** same directory, and then renamed.
+**
+** Functions return 0, an errno value or MP_FOREIGN.
+*/
+
+#define TRIES	100		/* At a name that nobody has. */
+
+/* Makes a file with a name that nobody can foresee. Returns a descriptor, or
+** -1 and errno. */
+static int create_temporary(int dir, const char *name, char *temp, size_t n)
+{
+  int i, fd = -1;
+  for (i = 0; i < TRIES && fd < 0; i++) {
+    uint64_t r;
+    if (getrandom(&r, sizeof(r), 0) != sizeof(r)) return -1;
+    snprintf(temp, n, ".%.200s.%016llx.tmp", name, (unsigned long long)r);
+    fd = mp_fd_high(openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			   0666));
+    if (fd < 0 && errno != EEXIST) return -1;
+  }
+  return fd;
+}
+
+/* Gives the new file the mode and owner of the one that it replaces. A
+** stranger's file, which may have appeared since the start, is not replaced. */
+static int take_after(int dir, const char *name, int fd)
+{
+  struct stat st;
+  int err = mp_target_check(dir, name, &st);
+  if (err == ENOENT || err == ELOOP) return 0;
+  if (err != 0) return err;
+  (void)!fchown(fd, st.st_uid, st.st_gid);
+  (void)!fchmod(fd, st.st_mode & 0777);
+  return 0;
+}
+
+/* Writes a file of that name in the directory, or leaves the old one. The new
+** file has the mode and owner of the one that it replaces. */
+static int mp_replace(int dir, const char *name, const char *text, size_t len)
+{
+  char temp[NAME_MAX + 1];
+  int fd, err;
+  fd = create_temporary(dir, name, temp, sizeof(temp));
+  if (fd < 0) return errno;
+  err = take_after(dir, name, fd);
+  if (err == 0) err = mp_write(fd, text, len);
+  if (close(fd) != 0 && err == 0) err = errno;
+  if (err == 0 && renameat(dir, temp, dir, name) != 0) err = errno;
+  if (err != 0) unlinkat(dir, temp, 0);
+  return err;
+}
+
+static int create_and_remove(int dir, const char *name)
+{
+  char temp[NAME_MAX + 1];
+  int fd = create_temporary(dir, name, temp, sizeof(temp));
+  if (fd < 0) return errno;
+  close(fd);
+  unlinkat(dir, temp, 0);
+  return 0;
+}
+
+/* Whether such a file can be made there: 0, or why not. A signal that ends the
+** program must not leave the file behind. */
+static int replace_try(int dir, const char *name)
+{
+  sigset_t all, old;
+  int err;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  err = create_and_remove(dir, name);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return err;
+}
+
+/* -- Outputs -------------------------------------------------------------- */
 
 bool mp_output_perpid(const mp_output *o)
 {
@@ -137,8 +255,8 @@ static int find_target(mp_output *o)
   free(path);
   if (err != 0) return err;
   /* The program may have closed the old one: then this one has its number. */
-  if (o->dir.fd != target.dir) mp_kept_close(&o->dir);
-  mp_kept_set(&o->dir, target.dir);
+  if (o->dir.fd != target.dir) kept_close(&o->dir);
+  kept_set(&o->dir, target.dir);
   memcpy(o->name, target.name, sizeof(o->name));
   o->pid = mp_process();
   return 0;
@@ -161,7 +279,7 @@ static int open_special(mp_output *o)
   while (fd < 0 && errno == EINTR);
   mp_write_ends_waiting();
   if (fd < 0) return errno;
-  mp_kept_set(&o->file, fd);
+  kept_set(&o->file, fd);
   return 0;
 }
 
@@ -171,11 +289,11 @@ static int open_output(mp_output *o)
   int err = find_target(o);
   if (err != 0) return err;
   err = mp_target_check(o->dir.fd, o->name, &st);
-  if (err == ENOENT) return mp_replace_try(o->dir.fd, o->name);
+  if (err == ENOENT) return replace_try(o->dir.fd, o->name);
   if (err != 0) return err;
   if (S_ISDIR(st.st_mode)) return EISDIR;
   if (faccessat(o->dir.fd, o->name, W_OK, 0) != 0) return errno;
-  if (S_ISREG(st.st_mode)) return mp_replace_try(o->dir.fd, o->name);
+  if (S_ISREG(st.st_mode)) return replace_try(o->dir.fd, o->name);
   o->special = true;
   return S_ISFIFO(st.st_mode) ? 0 : open_special(o);
 }
@@ -220,14 +338,14 @@ int mp_output_hand(mp_output *o, const char *name, const luajit_mp_writer *w)
 
 void mp_output_forked(mp_output *o)
 {
-  if (o->special) mp_kept_close(&o->file);  /* It is the parent's. */
+  if (o->special) kept_close(&o->file);  /* It is the parent's. */
   if (o->push != NULL) mp_push_forget(o->push);
 }
 
 void mp_output_close(mp_output *o)
 {
-  mp_kept_close(&o->dir);
-  mp_kept_close(&o->file);
+  kept_close(&o->dir);
+  kept_close(&o->file);
   mp_push_free(o->push);
   o->push = NULL;
   free(o->path);
@@ -244,7 +362,7 @@ static int find_again(mp_output *o)
   int err = find_target(o);
   char *path;
   const char *name;
-  if (err == 0 || !mp_kept_holds(&o->dir)) return err;
+  if (err == 0 || !kept_holds(&o->dir)) return err;
   if ((path = expand(o)) == NULL) return ENOMEM;
   name = strrchr(path, '/') + 1;
   if (strlen(name) <= NAME_MAX) {
@@ -258,7 +376,7 @@ static int find_again(mp_output *o)
 /* The target as it was kept, if that is still right. */
 static int check_target(mp_output *o)
 {
-  if (o->pid == mp_process() && mp_kept_holds(&o->dir)) return 0;
+  if (o->pid == mp_process() && kept_holds(&o->dir)) return 0;
   return find_again(o);
 }
 
@@ -274,7 +392,7 @@ static int write_file(mp_output *o, const char *text, size_t len)
 static int write_special(mp_output *o, const char *text, size_t len)
 {
   int err = 0;
-  if (!mp_kept_holds(&o->file)) {
+  if (!kept_holds(&o->file)) {
     err = check_target(o);
     if (err == 0) err = open_special(o);
   }

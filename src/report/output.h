@@ -27,9 +27,15 @@
 #include <sys/types.h>
 
 #include "luajit-mp.h"
-#include "report/kept.h"
 #include "report/push.h"
 #include "report/target.h"
+
+/* A descriptor, and the file that it was when it was opened. */
+typedef struct mp_kept {
+  int fd;			/* Or -1. */
+  dev_t dev;
+  ino_t ino;
+} mp_kept;
 
 #define MP_ELSEWHERE (-4)	/* The writer is in another process. */
 #define MP_NO_CURL (-5)		/* No command that sends to a server. */

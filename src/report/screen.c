@@ -1,21 +1,91 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** See report/screen.h.
-**
-** The program's own output scrolls in the lower part of the screen only.
 */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "data/fd.h"
 #include "report/screen.h"
+
+/* -- Keys ----------------------------------------------------------------- */
+
+/*
+** Keys that are pressed while a live view is shown.
+**
+** The profiled program owns its terminal: keys are taken only where nobody else
+** can be waiting for them. All of these must hold:
+** - Standard input is not a terminal, so keys are not the program's input.
+** - The process leads the process group in the foreground, as the first command
+**   of a job in a shell does: the terminal is not the input of another command
+**   of a pipeline, nor of the script that runs the program.
+** - The terminal has its ordinary modes, line by line and with echo: a program
+**   that opens the terminal for keys or for a password changes them.
+**
+** Between two looks for keys the terminal keeps these modes, so that there is
+** nothing to restore, however the program ends, stops or forks.
+*/
+
+static bool leads_foreground(int fd)
+{
+  return getpgrp() == getpid() && tcgetpgrp(fd) == getpgrp();
+}
+
+static bool is_ordinary(const struct termios *modes)
+{
+  return (modes->c_lflag & (ICANON | ECHO)) == (ICANON | ECHO);
+}
+
+/* Reads what was typed so far, although no line is complete: this needs other
+** modes for a moment. Another process may set its own in that moment, so the
+** descriptor does not block. */
+static int read_at_once(int fd, const struct termios *modes, char *keys)
+{
+  struct termios now = *modes;
+  ssize_t n;
+  now.c_lflag &= ~(tcflag_t)ICANON;
+  now.c_cc[VMIN] = now.c_cc[VTIME] = 0;
+  if (tcsetattr(fd, TCSANOW, &now) != 0) return -1;
+  n = read(fd, keys, MP_KEYS_MAX);
+  tcsetattr(fd, TCSANOW, modes);
+  return n > 0 ? (int)n : 0;
+}
+
+/* Stores the keys that were pressed since the last look, or since the process
+** got the terminal, and returns their number; -1: they are not ours. Does not
+** wait. Not in a signal handler. With all signals blocked: none comes in
+** between, and none stops a process that has just lost the foreground. */
+static int keys_take(char keys[MP_KEYS_MAX])
+{
+  int fd, n = -1, saved = errno;
+  struct termios modes;
+  sigset_t all, old;
+  if (isatty(STDIN_FILENO)) return -1;
+  fd = open("/dev/tty", O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (fd >= 0) {
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    if (leads_foreground(fd) && tcgetattr(fd, &modes) == 0 &&
+	is_ordinary(&modes))
+      n = read_at_once(fd, &modes, keys);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    close(fd);
+  }
+  errno = saved;
+  return n;
+}
+
+/* -- The terminal --------------------------------------------------------- */
 
 #define PERIOD	1.0		/* Seconds from one drawing to the next, */
 #define STEP	0.1		/* and from one look for keys to the next. */
@@ -79,7 +149,7 @@ int mp_screen_open(mp_screen *s)
   get_size(s);
   s->dim = no_color == NULL || *no_color == '\0';
   s->due = PERIOD;
-  s->nkeys = mp_keys_take(s->keys);
+  s->nkeys = keys_take(s->keys);
   s->redirected = !isatty(STDIN_FILENO);
   return 0;
 }
@@ -191,7 +261,7 @@ void mp_screen_look(mp_screen *s, double wall)
   int n, had = s->nkeys;
   if (s->fd < 0 || wall < s->look || !is_terminal(s)) return;
   s->look = wall + STEP;
-  n = mp_keys_take(keys);
+  n = keys_take(keys);
   if (n > 0 && memchr(keys, 'q', (size_t)n) != NULL) {
     mp_screen_close(s);
     return;

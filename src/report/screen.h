@@ -8,7 +8,7 @@
 ** the program's output.
 **
 ** Keys that are pressed are taken where they cannot be meant for the program
-** (report/keys.h).
+** (report/screen.h).
 */
 #ifndef MP_SCREEN_H
 #define MP_SCREEN_H
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "report/keys.h"
+#define MP_KEYS_MAX	16	/* Keys that one look takes, at most. */
 
 typedef struct mp_screen {
   int fd;			/* Or -1. */

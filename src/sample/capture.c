@@ -1,29 +1,225 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** One capture for both samplers. See sample/capture.h.
-**
-** Naming the frames of a stack takes microseconds. So only new frames are
-** named: a stack that was seen before is recognised by a key made of its raw
-** words (vm/walk.h); the stack below a frame is kept with that frame; and a
-** frame that was seen before is recognised by the words on which its name and
-** line depend.
-**
-** If the VM's layout is not known, a stack can only be read at a safepoint
-** (sample/dump.h).
+** See sample/capture.h.
 */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/lock.h"
 #include "data/mem.h"
+#include "luajit.h"
 #include "sample/capture.h"
-#include "sample/dump.h"
 #include "sample/name.h"
 #include "vm/interrupt.h"
 #include "vm/jitstate.h"
+#include "vm/layout.h"
+#include "vm/peek.h"
 #include "vm/type.h"
+#include "vm/variant.h"
+#include "vm/vm.h"
+
+/* -- Zones ---------------------------------------------------------------- */
+
+/*
+** The zones that the program has entered (jit.zone), as a stack of names.
+**
+** On the thread that runs the VM, inside the allocator too: the VM's stack is
+** not touched, no memory of the VM is taken, no error is raised.
+*/
+
+#define ZONES_MAX	100	/* Zones in one another, at most. */
+
+/* The name of the zone on top of the anchor's stack. */
+static void zone_name(lua_State *Z, mp_frame *f, char buf[MP_NAME_MAX])
+{
+  *f = mp_name_none();
+  f->kind = MP_ZONE;
+  if (lua_type(Z, -1) == LUA_TSTRING) {
+    size_t len;
+    const char *s = lua_tolstring(Z, -1, &len);
+    mp_name_set(f, s, len, buf);
+  } else if (lua_type(Z, -1) == LUA_TNUMBER) {
+    f->name = buf;
+    f->namelen = (uint32_t)snprintf(buf, MP_NAME_MAX, "%.14g",
+				    lua_tonumber(Z, -1));
+  } else {
+    const char *s = lua_typename(Z, lua_type(Z, -1));
+    mp_name_set(f, s, strlen(s), buf);
+  }
+}
+
+/* jit.zone keeps its stack in the array part of its own module table. */
+uint32_t mp_zone_read(mp_stacks *zones, lua_State *Z)
+{
+  uint32_t zone = 0;
+  int i, n;
+  if (lua_type(Z, 1) != LUA_TTABLE || (n = (int)lua_objlen(Z, 1)) == 0)
+    return 0;
+  if (n > ZONES_MAX) n = ZONES_MAX;
+  for (i = 1; i <= n && zone != MP_NONE; i++) {
+    char buf[MP_NAME_MAX];
+    uint32_t id;
+    mp_frame f;
+    lua_rawgeti(Z, 1, i);
+    zone_name(Z, &f, buf);
+    id = mp_stacks_frame(zones, &f);
+    zone = id == MP_NONE ? MP_NONE : mp_stacks_push(zones, zone, id);
+    lua_settop(Z, 1);
+  }
+  return zone;
+}
+
+/* -- While the table may be changing ------------------------------------- */
+
+#ifdef MP_LAYOUT
+
+/* Copies a string, which may be none, as far as names are kept. */
+static bool peek_string(slot v, mp_frame *f, char text[MP_NAME_MAX],
+			char buf[MP_NAME_MAX])
+{
+  slot head[STR_DATA / sizeof(slot)];
+  uint32_t len, kept;
+  if (!mp_peek(head, PTR(v), sizeof(head)) ||
+      AT(uint8_t, head, OBJ_GCT) != GCT_STR)
+    return false;
+  len = AT(uint32_t, head, mp_variant_len());
+  kept = len < MP_NAME_MAX ? len : MP_NAME_MAX;
+  if (kept > 0 && !mp_peek(text, PTR(v) + STR_DATA, kept)) return false;
+  mp_name_set(f, text, len, buf);
+  return true;
+}
+
+/* The same, where the VM's thread may have been interrupted while it changes
+** that table, of which the layout is known. MP_NONE: they are not known.
+** Async-signal-safe. */
+static uint32_t zone_peek(mp_stacks *zones, const void *table)
+{
+  slot now[ZONES_MAX];
+  size_t i, n, size;
+  const slot *array = mp_vm_array(table, &size);
+  uint32_t zone = 0;
+  n = size / sizeof(slot) - (size > 0);  /* Lua counts from 1. */
+  if (n > ZONES_MAX) n = ZONES_MAX;
+  if (n > 0 && !mp_peek(now, array + 1, n * sizeof(slot))) return MP_NONE;
+  for (i = 0; i < n && !IS_NIL(now[i]) && zone != MP_NONE; i++) {
+    char text[MP_NAME_MAX], buf[MP_NAME_MAX];
+    mp_frame f = mp_name_none();
+    uint32_t id;
+    f.kind = MP_ZONE;
+    if (TAG(now[i]) != TAGSTR || !peek_string(now[i], &f, text, buf))
+      return MP_NONE;
+    id = mp_stacks_frame(zones, &f);
+    zone = id == MP_NONE ? MP_NONE : mp_stacks_push(zones, zone, id);
+  }
+  return zone;
+}
+
+#else
+
+static uint32_t zone_peek(mp_stacks *zones, const void *table)
+{
+  (void)zones; (void)table;
+  return MP_NONE;
+}
+
+#endif
+
+/* -- Dumps ---------------------------------------------------------------- */
+
+/*
+** A stack by LuaJIT's API, where the VM's layout is not known: by lua_getinfo,
+** and for C functions by LuaJIT's own dump of it.
+**
+** luaJIT_profile_dumpstack takes memory of the VM, may raise an error, and has
+** one buffer for the process, which belongs to the VM that has the profiler and
+** is freed with that VM: no other VM may call anything here. The dump is used
+** where the VM expects all that, at safepoints and in hooks, never inside the
+** allocator.
+*/
+
+#define MP_DUMP_DEPTH	100	/* Frames of a stack, from the top. */
+
+#define DUMP_FORMAT	"l\2"	/* A C function has [builtin#n] or @address. */
+#define END		'\2'
+
+/* By the dump, because lua_getinfo does not tell builtins apart. The level has
+** a function that is none of a chunk's. */
+static void name_other(mp_frame *f, lua_State *L, int level,
+		       char buf[MP_NAME_MAX])
+{
+  unsigned long long addr;
+  size_t len;
+  const char *p = luaJIT_profile_dumpstack(L, DUMP_FORMAT, ~level, &len);
+  const char *end = memchr(p, END, len);
+  if (end == NULL) return;
+  if (sscanf(p, "[builtin#%u]", &f->builtin) == 1) {
+    f->kind = MP_BUILTIN;
+    f->name = NULL;
+    f->namelen = 0;
+  } else if (end - p > 10 && memcmp(p, "[builtin:", 9) == 0) {
+    f->kind = MP_BUILTIN;
+    mp_name_set(f, p + 9, (size_t)(end - p - 10), buf);
+  } else if (sscanf(p, "@%llx", &addr) == 1) {
+    mp_name_cfunction(f, (void *)(uintptr_t)addr, buf);
+  }
+}
+
+/* See has_name in sample/name.c. A metamethod that runs cannot be distinguished
+** from a function that has only its name. */
+static bool has_name(const lua_Debug *ar)
+{
+  return ar->name != NULL && *ar->name != '\0' &&
+	 (*ar->namewhat != 'm' || strcmp(ar->name, "__gc") == 0);
+}
+
+static void name_frame(mp_frame *f, lua_State *L, int level, lua_Debug *ar,
+		       char buf[MP_NAME_MAX + MP_CHUNK_MAX])
+{
+  *f = mp_name_none();
+  lua_getinfo(L, "nSl", ar);
+  if (has_name(ar)) mp_name_set(f, ar->name, strlen(ar->name), buf);
+  if (*ar->what == 'C' || ar->linedefined < 0) {
+    name_other(f, L, level, buf);
+    return;
+  }
+  /* A function from bytecode without debug information is not a main chunk. */
+  if (ar->linedefined != 0 || *ar->what == 'm') {
+    f->linedefined = ar->linedefined;
+    f->line = ar->currentline >= 0 ? ar->currentline : ar->linedefined;
+  }
+  mp_name_chunk(f, ar->source, strlen(ar->source), buf + MP_NAME_MAX);
+}
+
+/* Interns the frames of the stack of L, which is at a safepoint, into
+** ids[MP_DUMP_DEPTH], top first. Returns their number, or -1: no memory. */
+static int dump_frames(mp_stacks *s, lua_State *L, uint32_t *ids)
+{
+  lua_Debug ar;
+  int n;
+  for (n = 0; n < MP_DUMP_DEPTH && lua_getstack(L, n, &ar); n++) {
+    char buf[MP_NAME_MAX + MP_CHUNK_MAX];
+    mp_frame f;
+    name_frame(&f, L, n, &ar, buf);
+    if ((ids[n] = mp_stacks_frame(s, &f)) == MP_NONE) return -1;
+  }
+  return n;
+}
+
+/* Characters that mean nothing are copied into the buffer. */
+int mp_dump_prepare(lua_State *L)
+{
+  char format[512];
+  size_t len;
+  memset(format, '.', sizeof(format) - 1);
+  format[sizeof(format) - 1] = '\0';
+  luaJIT_profile_dumpstack(L, format, 8, &len);
+  return 0;
+}
+
+/* -- Stacks --------------------------------------------------------------- */
 
 /* -- Beginning and end --------------------------------------------------- */
 
@@ -290,7 +486,7 @@ static uint32_t dumped_stack(mp_capture *c, lua_State *L)
   uint32_t ids[MP_DUMP_DEPTH], stack = 0;
   int n;
   is_full(c);  /* Looks whether there is room for this one. */
-  n = mp_dump_frames(&c->stacks, L, ids);
+  n = dump_frames(&c->stacks, L, ids);
   if (n < 0) return MP_NONE;
   if (n == 0) return pseudo_stack(c, "(no Lua function)");
   if (n == MP_DUMP_DEPTH) {
@@ -492,7 +688,7 @@ static uint32_t zone_interrupted(mp_capture *c, const void *context, bool calm)
   const void *array;
   size_t size;
   if (c->zonetable == NULL) return 0;
-  if (!calm) return mp_zone_peek(&c->zones, c->zonetable);
+  if (!calm) return zone_peek(&c->zones, c->zonetable);
   array = mp_vm_array(c->zonetable, &size);
   return mp_interrupt_splits(context, array, size) ? MP_NONE :
 	 mp_capture_zone(c);

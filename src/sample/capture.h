@@ -20,15 +20,13 @@
 #include "data/counts.h"
 #include "data/map.h"
 #include "data/stacks.h"
-#include "sample/zone.h"
+#include "lua.h"
 #include "vm/callee.h"
 #include "vm/code.h"
 #include "vm/view.h"
 #include "vm/vm.h"
 #include "vm/walk.h"
 #include "vm/where.h"
-
-#include "lua.h"
 
 /* A slot of a cache from keys of stacks to rows: the upper bits of the key, and
 ** the row; 0: empty. The lower bits of the key tell which slot to look at
@@ -136,6 +134,10 @@ uint32_t mp_capture_named(mp_capture *c, const char *name, int state);
 ** for an object of that type. */
 uint32_t mp_capture_running(mp_capture *c, uint8_t type);
 
+/* The stack of the zones in jit.zone's table, which is in slot 1 of a
+** coroutine that never runs. 0: in none. MP_NONE: no memory. */
+uint32_t mp_zone_read(mp_stacks *zones, lua_State *anchor);
+
 /* The stack of zones now. */
 static inline uint32_t mp_capture_zone(mp_capture *c)
 {
@@ -234,5 +236,9 @@ static inline void mp_capture_collected(mp_capture *c)
 /* Forgets the keys that depend on the block, a prototype or a trace of that
 ** size that is being freed. */
 void mp_capture_forget(mp_capture *c, const void *block, size_t size);
+
+/* Makes the VM's buffer large, so that it need not grow while the program
+** runs. In a protected call. Raises Lua errors: out of memory. */
+int mp_dump_prepare(lua_State *L);
 
 #endif

@@ -117,7 +117,7 @@ void mp_cpu_count_own(mp_cpu *c, const char *name);
 void mp_cpu_here(mp_cpu *c);
 
 /* Whether LuaJIT's profiler is known to be ours at the moment, and with it the
-** one buffer for dumps of stacks, which the VM has allocated (sample/dump.h).
+** one buffer for dumps of stacks, which the VM has allocated (sample/capture).
 ** In the thread of the VM. */
 bool mp_cpu_has_buffer(const mp_cpu *c);
 

@@ -45,7 +45,7 @@ static void count_event(mp_alloc *h, mp_eventkind kind, uint32_t at,
 }
 
 /* Counts a free. What the collector frees needs no counting: it is all that
-** others do not free (profile/eventlist.h). */
+** others do not free (profile/snapshot.h). */
 static void count_free(mp_alloc *h, uint32_t origin, size_t osize)
 {
   uint32_t at = mp_capture_freeing(h->capture);

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -18,10 +19,62 @@
 
 #include "data/timer.h"
 #include "sample/lend.h"
-#include "sample/rehook.h"
 #include "sample/ticks.h"
 #include "vm/dispatch.h"
 #include "vm/profiler.h"
+
+/* -- Hooks that are set at a safepoint ------------------------------------ */
+
+/*
+** A hook that is set while a safepoint is under way.
+**
+** LuaJIT's profiler clears the mask of the hooks before it calls back, and
+** restores it afterwards. A hook that a signal handler sets in between, as the
+** luajit command does for SIGINT, would be lost: the program would not be
+** interrupted. Such a hook is noted at the end of the safepoint and set again
+** by the next signal of the timer.
+*/
+
+typedef struct mp_rehook {
+  lua_State *volatile vm;	/* NULL: no hook is noted. */
+  lua_Hook hook;
+  int mask, count;
+} mp_rehook;
+
+/* Notes a hook that is set now: the last call in LuaJIT's callback. vm: a
+** thread of that VM which lives on. LuaJIT calls back without hooks: a hook
+** found now was set in between. */
+static void rehook_note(mp_rehook *r, lua_State *vm)
+{
+  int mask = lua_gethookmask(vm);
+  if (mask == 0) return;
+  r->vm = NULL;
+  r->hook = lua_gethook(vm);
+  r->mask = mask;
+  r->count = lua_gethookcount(vm);
+  __sync_synchronize();
+  r->vm = vm;
+}
+
+/* Sets the hook again: to be called by the handler of the timer's signal in the
+** thread of the VM, not within the callback. Async-signal-safe. The callback
+** may not have returned yet: the hook stays noted until it is seen in its
+** place, or gone. LuaJIT keeps the function without its mask. */
+static void rehook_set(mp_rehook *r)
+{
+  lua_State *vm = r->vm;
+  if (vm == NULL) return;
+  if (lua_gethook(vm) != r->hook ||
+      (lua_gethookmask(vm) & r->mask) == r->mask)
+    r->vm = NULL;
+  else
+    lua_sethook(vm, r->hook, r->mask, r->count);
+}
+
+/* Forgets the hook: the VM has no profile any more. */
+static void rehook_forget(mp_rehook *r) { r->vm = NULL; }
+
+/* -- Ticks ---------------------------------------------------------------- */
 
 #define SIGNAL	SIGURG
 
@@ -115,7 +168,7 @@ static mp_ticks_after *serve(mp_ticks *t, int ticks, const void *context,
   mp_vm_place place = whereabouts(t);
   mp_ticks_after *after = NULL;
   if (place != MP_VM_ELSEWHERE && !t->called_back) {
-    mp_rehook_set(&t->hook);
+    rehook_set(&t->hook);
     after = t->of.interrupted(t->of.user, ticks, context, data);
   }
   call_luajit(t, place);
@@ -240,7 +293,7 @@ static void on_prof(int sig)
   t = theirs;
   if (!mp_profiler_known() || mp_profiler_taken()) {
     if (t != NULL && !t->called_back && this_thread() == t->tid) {
-      mp_rehook_set(&t->hook);
+      rehook_set(&t->hook);
       mp_dispatch_renew(t->of.layout);
     }
     trigger(sig);
@@ -318,7 +371,7 @@ static void take_over(mp_ticks *t, const mp_ticker *of)
   t->waiting = 0;
   t->asked = 0;
   t->called_back = t->missed = false;
-  mp_rehook_forget(&t->hook);
+  rehook_forget(&t->hook);
   t->vm = of->vm;
   t->tid = of->tid;
 }
@@ -454,6 +507,6 @@ void mp_ticks_enter(mp_ticks *t) { t->called_back = true; }
 
 void mp_ticks_leave(mp_ticks *t, lua_State *vm)
 {
-  if (vm != NULL) mp_rehook_note(&t->hook, vm);
+  if (vm != NULL) rehook_note(&t->hook, vm);
   t->called_back = false;
 }

@@ -22,9 +22,9 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "vm/vm.h"
-
+#include "lua.h"
 #include "luajit.h"
+#include "vm/vm.h"
 
 /* Called in the handler of our timer's signal, before LuaJIT's: after so many
 ** ticks, which wait to be counted; the context is the handler's. If it

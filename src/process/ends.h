@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The final reports: made once, whichever way the program ends.
+** The end of a run: the final reports, made once, whichever way the program
+** ends, and the exit status of the process.
 */
-#ifndef MP_FINAL_H
-#define MP_FINAL_H
+#ifndef MP_ENDS_H
+#define MP_ENDS_H
 
 #include <stddef.h>
 
 #include "process/ctx.h"
+
+/* To be called once, before mp_signal_install: of the functions that are called
+** at the exit, the one that was registered last runs first, and the status is
+** set when all reports are made. */
+void mp_ends_install(void);
 
 /* Makes the final reports of a run, if they are still to be made and the run
 ** belongs to this process. Where another thread is making them, waits for that
