@@ -52,7 +52,7 @@ src_libvm_la_SOURCES = \
 	src/vm/allocator.c src/vm/allocator.h \
 	src/vm/arena.c src/vm/arena.h \
 	src/vm/bug.c src/vm/bug.h \
-	src/vm/call.c src/vm/call.h \
+	src/vm/snap.c src/vm/snap.h \
 	src/vm/callee.c src/vm/callee.h \
 	src/vm/code.c src/vm/code.h \
 	src/vm/cfunction.c src/vm/cfunction.h \
@@ -62,15 +62,14 @@ src_libvm_la_SOURCES = \
 	src/vm/interrupt.c src/vm/interrupt.h \
 	src/vm/jitstate.c src/vm/jitstate.h \
 	src/vm/learn.c src/vm/learn.h \
-	src/vm/machine.h src/vm/machine_arm64.c \
+	src/vm/machine.h \
+	src/vm/machine_arm64.c \
 	src/vm/machine_x86_64.c \
 	src/vm/own.c src/vm/own.h \
 	src/vm/package.c src/vm/package.h \
 	src/vm/peek.c src/vm/peek.h \
 	src/vm/profiler.c src/vm/profiler.h \
 	src/vm/prove.c src/vm/prove.h \
-	src/vm/snap.c src/vm/snap.h \
-	src/vm/sunk.c src/vm/sunk.h \
 	src/vm/trace.c src/vm/trace.h \
 	src/vm/type.c src/vm/type.h \
 	src/vm/variant.c src/vm/variant.h \

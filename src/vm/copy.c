@@ -6,13 +6,11 @@
 
 #include <string.h>
 
-#include "vm/call.h"
 #include "vm/callee.h"
 #include "vm/copy.h"
 #include "vm/frame.h"
 #include "vm/layout.h"
 #include "vm/snap.h"
-#include "vm/sunk.h"
 #include "vm/trace.h"
 
 #ifdef MP_LAYOUT
@@ -167,21 +165,15 @@ static bool copy_functions(mp_copy *c, const mp_vm *vm, const mp_where *w,
   return false;
 }
 
-/* Looks for the snapshot of a place on a trace. The snapshot may belong to
-** another trace (vm/sunk.h). */
+/* Looks for the snapshot of a place on a trace, if it is not known. */
 static void find_snapshot(const mp_vm *vm, mp_where *w)
 {
   mp_snap snap;
   if (w->snap != NULL || w->trace == NULL) return;
-  snap = mp_call_snap(w->trace, w->pc);
+  snap = mp_snap_call(vm, w->trace, w->pc);
+  w->trace = snap.trace;
   w->snap = snap.snap;
   w->next = snap.next;
-  if (w->snap == mp_snap_get(w->trace, 0)) {
-    const char *sunk = mp_sunk_in_side(vm, &w->trace, w->pc);
-    if (sunk == NULL) return;
-    w->snap = sunk;
-    w->next = false;
-  }
 }
 
 /* The PC behind the instruction that runs, as a C frame saves it: that of the
@@ -199,8 +191,8 @@ static uint64_t place_pc(const mp_vm *vm, const mp_where *w, uint32_t *baseofs)
 ** all that follows up to the next one is the caller's. Returns the PC, behind
 ** the instruction that follows the call: that of the call may have another
 ** line. */
-static uint64_t leave_function(mp_copy *c, const mp_vm *vm, const mp_where *w,
-			       uint64_t pc)
+static uint64_t return_to_caller(mp_copy *c, const mp_vm *vm,
+				 const mp_where *w, uint64_t pc)
 {
   uint64_t goes_on;
   const slot *f;
@@ -274,7 +266,7 @@ bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
   frame = c->vbase - FRAME_SLOTS;
   if (at.snap != NULL) copy_snapshot(&at, frame);
   c->vtop = c->vbase + baseofs;
-  if (at.snap != NULL && !at.next) pc = leave_function(c, vm, &at, pc);
+  if (at.snap != NULL && !at.next) pc = return_to_caller(c, vm, &at, pc);
   ok = at.snap != NULL && c->vbase[-1] == w->base[-1] &&
        copy_functions(c, vm, &at, c->vtop - 1, c->vbase - 1, pc);
   if (!ok) {  /* Only what is on the stack for certain. */

@@ -8,7 +8,6 @@
 
 #ifdef MP_LAYOUT
 
-#include "vm/call.h"
 #include "vm/snap.h"
 #include "vm/trace.h"
 
@@ -44,7 +43,8 @@ static const char *caller_of_collector(const mp_vm *vm, lua_State *L,
   uint64_t ret;
   for (i = 1; i < size; i++) {
     const char *T = mp_trace_get(vm, i);
-    if (T == NULL || !has_called(L, T, sp, &ret) || !mp_call_returns(T, ret))
+    if (T == NULL || !has_called(L, T, sp, &ret) ||
+	mp_trace_calls(T, ret) == NULL)
       continue;
     if (found != NULL) return NULL;
     found = T;
@@ -86,17 +86,12 @@ static bool splits_slot(lua_State *L, const void *context)
 
 /* Finds the snapshot of an interrupted instruction. A trace that goes on in
 ** another one, or in itself, puts the base of that one in its place first. */
-static mp_snap find_snap(const mp_vm *vm, const void *context, mp_where *w,
+static mp_snap find_snap(const mp_vm *vm, const void *context, const char *T,
 			 uint64_t pc)
 {
   uint64_t base = (uint64_t)(uintptr_t)(vm->g + vm->jitbase);
-  int32_t distance = (int32_t)(base - mp_machine_global(context));
-  mp_snap snap = mp_snap_interrupted(w->trace, pc, distance);
-  if (snap.snap == NULL) {
-    w->trace = mp_trace_get(vm, AT(uint16_t, w->trace, TR_LINK));
-    if (w->trace != NULL) snap.snap = mp_snap_get(w->trace, 0);
-  }
-  return snap;
+  return mp_snap_interrupted(vm, T, pc,
+    (int32_t)(base - mp_machine_global(context)));
 }
 
 bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
@@ -114,9 +109,10 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
   *calm = addr == at.pc;
   if (*calm && splits_slot(L, context)) return false;
   *state = mp_vm_letter(vm);
-  snap = *calm ? find_snap(vm, context, w, addr) :
-	 mp_call_snap(w->trace, addr);
+  snap = *calm ? find_snap(vm, context, w->trace, addr) :
+	 mp_snap_call(vm, w->trace, addr);
   if (snap.snap == NULL) return false;
+  w->trace = snap.trace;
   w->snap = snap.snap;
   w->next = snap.next;
   w->pc = AT(uint64_t, w->trace, TR_MCODE) + mp_snap_offset(w->snap);

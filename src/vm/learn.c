@@ -10,19 +10,17 @@
 #include <string.h>
 
 #include "vm/allocator.h"
-#include "vm/call.h"
 #include "vm/dispatch.h"
 #include "vm/frame.h"
 #include "vm/learn.h"
 #include "vm/own.h"
 #include "vm/package.h"
 #include "vm/prove.h"
+#include "vm/snap.h"
 #include "vm/trace.h"
 
 #include "lauxlib.h"
 
-static const void *functions[MP_MAKER_OTHER];
-static uint32_t exit_ofs;
 static bool blind;
 
 #ifdef MP_LAYOUT
@@ -54,7 +52,7 @@ static void look_at_call(learning *l, lua_State *L)
 {
   uint64_t ret;
   const char *T = mp_trace_running(&l->vm, L, mp_vm_state(&l->vm), &ret);
-  if (T != NULL) l->called = mp_call_target(T, ret);
+  if (T != NULL) l->called = mp_trace_calls(T, ret);
   if (T != NULL) l->found++;
   else l->lost++;
 }
@@ -83,21 +81,21 @@ static uint32_t word(uint32_t i) { return TRACES_END + i * EXIT_NUMBER; }
 static void look_at_exit(learning *l, lua_State *L)
 {
   uint64_t pc = mp_frame_toppc(CF_RAW(AT(void *, L, L_CFRAME)));
-  const char *snap;
   uint32_t i;
   if (!mp_trace_known(&l->vm)) return;
   for (i = 0; i < words(l); i++)
-    if (mp_trace_exit(&l->vm, word(i), pc, &snap) == NULL) l->wrong[i] = true;
+    if (mp_snap_exited(&l->vm, word(i), pc).trace == NULL) l->wrong[i] = true;
   l->exits++;
 }
 
-/* The word that was right at exits of several traces, if it is the only one. */
-static void find_exit(const learning *l)
+/* The word that was right at exits of several traces, if it is the only one;
+** or else 0. */
+static uint32_t find_exit(const learning *l)
 {
   uint32_t i, n = 0, found = 0;
   for (i = 0; l->exits > 1 && i < words(l); i++)
     if (!l->wrong[i]) { found = word(i); n++; }
-  if (n == 1) exit_ofs = found;
+  return n == 1 ? found : 0;
 }
 
 /* -- The state ----------------------------------------------------------- */
@@ -131,6 +129,7 @@ static int prove(lua_State *L)
 static int learn_from(lua_State *L)
 {
   learning *l = lua_touserdata(L, 1);
+  mp_snap_facts facts;
   int i;
   mp_own_open(L, &l->ffi_half_open);
   mp_package_learn(L);
@@ -140,12 +139,13 @@ static int learn_from(lua_State *L)
   if (!l->vm.proved) return 0;
   mp_dispatch_learn(&l->vm, L);
   run(l, L, exits);
-  find_exit(l);
+  facts.exit = find_exit(l);
   for (i = 0; i < MP_MAKER_OTHER; i++) {
     l->called = NULL;
     run(l, L, makers[i]);
-    functions[i] = l->called;
+    facts.makers[i] = l->called;
   }
+  mp_snap_learned(&facts);
   blind = l->lost > 0 && l->found == 0;
   return 0;
 }
@@ -189,17 +189,4 @@ void mp_learn(void)
   pthread_once(&once, learn);
 }
 
-mp_maker mp_learn_maker(const void *function)
-{
-  bool all = function != NULL;
-  int i;
-  for (i = 0; i < MP_MAKER_OTHER; i++) {
-    if (function != NULL && functions[i] == function) return (mp_maker)i;
-    all = all && functions[i] != NULL;
-  }
-  return all ? MP_MAKER_OTHER : MP_MAKER_UNKNOWN;
-}
-
 bool mp_learn_blind(void) { return blind; }
-
-uint32_t mp_learn_exit(void) { return exit_ofs; }

@@ -8,7 +8,6 @@
 
 #include "vm/frame.h"
 #include "vm/peek.h"
-#include "vm/snap.h"
 #include "vm/trace.h"
 #include "vm/unwind.h"
 
@@ -156,23 +155,13 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
   return u.trace;
 }
 
-/* -- Exits --------------------------------------------------------------- */
+/* -- Calls --------------------------------------------------------------- */
 
-__attribute__((noinline))
-const char *mp_trace_exit(mp_vm *vm, uint32_t ofs, uint64_t pc,
-			  const char **snap)
+const void *mp_trace_calls(const char *T, uint64_t addr)
 {
-  uint32_t n, e, baseofs;
-  const char *T;
-  *snap = NULL;
-  if (ofs == 0 || !mp_trace_known(vm)) return NULL;
-  n = AT(uint32_t, vm->g, vm->traces + ofs);
-  e = AT(uint32_t, vm->g, vm->traces + ofs + EXIT_NUMBER);
-  T = mp_trace_get(vm, n);
-  if (T == NULL || e >= AT(uint16_t, T, TR_NSNAP)) return NULL;
-  if (pc - mp_snap_pc(T, mp_snap_get(T, e), &baseofs) > BC_SIZE) return NULL;
-  *snap = mp_snap_get(T, e);
-  return T;
+  const uint8_t *call = (const uint8_t *)(uintptr_t)addr - CALL_SIZE;
+  return call >= AT(const uint8_t *, T, TR_MCODE) ? mp_machine_call(call) :
+	 NULL;
 }
 
 /* -- Constants ----------------------------------------------------------- */

@@ -65,12 +65,9 @@ static inline bool mp_trace_same(const mp_vm *vm)
 ** runs. */
 bool mp_trace_meet(mp_vm *vm);
 
-/* While a trace is being left, and objects that the compiler sank are
-** allocated: the trace, and the snapshot of that exit, whose PC the VM has just
-** saved, or the one behind it. ofs: from the trace array to their numbers
-** (vm/learn.h). NULL: not found; *snap is NULL, too. */
-const char *mp_trace_exit(mp_vm *vm, uint32_t ofs, uint64_t pc,
-			  const char **snap);
+/* The function that the instruction before `addr` calls at a distance; NULL:
+** that is not such a call. */
+const void *mp_trace_calls(const char *trace, uint64_t addr);
 
 /* Kind of a constant (one of K_*, or another number); *v: its value if it is
 ** one of 64 bits. */

@@ -6,8 +6,7 @@
 
 #include "data/map.h"
 #include "vm/frame.h"
-#include "vm/learn.h"
-#include "vm/sunk.h"
+#include "vm/snap.h"
 #include "vm/trace.h"
 #include "vm/where.h"
 
@@ -25,10 +24,10 @@ const char *mp_where_cframe(const mp_where *w)
 ** another trace: the PC is that of the C frame below. */
 static void where_exit(mp_vm *vm, mp_where *w, const char *cf)
 {
-  w->trace = mp_trace_exit(vm, mp_learn_exit(), w->pc, &w->snap);
-  if (w->trace != NULL) {
-    w->snap = mp_sunk_at_exit(vm, &w->trace, w->snap, cf);
-  } else if (vm->traces != 0 && AT(int32_t, cf, CF_NRES) < 0) {
+  mp_snap snap = mp_snap_exit(vm, w->pc, cf);
+  w->trace = snap.trace;
+  w->snap = snap.snap;
+  if (w->trace == NULL && vm->traces != 0 && AT(int32_t, cf, CF_NRES) < 0) {
     w->compiling = true;
     w->pc = mp_frame_toppc(mp_where_cframe(w));
   }
