@@ -65,6 +65,7 @@ src_libvm_la_SOURCES = \
 	src/vm/machine.h \
 	src/vm/machine_arm64.c \
 	src/vm/machine_x86_64.c \
+	src/vm/none.c \
 	src/vm/own.c src/vm/own.h \
 	src/vm/package.c src/vm/package.h \
 	src/vm/peek.c src/vm/peek.h \

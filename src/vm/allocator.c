@@ -33,15 +33,6 @@ bool mp_allocator_read(const void *code, mp_allocator *a)
   return true;
 }
 
-#else
-
-bool mp_allocator_read(const void *code, mp_allocator *a)
-{
-  (void)code;
-  memset(a, 0, sizeof(*a));
-  return false;
-}
-
 #endif
 
 /* -- The allocator --------------------------------------------------------- */

@@ -108,16 +108,6 @@ bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
   return builtin != NULL && f == builtin && look(ud, a, see, data);
 }
 
-#else
-
-bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
-		   void *data)
-{
-  (void)f; (void)ud; (void)see; (void)data;
-  memset(a, 0, sizeof(*a));
-  return false;
-}
-
 #endif
 
 bool mp_arena_look(lua_Alloc f, void *ud, mp_arena *a)

@@ -146,18 +146,4 @@ bool mp_callee_find(const mp_callee *c, mp_where *w)
   return false;
 }
 
-#else
-
-bool mp_callee_interrupted(const mp_vm *vm, const void *context, mp_callee *c)
-{
-  (void)vm; (void)context; (void)c;
-  return false;
-}
-
-bool mp_callee_find(const mp_callee *c, mp_where *w)
-{
-  (void)c; (void)w;
-  return false;
-}
-
 #endif

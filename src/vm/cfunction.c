@@ -33,12 +33,4 @@ bool mp_cfunction_unwrap(void *ours, lua_CFunction f, const void *theirs)
   return true;
 }
 
-#else
-
-bool mp_cfunction_unwrap(void *ours, lua_CFunction f, const void *theirs)
-{
-  (void)ours; (void)f; (void)theirs;
-  return false;
-}
-
 #endif

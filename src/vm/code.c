@@ -214,12 +214,4 @@ mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *pt)
   return *e;
 }
 
-#else
-
-mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *pt)
-{
-  (void)c; (void)vm; (void)pt;
-  return (mp_code){ .proto = NULL };
-}
-
 #endif

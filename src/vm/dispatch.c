@@ -76,22 +76,4 @@ bool mp_dispatch_flip(const mp_vm *vm)
   return true;
 }
 
-#else
-
-void mp_dispatch_learn(const mp_vm *vm, lua_State *L) { (void)vm; (void)L; }
-void mp_dispatch_renew(const mp_vm *vm) { (void)vm; }
-bool mp_dispatch_listens(const mp_vm *vm) { (void)vm; return false; }
-
-bool mp_dispatch_ask(const mp_vm *vm)
-{
-  (void)vm;
-  return false;
-}
-
-bool mp_dispatch_flip(const mp_vm *vm)
-{
-  (void)vm;
-  return false;
-}
-
 #endif

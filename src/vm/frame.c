@@ -91,15 +91,4 @@ bool mp_proto_stripped(const char *proto)
 	 AT(int32_t, proto, PT_NUMLINE) == 0;
 }
 
-#else
-
-const char *mp_proto_chunkname(const char *proto, size_t *len)
-{
-  *len = 0;
-  return proto;
-}
-
-int mp_proto_firstline(const char *proto) { (void)proto; return 0; }
-bool mp_proto_stripped(const char *proto) { (void)proto; return false; }
-
 #endif

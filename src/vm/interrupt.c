@@ -119,19 +119,4 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
   return true;
 }
 
-#else
-
-bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
-			int *state, bool *calm)
-{
-  (void)vm; (void)context; (void)w; (void)state; (void)calm;
-  return false;
-}
-
-bool mp_interrupt_splits(const void *context, const void *begin, size_t size)
-{
-  (void)context; (void)begin; (void)size;
-  return false;
-}
-
 #endif

@@ -18,18 +18,20 @@
 
 #include "lauxlib.h"
 
+/* Offsets from the global state; 0: not known. */
+static uint32_t penalty_ofs;
+static bool traces_known;
+static int bytecode_reason, off_reason;
+
+#ifdef MP_LAYOUT
+
 static const char *const params[MP_JIT_PARAMS] = {
   "maxtrace", "maxrecord", "maxirconst", "maxside", "maxsnap", "hotloop",
   "hotexit", "tryside", "instunroll", "loopunroll", "callunroll", "recunroll",
   "sizemcode", "maxmcode"
 };
 
-/* Offsets from the global state; 0: not known. */
-static uint32_t penalty_ofs, param_ofs[MP_JIT_PARAMS];
-static bool traces_known;
-static int bytecode_reason, off_reason;
-
-#ifdef MP_LAYOUT
+static uint32_t param_ofs[MP_JIT_PARAMS];  /* The same. */
 
 _Static_assert(MP_PENALTIES == PENALTIES, "all of them are read");
 
@@ -464,71 +466,6 @@ bool mp_jitstate_blacklisted(const char *pt, uint32_t *pos, bool *loop)
     *loop = op == BC_IFORL || op == BC_IITERL || op == BC_ILOOP;
     if (*loop || op == BC_IFUNCF || op == BC_IFUNCV) return true;
   }
-  return false;
-}
-
-#else
-
-void mp_jitstate_learn(void) { }
-
-const char *mp_jitstate_param(const mp_vm *vm, int i, int32_t *value)
-{
-  (void)vm; (void)value;
-  return param_ofs[i] != 0 ? params[i] : NULL;
-}
-
-void mp_jitstate_read(const mp_vm *vm, mp_penalties *p)
-{
-  (void)vm;
-  memset(p, 0, sizeof(*p));
-}
-
-void mp_jitstate_read_alive(const mp_vm *vm, const mp_penalties *p,
-			    mp_penalty list[MP_PENALTIES])
-{
-  (void)vm; (void)p;
-  memset(list, 0, MP_PENALTIES * sizeof(*list));
-}
-
-void mp_jitstate_freed(const mp_vm *vm, mp_penalties *p, const void *block,
-		       size_t size)
-{
-  (void)vm; (void)p; (void)block; (void)size;
-}
-
-bool mp_jitstate_trace(mp_vm *vm, uint32_t number, mp_jittrace *t)
-{
-  (void)vm; (void)number; (void)t;
-  return false;
-}
-
-bool mp_jitstate_alive(const char *pt)
-{
-  (void)pt;
-  return false;
-}
-
-int mp_jitstate_line(const char *pt, uint32_t pos)
-{
-  (void)pt; (void)pos;
-  return 0;
-}
-
-bool mp_jitstate_pos(const char *pt, uint64_t pc, uint32_t *pos)
-{
-  (void)pt; (void)pc; (void)pos;
-  return false;
-}
-
-bool mp_jitstate_starts(const char *pt, uint32_t pos)
-{
-  (void)pt; (void)pos;
-  return false;
-}
-
-bool mp_jitstate_blacklisted(const char *pt, uint32_t *pos, bool *loop)
-{
-  (void)pt; (void)pos; (void)loop;
   return false;
 }
 

@@ -241,21 +241,6 @@ bool mp_vm_inevent(const mp_vm *vm, lua_State *L)
   return (AT(const uint8_t, text, EMPTY_HOOKMASK) & HOOK_VMEVENT) != 0;
 }
 
-#else
-
-bool mp_vm_inevent(const mp_vm *vm, lua_State *L)
-{
-  (void)vm; (void)L;
-  return false;
-}
-
-void mp_vm_prove(mp_vm *vm, lua_State *L, lua_CFunction self)
-{
-  (void)L; (void)self;
-  memset(vm, 0, sizeof(*vm));
-  vm->why = "this processor's layout is not known";
-}
-
 #endif
 
 /* -- Without the layout -------------------------------------------------- */

@@ -316,37 +316,4 @@ mp_type mp_type_look_last(mp_types *t, mp_vm *vm)
   return type;
 }
 
-#else
-
-void mp_type_init(mp_types *t, const mp_vm *vm)
-{
-  (void)vm;
-  memset(t, 0, sizeof(*t));
-}
-
-mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame)
-{
-  (void)t; (void)ret; (void)frame;
-  return NULL;
-}
-
-void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
-		 uint32_t id)
-{
-  (void)t; (void)s; (void)block; (void)size; (void)id;
-}
-
-bool mp_type_look(mp_types *t, mp_vm *vm, mp_type *type)
-{
-  (void)t; (void)vm;
-  *type = MP_TYPE_UNKNOWN;
-  return true;
-}
-
-mp_type mp_type_look_last(mp_types *t, mp_vm *vm)
-{
-  (void)t; (void)vm;
-  return MP_TYPE_UNKNOWN;
-}
-
 #endif

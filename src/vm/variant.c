@@ -349,16 +349,4 @@ const mp_variant *mp_variant_once(void)
 uint32_t mp_variant_prev(void) { return current.prev; }
 uint32_t mp_variant_len(void) { return current.len; }
 
-#else
-
-bool mp_variant_find(mp_variant *v)
-{
-  (void)v;
-  return false;
-}
-
-const mp_variant *mp_variant_once(void) { return NULL; }
-uint32_t mp_variant_prev(void) { return 0; }
-uint32_t mp_variant_len(void) { return 0; }
-
 #endif

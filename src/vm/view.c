@@ -151,22 +151,6 @@ int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name)
   return ar.currentline;
 }
 
-#else
-
-int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
-		   mp_where *w, uint32_t *below, bool *cut)
-{
-  (void)v; (void)vm; (void)walk; (void)w; (void)below; (void)cut;
-  return -1;
-}
-
-int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name)
-{
-  (void)v; (void)f;
-  *name = NULL;
-  return -1;
-}
-
 #endif
 
 void mp_view_free(mp_view *v)

@@ -54,20 +54,4 @@ bool mp_vm_iscode(const void *block, size_t size)
   return may_be_trace(block, size);
 }
 
-#else
-
-lua_State *mp_vm_find_thread(mp_vm *vm) { (void)vm; return NULL; }
-
-mp_vm_place mp_vm_whereabouts(const mp_vm *vm)
-{
-  (void)vm;
-  return MP_VM_IDLE;
-}
-
-bool mp_vm_iscode(const void *block, size_t size)
-{
-  (void)block; (void)size;
-  return false;
-}
-
 #endif

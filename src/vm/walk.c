@@ -324,18 +324,4 @@ uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top, uint32_t same)
   return walk(k, L, bottom, top, n);
 }
 
-#else
-
-uint32_t mp_walk_deep(mp_walk *k, uint32_t n)
-{
-  (void)k; (void)n;
-  return 0;
-}
-
-uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top, uint32_t same)
-{
-  (void)k; (void)L; (void)top; (void)same;
-  return 0;
-}
-
 #endif

@@ -107,25 +107,4 @@ bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
   return !walk->cut;
 }
 
-#else
-
-bool mp_where_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
-{
-  (void)vm; (void)walk; (void)w;
-  return false;
-}
-
-bool mp_where_safepoint(mp_vm *vm, mp_walk *walk, lua_State *L, bool compiled,
-			mp_where *w)
-{
-  (void)vm; (void)walk; (void)L; (void)compiled; (void)w;
-  return false;
-}
-
-bool mp_where_running(mp_vm *vm, mp_walk *walk, mp_where *w, int *state)
-{
-  (void)vm; (void)walk; (void)w; (void)state;
-  return false;
-}
-
 #endif
