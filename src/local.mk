@@ -11,7 +11,8 @@ src_libmp_la_SOURCES = \
 	src/data/counts.c src/data/counts.h \
 	src/data/course.c src/data/course.h \
 	src/data/events.c src/data/events.h \
-	src/data/fd.h src/data/file.c src/data/file.h \
+	src/data/fd.h \
+	src/data/file.c src/data/file.h \
 	src/data/filter.h \
 	src/data/held.c src/data/held.h \
 	src/data/limit.c src/data/limit.h \
@@ -36,7 +37,6 @@ src_libmp_la_SOURCES = \
 	src/data/spell.c src/data/spell.h \
 	src/data/stacks.c src/data/stacks.h \
 	src/data/timer.c src/data/timer.h \
-	src/data/watch.c src/data/watch.h \
 	src/data/usage.c src/data/usage.h
 
 # Where reports go: plain C without lua.h, too.
@@ -96,7 +96,6 @@ src_libheapwalk_la_SOURCES = \
 core_la_SOURCES = \
 	src/native/native.c src/native/native.h \
 	src/native/rows.c src/native/rows.h \
-	src/native/sites.c src/native/sites.h \
 	src/heapwalk/child.c src/heapwalk/child.h \
 	src/heapwalk/dot.c src/heapwalk/dot.h \
 	src/heapwalk/file.c src/heapwalk/file.h \
@@ -148,7 +147,6 @@ core_la_SOURCES = \
 	src/process/ends.c src/process/ends.h \
 	src/process/fork.c src/process/fork.h \
 	src/process/inherit.c src/process/inherit.h \
-	src/process/rewrite.c src/process/rewrite.h \
 	src/process/safepoint.c src/process/safepoint.h \
 	src/process/standin.c src/process/standin.h \
 	src/module/arguments.c src/module/arguments.h \
@@ -174,7 +172,6 @@ attach_la_SOURCES += \
 	src/attach/ask.c \
 	src/attach/call.c src/attach/call.h \
 	src/attach/find.c src/attach/find.h \
-	src/attach/frame.c src/attach/frame.h \
 	src/attach/leave.c src/attach/leave.h \
 	src/attach/look.c src/attach/look.h \
 	src/attach/maps.c src/attach/maps.h \
@@ -185,7 +182,6 @@ attach_la_SOURCES += \
 	src/attach/session.c src/attach/session.h \
 	src/attach/stops.c src/attach/stops.h \
 	src/attach/symbol.c src/attach/symbol.h \
-	src/attach/trace.c src/attach/trace.h \
 	src/attach/tracee.c src/attach/tracee.h \
 	src/attach/visit.c src/attach/visit.h
 endif
@@ -199,8 +195,7 @@ attach_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir) \
 noinst_LTLIBRARIES += libluajit-mp.la
 include_HEADERS = src/luajit-mp.h
 libluajit_mp_la_SOURCES = \
-	src/host/interface.c \
-	src/host/module.c src/host/module.h
+	src/host/interface.c src/host/interface.h
 libluajit_mp_la_CPPFLAGS = $(AM_CPPFLAGS) \
 	-DMP_LUADIR='"$(luadir)"' -DMP_CMODDIR='"$(cmodexecdir)"'
 libluajit_mp_la_LDFLAGS = -version-info 0:0:0 -rpath '$(libdir)'

@@ -156,9 +156,9 @@ t_unit_machine_LDADD = src/libvm.la $(CHECK_LIBS)
 t_unit_callee_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_interrupt_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_native_SOURCES = t/unit/native.c src/native/native.c \
-	src/native/sites.c src/sample/capture.c src/sample/coroutines.c \
-	src/sample/objects.c src/sample/sampler.c src/sample/name.c \
-	src/sample/nativename.c src/sample/symbol.c
+	src/sample/capture.c src/sample/coroutines.c src/sample/objects.c \
+	src/sample/sampler.c src/sample/name.c src/sample/nativename.c \
+	src/sample/symbol.c
 t_unit_native_CFLAGS = $(AM_CFLAGS)
 t_unit_native_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_onsignal_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
@@ -171,8 +171,7 @@ t_unit_retained_LDADD = src/libheapwalk.la \
 t_unit_threads_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_host_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
 # With the library's sources: MP_RUN takes no script of libtool's.
-t_unit_interface_SOURCES = t/unit/interface.c src/host/interface.c \
-	src/host/module.c
+t_unit_interface_SOURCES = t/unit/interface.c src/host/interface.c
 t_unit_interface_CPPFLAGS = $(libluajit_mp_la_CPPFLAGS)
 t_unit_interface_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_variant_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)

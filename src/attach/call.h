@@ -11,7 +11,23 @@
 #ifndef MP_CALL_H
 #define MP_CALL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/user.h>
+
 #include "attach/tracee.h"
+
+#define MP_FRAME_MAX	16384	/* Bytes. */
+#define MP_FRAME_RESULT	16	/* Offset of a word that the kernel does not */
+				/* read. */
+
+typedef struct mp_frame {
+  uint64_t at;			/* Its address: the stack pointer of the */
+				/* function. */
+  size_t size;
+  char bytes[MP_FRAME_MAX];
+} mp_frame;
 
 /* The way calls are made. */
 typedef struct mp_place {

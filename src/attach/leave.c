@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** See attach/leave.h.
-**
-** A trace can be left where a guard may fail: each exit has a stub of code, and
-** at the guard everything that the stub needs is in its place. The thread is
-** sent to the stub as if the guard had failed. Three kinds of places are
-** suitable: the guards of an instruction that the interpreter can simply
-** execute again; the beginning of a root trace that another trace ends in; and
-** the beginning of a loop.
 */
 #include "config.h"
 
@@ -15,8 +8,249 @@
 #include <string.h>
 
 #include "attach/leave.h"
-#include "attach/trace.h"
 #include "data/clock.h"
+#include "vm/layout.h"
+
+/* -- Exits of a trace ----------------------------------------------------- */
+
+typedef struct far_trace {
+  uint64_t address;		/* Of the trace; 0: none. */
+  uint64_t mcode;		/* Its machine code, */
+  uint32_t size;		/* bytes of that; */
+  uint32_t loop;		/* where its loop is in that, or 0. */
+  uint32_t nins, nk;		/* Instructions: one behind the last, and the */
+  char *ir;			/* lowest constant, with which `ir` begins. */
+  uint32_t nsnap;
+  char *snaps;
+  uint32_t nmap;
+  uint32_t *map;
+  uint64_t link;		/* Machine code of the root trace it ends in; */
+				/* 0: it does not. */
+} far_trace;
+
+/* A value that each round of a loop hands to the next one. */
+typedef struct far_value {
+  uint8_t from;			/* Its register when a round ends, */
+  uint8_t reg;			/* and when the next one has begun, */
+  uint8_t spill;		/* or its place in the stack, if not 0. */
+  bool narrow;			/* It has 32 bits. */
+} far_value;
+#define FAR_VALUES 32
+
+#define INS_MAX	(1 << 16)	/* Instructions or constants of a trace. */
+
+/* -- Reading ------------------------------------------------------------- */
+
+static void *copy(pid_t pid, uint64_t from, size_t n)
+{
+  void *p = malloc(n + 1);
+  if (p != NULL && mp_remote_read(pid, p, from, n)) return p;
+  free(p);
+  return NULL;
+}
+
+/* Whether a trace of that number is at the address, with ip in its code unless
+** that is 0. */
+static bool is_running(pid_t pid, uint64_t at, int32_t n, uint64_t ip,
+		       char *head)
+{
+  return at != 0 && (at & 7) == 0 && mp_remote_read(pid, head, at, TR_SIZE) &&
+	 obj_gct(head) == GCT_TRACE && AT(uint16_t, head, TR_NUMBER) == n &&
+	 (ip == 0 ||
+	  ip - AT(uint64_t, head, TR_MCODE) < AT(uint32_t, head, TR_SZMCODE));
+}
+
+/* Searches the trace array behind the global state, and in it the trace. */
+static uint64_t find(pid_t pid, const mp_found *state, int32_t n, uint64_t ip,
+		     char *head, uint64_t *array)
+{
+  char words[J_ARRAY_SEARCH];
+  uint64_t at;
+  uint32_t i;
+  if (!mp_remote_read(pid, words, state->vmstate, sizeof(words))) return 0;
+  for (i = 0; i + TRACES_END <= sizeof(words); i += 8) {
+    uint32_t size = AT(uint32_t, words, i + TRACES_SIZE);
+    *array = AT(uint64_t, words, i);
+    if (*array == 0 || (*array & 7) != 0 || size <= (uint32_t)n ||
+	size > TRACES_MAX || AT(uint32_t, words, i + TRACES_FREE) > size)
+      continue;
+    if (mp_remote_read(pid, &at, *array + (uint32_t)n * 8, 8) &&
+	is_running(pid, at, n, ip, head))
+      return at;
+  }
+  return 0;
+}
+
+/* Machine code of the root trace with that number, or 0. */
+static uint64_t root_code(pid_t pid, uint64_t array, uint32_t n)
+{
+  char head[TR_SIZE];
+  uint64_t at;
+  if (n == 0 || !mp_remote_read(pid, &at, array + n * 8, 8) || at == 0 ||
+      !mp_remote_read(pid, head, at, sizeof(head)) ||
+      obj_gct(head) != GCT_TRACE || AT(uint16_t, head, TR_NUMBER) != n ||
+      AT(uint16_t, head, TR_ROOT) != 0)
+    return 0;
+  return AT(uint64_t, head, TR_MCODE);
+}
+
+/* Reads the trace that runs in a state and whose machine code contains ip, if
+** ip is not 0. False: there is none, or it cannot be read. The trace must be
+** freed even after a failure. */
+static bool far_trace_read(far_trace *t, const mp_maps *m,
+		       const mp_found *state, uint64_t ip)
+{
+  char head[TR_SIZE];
+  uint64_t array;
+  int32_t n;
+  memset(t, 0, sizeof(*t));
+  if (!mp_remote_read(m->pid, &n, state->vmstate, sizeof(n)) || n <= 0)
+    return false;
+  t->address = find(m->pid, state, n, ip, head, &array);
+  if (t->address == 0) return false;
+  t->mcode = AT(uint64_t, head, TR_MCODE);
+  t->size = AT(uint32_t, head, TR_SZMCODE);
+  t->loop = AT(uint32_t, head, TR_MCLOOP);
+  t->nins = AT(uint32_t, head, TR_NINS);
+  t->nk = AT(uint32_t, head, TR_NK);
+  t->nsnap = AT(uint16_t, head, TR_NSNAP);
+  t->nmap = AT(uint32_t, head, TR_NSNAPMAP);
+  if (t->nk > TR_INS0 || t->nins < TR_INS0 || t->nins - t->nk > INS_MAX ||
+      t->nsnap == 0 || t->nmap > INS_MAX)
+    return false;
+  t->ir = copy(m->pid, AT(uint64_t, head, TR_IR) + t->nk * IR_SIZE,
+	       (t->nins - t->nk) * IR_SIZE);
+  t->snaps = copy(m->pid, AT(uint64_t, head, TR_SNAP), t->nsnap * SNAP_SIZE);
+  t->map = copy(m->pid, AT(uint64_t, head, TR_SNAPMAP),
+		t->nmap * SNAPMAP_SIZE);
+  t->link = root_code(m->pid, array, AT(uint16_t, head, TR_LINKS));
+  return t->ir != NULL && t->snaps != NULL && t->map != NULL;
+}
+
+static void far_trace_free(far_trace *t)
+{
+  free(t->ir);
+  free(t->snaps);
+  free(t->map);
+  memset(t, 0, sizeof(*t));
+}
+
+/* -- Instructions -------------------------------------------------------- */
+
+static const char *ins(const far_trace *t, uint32_t ref)
+{
+  static const char none[IR_SIZE];
+  return ref >= t->nk && ref < t->nins ? t->ir + (ref - t->nk) * IR_SIZE : none;
+}
+
+static uint8_t op(const far_trace *t, uint32_t ref)
+{
+  return AT(const uint8_t, ins(t, ref), IR_OP);
+}
+
+/* The op of the constant nil; others are known by their distance to it. */
+static uint8_t base_op(const far_trace *t) { return op(t, REF_NIL); }
+
+static uint32_t snap_ref(const far_trace *t, uint32_t s)
+{
+  return s < t->nsnap ? AT(uint16_t, t->snaps, s * SNAP_SIZE + SNAP_REF) :
+	 t->nins;
+}
+
+/* The slots that a snapshot lists; none, where it is out of bounds. */
+static const uint32_t *entries(const far_trace *t, uint32_t s, uint32_t *n)
+{
+  uint32_t from = AT(uint32_t, t->snaps, s * SNAP_SIZE + SNAP_MAPOFS);
+  *n = AT(uint8_t, t->snaps, s * SNAP_SIZE + SNAP_NENT);
+  if (from + *n <= t->nmap) return t->map + from;
+  *n = 0;
+  return NULL;
+}
+
+static bool is_kept(uint32_t entry)
+{
+  return (entry & ENT_NORESTORE) != 0 || ENT_REF(entry) < TR_INS0;
+}
+
+/* Whether the Lua stack has everything that is needed to leave the trace by its
+** first exit, before its code has done anything. */
+static bool far_trace_begins(const far_trace *t)
+{
+  uint32_t i, n;
+  const uint32_t *e = entries(t, 0, &n);
+  for (i = 0; i < n; i++)
+    if (!is_kept(e[i])) return false;
+  return e != NULL;
+}
+
+/* -- Loops --------------------------------------------------------------- */
+
+/* The register of a value from a snapshot on, which may have moved until
+** then. */
+static uint8_t reg_at(const far_trace *t, uint32_t ref, uint32_t snap)
+{
+  uint8_t reg = AT(const uint8_t, ins(t, ref), IR_REG);
+  uint32_t r;
+  for (r = t->nins - 1; r > TR_INS0 && op(t, r) + OP_RENAME == base_op(t); r--)
+    if (AT(const uint16_t, ins(t, r), IR_OP1) == ref &&
+	AT(const uint16_t, ins(t, r), IR_OP2) <= snap)
+      reg = AT(const uint8_t, ins(t, r), IR_REG);
+  return reg;
+}
+
+/* Whether a value is handed from round to round, in registers: where. */
+static bool handed_on(const far_trace *t, uint32_t ref, uint32_t snap,
+		      far_value *v)
+{
+  uint32_t r;
+  for (r = t->nins - 1; r > TR_INS0; r--) {
+    const char *phi = ins(t, r);
+    if (op(t, r) + OP_PHI != base_op(t) ||
+	AT(const uint16_t, phi, IR_OP1) != ref)
+      continue;
+    v->from = AT(const uint8_t, phi, IR_REG);
+    v->reg = reg_at(t, ref, snap);
+    v->spill = AT(const uint8_t, ins(t, ref), IR_SPILL);
+    v->narrow = (AT(const uint8_t, ins(t, ref), IR_TYPE) & IRT_TYPES) ==
+		IRT_INT;
+    return v->from < REG_NONE && AT(const uint8_t, phi, IR_SPILL) == 0 &&
+	   (v->spill != 0 || v->reg < REG_NONE);
+  }
+  return false;
+}
+
+/* The exit by which the trace can be left at the beginning of its loop, once
+** these values are in their places; 0: by none. */
+static uint32_t far_trace_loops(const far_trace *t,
+			    far_value list[FAR_VALUES], int *n)
+{
+  uint32_t loop, s = 0, i, count;
+  const uint32_t *e;
+  *n = 0;
+  for (loop = TR_INS0 + 1; loop < t->nins; loop++)
+    if (op(t, loop) + OP_LOOP == base_op(t)) break;
+  if (t->loop == 0 || loop == t->nins) return 0;
+  while (s + 1 < t->nsnap && snap_ref(t, s + 1) <= loop) s++;
+  e = entries(t, s, &count);
+  for (i = 0; i < count; i++)
+    if (!is_kept(e[i]) &&
+	(*n == FAR_VALUES || !handed_on(t, ENT_REF(e[i]), s, &list[(*n)++])))
+      return 0;
+  return e != NULL ? s : 0;
+}
+
+/* Whether the exit leads back to the instruction that its guards belong to. It
+** does not where a guard compares: its exit is the other way. */
+static bool far_trace_repeats(const far_trace *t, uint32_t exit)
+{
+  uint32_t ref;
+  if (exit >= t->nsnap || exit == 0) return false;
+  for (ref = snap_ref(t, exit); ref < snap_ref(t, exit + 1); ref++)
+    if (op(t, ref) < OP_COMPARES || op(t, ref) == OP_RETF) return false;
+  return true;
+}
+
+/* -- The way out ---------------------------------------------------------- */
 
 #define TIME	0.02		/* Seconds, at most. */
 #define CODE_MAX (64 << 20)	/* Bytes of code that are searched. */
@@ -131,7 +365,7 @@ static bool is_move(const mp_code *c, uint64_t ip)
 
 /* Whether the value is in its place. */
 static bool in_place(const mp_code *c, const mp_tracee *t,
-		     const mp_far_value *v, uint64_t value)
+		     const far_value *v, uint64_t value)
 {
   uint64_t now = 0;
   if (v->spill == 0)
@@ -144,10 +378,10 @@ static bool in_place(const mp_code *c, const mp_tracee *t,
 
 /* At the beginning of a loop's round: steps until all values are where the exit
 ** expects them. */
-static bool settle(const mp_code *c, mp_tracee *t, const mp_far_value *list,
+static bool settle(const mp_code *c, mp_tracee *t, const far_value *list,
 		   int n)
 {
-  uint64_t values[MP_FAR_VALUES];
+  uint64_t values[FAR_VALUES];
   int i, steps;
   for (i = 0; i < n; i++) values[i] = mp_tracee_value(t, list[i].from);
   for (steps = 0; steps < MOVES; steps++) {
@@ -159,22 +393,22 @@ static bool settle(const mp_code *c, mp_tracee *t, const mp_far_value *list,
   return false;
 }
 
-static bool leave_loop(const mp_code *c, mp_tracee *t, const mp_far_trace *tr)
+static bool leave_loop(const mp_code *c, mp_tracee *t, const far_trace *tr)
 {
-  mp_far_value list[MP_FAR_VALUES];
+  far_value list[FAR_VALUES];
   int n;
-  uint32_t exit = mp_far_trace_loops(tr, list, &n);
+  uint32_t exit = far_trace_loops(tr, list, &n);
   uint64_t stub = exit != 0 ? find_stub(c, exit) : 0;
   if (stub == 0 || !settle(c, t, list, n)) return false;
   mp_tracee_jump(t, stub);
   return true;
 }
 
-static bool leave_guard(const mp_code *c, mp_tracee *t, const mp_far_trace *tr)
+static bool leave_guard(const mp_code *c, mp_tracee *t, const far_trace *tr)
 {
   uint64_t stub = guard_stub(c, mp_tracee_registers(t).ip);
   if (stub == 0 ||
-      !mp_far_trace_repeats(tr, (uint32_t)stub_number(c, stub)))
+      !far_trace_repeats(tr, (uint32_t)stub_number(c, stub)))
     return false;
   mp_tracee_jump(t, stub);
   return true;
@@ -187,12 +421,12 @@ static bool leave_root(const mp_code *c, const mp_found *state, mp_tracee *t)
   uint64_t begin = mp_tracee_registers(t).ip, stub = 0;
   int i;
   for (i = 0; i < HEAD_STEPS && stub == 0; i++) {
-    mp_far_trace root;
+    far_trace root;
     if (!mp_tracee_step(t)) return false;
-    if (mp_far_trace_read(&root, c->maps, state, mp_tracee_registers(t).ip) &&
-	root.mcode == begin && mp_far_trace_begins(&root))
+    if (far_trace_read(&root, c->maps, state, mp_tracee_registers(t).ip) &&
+	root.mcode == begin && far_trace_begins(&root))
       stub = find_stub(c, 0);
-    mp_far_trace_free(&root);
+    far_trace_free(&root);
   }
   if (stub != 0) mp_tracee_jump(t, stub);
   return stub != 0;
@@ -211,7 +445,7 @@ typedef enum way { LEFT, STUCK, ANOTHER } way;
 
 /* Steps to a way out of this trace, or to another trace. */
 static way leave_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
-		       const mp_far_trace *tr, double until)
+		       const far_trace *tr, double until)
 {
   uint64_t loop = tr->loop != 0 ? tr->mcode + tr->loop : 0;
   while (mp_clock_wall() < until) {
@@ -235,12 +469,12 @@ static way leave_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
 static bool to_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
 		     double until)
 {
-  mp_far_trace tr;
+  far_trace tr;
   bool there = false;
-  if (mp_far_trace_read(&tr, c->maps, state, 0))
+  if (far_trace_read(&tr, c->maps, state, 0))
     there = mp_tracee_run_to(t, tr.loop != 0 ? tr.mcode + tr.loop : tr.link,
 			     until);
-  mp_far_trace_free(&tr);
+  far_trace_free(&tr);
   return there;
 }
 
@@ -252,11 +486,11 @@ static way leave(const mp_code *c, const mp_found *state, mp_tracee *t)
       !to_trace(c, state, t, until))
     return STUCK;
   while (w == ANOTHER) {
-    mp_far_trace tr;
+    far_trace tr;
     w = STUCK;
-    if (mp_far_trace_read(&tr, c->maps, state, mp_tracee_registers(t).ip))
+    if (far_trace_read(&tr, c->maps, state, mp_tracee_registers(t).ip))
       w = leave_trace(c, state, t, &tr, until);
-    mp_far_trace_free(&tr);
+    far_trace_free(&tr);
   }
   return w;
 }

@@ -10,12 +10,135 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "data/fd.h"
 #include "data/seed.h"
 #include "data/timer.h"
+
+/* -- A clock that is watched ---------------------------------------------- */
+
+/*
+** A thread of ours that watches the CPU time of another thread of this process
+** and sends it a signal whenever an interval has passed: for systems that
+** permit no timer on the CPU time of a thread.
+**
+** A signal does not come at the exact moment, but a little later. So no ticks
+** get lost where several intervals pass in between, the next signal stands for
+** all of them. The intervals vary as data/timer.h says.
+*/
+
+#define SECOND		1000000000u	/* Nanoseconds. */
+#define PAUSE_MAX	20000000u	/* Between two looks at a thread that */
+					/* sleeps: nanoseconds. */
+
+static void send(mp_watch *w)
+{
+  siginfo_t info;
+  memset(&info, 0, sizeof(info));
+  info.si_signo = w->sig;
+  info.si_code = SI_QUEUE;
+  info.si_pid = getpid();
+  info.si_uid = getuid();
+  info.si_value.sival_ptr = w;
+  syscall(SYS_rt_tgsigqueueinfo, info.si_pid, w->tid, w->sig, &info);
+}
+
+/* In the handler of its signal, whose value is the watch: the intervals that
+** have passed since the last one. Async-signal-safe. */
+static int watch_ticks(mp_watch *w) { return atomic_exchange(&w->due, 0); }
+
+/* Waits until the time has passed or the thread is to end, under the lock. */
+static void rest(mp_watch *w, uint64_t ns)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  ns += (uint64_t)t.tv_nsec;
+  t.tv_sec += (time_t)(ns / SECOND);
+  t.tv_nsec = (long)(ns % SECOND);
+  pthread_cond_timedwait(&w->changed, &w->lock, &t);
+}
+
+/* The thread's CPU time in nanoseconds; 0: there is no such thread. */
+static uint64_t used(const mp_watch *w)
+{
+  double s = mp_clock_thread(w->tid);
+  return s < 0 ? 0 : (uint64_t)(s * 1e9);
+}
+
+/* While the other thread sleeps this one looks ever more seldom. */
+static void *watch(void *ud)
+{
+  mp_watch *w = ud;
+  uint64_t now = used(w), last = now, pause = 0;
+  uint64_t next = now + mp_seed_vary(&w->random, w->interval);
+  prctl(PR_SET_NAME, "luajit-mp");
+  prctl(PR_SET_TIMERSLACK, 1);
+  pthread_mutex_lock(&w->lock);
+  while (!w->end) {
+    int n = 0;
+    pause = now != last || pause == 0 ? next - now :
+	    pause < PAUSE_MAX / 2 ? pause * 2 : PAUSE_MAX;
+    last = now;
+    rest(w, pause);
+    now = used(w);
+    for (; now >= next; n++) next += mp_seed_vary(&w->random, w->interval);
+    if (now < last) now = last;  /* The thread has ended. */
+    if (n == 0 || w->end) continue;
+    w->due += n;
+    send(w);
+  }
+  pthread_mutex_unlock(&w->lock);
+  return NULL;
+}
+
+/* The signals of the process are for other threads. */
+static bool make_thread(mp_watch *w)
+{
+  sigset_t all, old;
+  int err;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  err = pthread_create(&w->thread, NULL, watch, w);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return err == 0;
+}
+
+/* Starts to watch. False: there is no thread to be had. */
+static bool watch_start(mp_watch *w, pid_t tid, int sig, uint64_t interval,
+		    uint64_t seed)
+{
+  pthread_condattr_t a;
+  w->tid = tid;
+  w->sig = sig;
+  w->interval = interval;
+  w->random = seed;
+  w->end = false;
+  w->due = 0;
+  if (mp_clock_thread(tid) < 0) return false;
+  pthread_mutex_init(&w->lock, NULL);
+  pthread_condattr_init(&a);
+  pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
+  pthread_cond_init(&w->changed, &a);
+  pthread_condattr_destroy(&a);
+  return make_thread(w);
+}
+
+/* Ends the thread, and waits for that. A signal may still be on its way. */
+static void watch_stop(mp_watch *w)
+{
+  pthread_mutex_lock(&w->lock);
+  w->end = true;
+  pthread_cond_signal(&w->changed);
+  pthread_mutex_unlock(&w->lock);
+  pthread_join(w->thread, NULL);
+}
+
+/* -- Timers --------------------------------------------------------------- */
 
 /* The kernel's number for the CPU clock of a thread, as glibc makes it. */
 static clockid_t thread_clock(pid_t tid)
@@ -120,7 +243,7 @@ static bool start_kind(mp_timer *t)
   case MP_TIMER_TASK: return start_task_clock(t);
   case MP_TIMER_THREAD: return start_thread_timer(t);
   case MP_TIMER_WATCHED:
-    return mp_watch_start(&t->watch, t->tid, t->sig, t->interval, t->random);
+    return watch_start(&t->watch, t->tid, t->sig, t->interval, t->random);
   case MP_TIMER_NONE: break;
   }
   return false;
@@ -155,7 +278,7 @@ bool mp_timer_sent(const mp_timer *t, const siginfo_t *info)
 int mp_timer_ticks(mp_timer *t, const siginfo_t *info)
 {
   if (t->kind == MP_TIMER_NONE || !mp_timer_sent(t, info)) return 0;
-  if (t->kind == MP_TIMER_WATCHED) return mp_watch_ticks(&t->watch);
+  if (t->kind == MP_TIMER_WATCHED) return watch_ticks(&t->watch);
   if (t->kind == MP_TIMER_TASK) vary(t);
   return 1;
 }
@@ -175,7 +298,7 @@ void mp_timer_stop(mp_timer *t)
 {
   if (t->kind == MP_TIMER_TASK) stop_task_clock(t);
   if (t->kind == MP_TIMER_THREAD) timer_delete(t->id);
-  if (t->kind == MP_TIMER_WATCHED) mp_watch_stop(&t->watch);
+  if (t->kind == MP_TIMER_WATCHED) watch_stop(&t->watch);
   t->kind = MP_TIMER_NONE;
 }
 

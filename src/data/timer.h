@@ -5,7 +5,7 @@
 ** The timer is the best that the system permits: the task clock of
 ** perf_event_open, which is exact to microseconds; or else a POSIX timer, which
 ** looks at the clock at each tick of the kernel only; or else a thread of ours
-** (data/watch.h). None survives exec or a fork.
+** (data/timer.h). None survives exec or a fork.
 **
 ** The intervals of the first and the last vary at random between a half and one
 ** and a half times their mean, so that they never keep step with the program or
@@ -14,13 +14,25 @@
 #ifndef MP_TIMER_H
 #define MP_TIMER_H
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
-#include "data/watch.h"
+typedef struct mp_watch {
+  pid_t tid;			/* The thread that is watched. */
+  int sig;			/* The signal that it is sent. */
+  uint64_t interval;		/* Nanoseconds, in the mean. */
+  uint64_t random;		/* For the next interval. */
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool end;			/* The thread is to end: under the lock. */
+  atomic_int due;		/* Intervals for which no signal came yet. */
+} mp_watch;
 
 typedef enum mp_timerkind {
   MP_TIMER_NONE,		/* Does not run. */

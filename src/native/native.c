@@ -18,9 +18,55 @@
 #include "data/period.h"
 #include "data/port.h"
 #include "data/samples.h"
+#include "lauxlib.h"
 #include "native/native.h"
-#include "native/sites.h"
 #include "sample/nativename.h"
+
+/* -- Sites ---------------------------------------------------------------- */
+
+/*
+** The places where LuaJIT's allocator calls the system. That memory is the Lua
+** heap, which is counted by its objects, not as C memory.
+*/
+
+#define SITES		32	/* Places, at most. */
+
+/* Makes an allocator request memory from the system in all of its ways. */
+static void exercise(lua_Alloc f, void *ud)
+{
+  enum { BLOCKS = 64, SIZE = 100 << 10, LARGE = 1 << 20 };
+  void *blocks[BLOCKS], *p = f(ud, NULL, 0, LARGE), *q;
+  int i;
+  if (p != NULL && (q = f(ud, p, LARGE, 4 * LARGE)) != NULL) {
+    p = f(ud, q, 4 * LARGE, 2 * LARGE);
+    f(ud, p != NULL ? p : q, p != NULL ? 2 * LARGE : 4 * LARGE, 0);
+  } else {
+    f(ud, p, LARGE, 0);
+  }
+  for (i = 0; i < BLOCKS; i++) blocks[i] = f(ud, NULL, 0, SIZE);
+  for (i = 0; i < BLOCKS; i++) f(ud, blocks[i], blocks[i] ? SIZE : 0, 0);
+}
+
+/* Learns the places by making LuaJIT's own allocator, and that one, request
+** memory in all of their ways; from then on the port knows them. Takes a Lua
+** state for a moment. One thread at a time. */
+static void nativesites_learn(mp_port *port, lua_Alloc f, void *ud)
+{
+  static const void *sites[SITES];
+  lua_State *L;
+  port->note(sites, SITES);
+  if ((L = luaL_newstate()) != NULL) {
+    void *builtin;
+    lua_Alloc allocf = lua_getallocf(L, &builtin);
+    exercise(allocf, builtin);
+    lua_close(L);
+  }
+  exercise(f, ud);
+  port->nsites = port->note(NULL, 0);
+  port->sites = sites;
+}
+
+/* -- The sampler ---------------------------------------------------------- */
 
 #define PATIENCE	200	/* Milliseconds that the lock is waited for. */
 
@@ -351,7 +397,7 @@ bool mp_native_start(mp_capture *c, mp_alloc *heap, const pthread_t *thread,
   mp_port_pause();
   if (lock()) {
     if (n.capture == NULL && n.port->nsites == 0)
-      mp_nativesites_learn(n.port, f, ud);
+      nativesites_learn(n.port, f, ud);
     ok = n.capture == NULL && start(c, heap, thread, period, seed);
     unlock();
   }

@@ -23,6 +23,8 @@
 
 #include "data/counts.h"
 #include "data/held.h"
+#include "data/port.h"
+#include "lua.h"
 #include "sample/alloc.h"
 #include "sample/capture.h"
 

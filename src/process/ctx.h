@@ -67,7 +67,7 @@ typedef struct mp_triggers {
   unsigned times[3];		/* Reports of each kind. */
 } mp_triggers;
 
-/* A thread of ours rewrites the files (process/rewrite.h): it waits for the
+/* A thread of ours rewrites the files (process/safepoint.h): it waits for the
 ** walk, or makes the reports. */
 typedef enum mp_rewriting {
   MP_REWRITING_NOT, MP_REWRITING_WAITS, MP_REWRITING

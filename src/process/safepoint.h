@@ -6,6 +6,7 @@
 #define MP_SAFEPOINT_H
 
 #include "lua.h"
+#include "process/ctx.h"
 
 /* An mp_cpu_callback; data: the mp_ctx. */
 void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
