@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "attach/look.h"
+#include "data/clock.h"
 
 #define TRACED_MAX 50		/* Looks at a tracer that may go soon. */
 
@@ -242,11 +242,10 @@ static bool same_files(pid_t pid, const char *library, char *buf, size_t n)
 /* A moment for another command, which stops the thread only briefly. */
 static pid_t lasting_tracer(pid_t pid)
 {
-  const struct timespec pause = { 0, 20000000 };
   pid_t tracer = mp_look_tracer(pid);
   int i;
   for (i = 0; tracer != 0 && i < TRACED_MAX; i++) {
-    nanosleep(&pause, NULL);
+    mp_clock_pause(20);
     tracer = mp_look_tracer(pid);
   }
   return tracer;

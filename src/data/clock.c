@@ -45,6 +45,12 @@ uint64_t mp_clock_jiffy(void)
   return (uint64_t)t.tv_sec << 30 | (uint64_t)t.tv_nsec;
 }
 
+void mp_clock_pause(unsigned ms)
+{
+  const struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
+  nanosleep(&t, NULL);
+}
+
 double mp_clock_price(void)
 {
   double price = 1, last = mp_clock_wall();

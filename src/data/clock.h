@@ -18,6 +18,9 @@ double mp_clock_unix(void);	/* Since 1970. */
 /* A number that changes every few milliseconds, and is quickly read. */
 uint64_t mp_clock_jiffy(void);
 
+/* Sleeps for some milliseconds, or until a signal comes. Async-signal-safe. */
+void mp_clock_pause(unsigned ms);
+
 /* The time that a call of mp_clock_wall takes. */
 double mp_clock_price(void);
 

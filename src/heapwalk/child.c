@@ -14,7 +14,6 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "data/clock.h"
@@ -171,13 +170,12 @@ static bool has_ended(pid_t pid)
 
 mp_heapwalk *mp_heapchild_end(mp_heapchild *c, const atomic_bool *hurry)
 {
-  const struct timespec step = { 0, STEP * 1000000 };
   mp_heapwalk *w = &c->share->walk;
   bool hurried = false;
   while (!has_ended(c->pid)) {
     if (hurry != NULL && *hurry && !hurried)
       hurried = kill(c->pid, SIGKILL) == 0;
-    nanosleep(&step, NULL);
+    mp_clock_pause(STEP);
   }
   if (!c->share->done)
     *w = (mp_heapwalk){ .why = "the child that made it was ended",

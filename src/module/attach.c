@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "data/clock.h"
@@ -62,10 +61,9 @@ static void fail(const char *msg)
 /* An exit would end the thread that writes, and the report would be lost. */
 static void await_writer(void)
 {
-  const struct timespec step = { 0, 1000000 };
   int i;
   for (i = 0; writing && writer == getpid() && i < PATIENCE; i++)
-    nanosleep(&step, NULL);
+    mp_clock_pause(1);
 }
 
 static void install(void) { atexit(await_writer); }

@@ -114,10 +114,9 @@ static bool wait_for_lock(void)
   }
   return pthread_mutex_clocklock(&n.lock, CLOCK_MONOTONIC, &ts) == 0;
 #else
-  const struct timespec step = { 0, 1000000 };
   int i;
   for (i = 0; i < PATIENCE; i++) {
-    nanosleep(&step, NULL);
+    mp_clock_pause(1);
     if (pthread_mutex_trylock(&n.lock) == 0) return true;
   }
   return false;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "data/clock.h"
 #include "data/lock.h"
@@ -125,9 +124,8 @@ void mp_ctx_end(mp_ctx *c)
 
 void mp_ctx_await(mp_ctx *c)
 {
-  const struct timespec step = { 0, 1000000 };
   c->hurry = true;
-  while (c->final.read) nanosleep(&step, NULL);
+  while (c->final.read) mp_clock_pause(1);
 }
 
 #define BURIED	32		/* Contexts of VMs that are being closed. */

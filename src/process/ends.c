@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef HAVE_ON_EXIT
@@ -20,6 +19,7 @@
 #include <sys/syscall.h>
 #endif
 
+#include "data/clock.h"
 #include "data/lock.h"
 #include "data/process.h"
 #include "heapwalk/walk.h"
@@ -120,12 +120,11 @@ static bool claim(mp_ctx *c)
 /* The process, or the VM, must not end while another thread reports. */
 static void wait_for_reporter(mp_ctx *c)
 {
-  const struct timespec step = { 0, 1000000 };
   int i;
   if (c->final.written || mp_process_stands_in() ||
       pthread_equal(c->final.reporter, pthread_self()))
     return;
-  for (i = 0; i < PATIENCE && !c->final.written; i++) nanosleep(&step, NULL);
+  for (i = 0; i < PATIENCE && !c->final.written; i++) mp_clock_pause(1);
   if (!c->final.written)
     mp_say("the report is lost: the thread that writes it takes too long");
 }

@@ -6,9 +6,9 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "data/lock.h"
 #include "native/native.h"
 #include "process/ctx.h"
@@ -51,14 +51,13 @@ static bool is_rewritten(void)
 /* Takes the locks. The child will not have the thread that rewrites. */
 static void take_locks(void)
 {
-  const struct timespec step = { 0, 1000000 };
   for (;;) {
     mp_native_before_fork();
     mp_lock();
     if (!is_rewritten()) return;
     mp_unlock();
     mp_native_parent();
-    nanosleep(&step, NULL);
+    mp_clock_pause(1);
   }
 }
 

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "data/clock.h"
@@ -161,9 +160,8 @@ static bool may_leave(const mp_ctx *c)
 
 void mp_inherit_settle(mp_ctx *c)
 {
-  const struct timespec step = { 0, 1000000 };
   int i;
   if (c->heir.inherits && !mp_process_stands_in())
-    for (i = 0; i < TOO_LONG && may_leave(c); i++) nanosleep(&step, NULL);
+    for (i = 0; i < TOO_LONG && may_leave(c); i++) mp_clock_pause(1);
   mp_inherit_look(c);
 }

@@ -15,6 +15,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "data/lock.h"
 #include "data/process.h"
 #include "process/ctx.h"
@@ -234,9 +235,8 @@ bool mp_signal_waits(void) { return pending != 0; }
 
 static void report_and_die(void (*report)(void))
 {
-  const struct timespec step = { 0, 1000000 };
   mp_signal_hold();
-  while (standing_in) nanosleep(&step, NULL);
+  while (standing_in) mp_clock_pause(1);
   report();
   die_of(pending);
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "data/lock.h"
 #include "data/process.h"
 #include "process/ctx.h"
@@ -90,7 +91,6 @@ static bool comes_on(clockid_t clock, struct timespec *last)
 /* Waits for the child, or ends it. */
 static void wait_for(pid_t child, bool (*given_up)(void))
 {
-  const struct timespec step = { 0, STEP * 1000000 };
   struct timespec last = { 0, 0 };
   clockid_t clock;
   int idle = 0;
@@ -98,7 +98,7 @@ static void wait_for(pid_t child, bool (*given_up)(void))
   while (idle < STUCK && !given_up()) {
     pid_t got = waitpid(child, NULL, WNOHANG | __WALL);
     if (got == child || (got < 0 && kill(child, 0) != 0)) return;
-    nanosleep(&step, NULL);
+    mp_clock_pause(STEP);
     idle = comes_on(clock, &last) ? 0 : idle + STEP;
   }
   kill(child, SIGKILL);

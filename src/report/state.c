@@ -6,8 +6,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 
+#include "data/clock.h"
 #include "data/port.h"
 #include "data/process.h"
 #include "report/files.h"
@@ -152,7 +152,6 @@ void mp_state_close(mp_state *s)
 /* In a child that stands in there are no other threads. */
 bool mp_state_take(mp_state *s, char *buf, size_t n)
 {
-  const struct timespec step = { 0, 1000000 };
   int i;
   for (i = 0; atomic_exchange(&s->taken, true); i++) {
     if (pthread_equal(s->taker, pthread_self()) || mp_process_stands_in() ||
@@ -160,7 +159,7 @@ bool mp_state_take(mp_state *s, char *buf, size_t n)
       snprintf(buf, n, "another report is being made");
       return false;
     }
-    nanosleep(&step, NULL);
+    mp_clock_pause(1);
   }
   s->taker = pthread_self();
   return true;
