@@ -82,6 +82,8 @@ src_libvm_la_SOURCES = \
 
 # The heap as a graph, and its holders as lines.
 src_libheapwalk_la_SOURCES = \
+	src/heapwalk/blocks.c src/heapwalk/blocks.h \
+	src/heapwalk/cmemory.c src/heapwalk/cmemory.h \
 	src/heapwalk/dominate.c \
 	src/heapwalk/edge.c src/heapwalk/edge.h \
 	src/heapwalk/holders.c src/heapwalk/holders.h \

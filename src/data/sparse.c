@@ -12,6 +12,13 @@
 #define BITS_MIN	8u	/* Of a slot's number, at first, */
 #define BITS_MAX	31u	/* and at most. */
 
+static inline uintptr_t invert(const void *addr) { return ~(uintptr_t)addr; }
+
+static inline const void *addr_of(const mp_sparseslot *s)
+{
+  return (const void *)~s->not;
+}
+
 static uint32_t mask_of(const mp_sparse *t)
 {
   return UINT32_MAX >> (t->shift - 32);
@@ -28,7 +35,8 @@ static uint32_t home(const mp_sparse *t, const void *addr)
 static uint32_t find(const mp_sparse *t, const void *addr)
 {
   uint32_t i = home(t, addr), mask = mask_of(t);
-  while (t->slots[i].id != 0 && t->slots[i].addr != addr) i = (i + 1) & mask;
+  uintptr_t not = invert(addr);
+  while (t->slots[i].id != 0 && t->slots[i].not != not) i = (i + 1) & mask;
   return i;
 }
 
@@ -42,7 +50,7 @@ static bool resize(mp_sparse *t, uint32_t bits)
   if (big.slots == NULL) return false;
   for (i = 0; i < n; i++)
     if (t->slots[i].id != 0)
-      big.slots[find(&big, t->slots[i].addr)] = t->slots[i];
+      big.slots[find(&big, addr_of(&t->slots[i]))] = t->slots[i];
   mp_free(t->slots);
   *t = big;
   return true;
@@ -64,7 +72,7 @@ uint32_t mp_sparse_put(mp_sparse *t, const void *addr, uint32_t id)
     }
     t->count++;
   }
-  *s = (mp_sparseslot){ addr, id };
+  *s = (mp_sparseslot){ invert(addr), id };
   return old;
 }
 
@@ -81,7 +89,7 @@ static void empty(mp_sparse *t, uint32_t i)
   for (;;) {
     j = (j + 1) & mask;
     if (t->slots[j].id == 0) break;
-    if (((j - home(t, t->slots[j].addr)) & mask) >= ((j - i) & mask)) {
+    if (((j - home(t, addr_of(&t->slots[j]))) & mask) >= ((j - i) & mask)) {
       t->slots[i] = t->slots[j];
       i = j;
     }
@@ -103,7 +111,7 @@ void mp_sparse_each(const mp_sparse *t, mp_sparse_see *f, void *data)
   uint32_t i, mask = mask_of(t);
   for (i = 0; i <= mask; i++) {
     const mp_sparseslot *s = &t->slots[i];
-    if (s->id != 0) f(data, s->addr, s->id);
+    if (s->id != 0) f(data, addr_of(s), s->id);
   }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** Address -> id (not 0), where few objects of a heap have one: a hash table
-** with open addressing.
+** with open addressing. Addresses are inverted in it: a search for pointers
+** (heapwalk/cmemory.h) must not find them where the table was, or is.
 */
 #ifndef MP_SPARSE_H
 #define MP_SPARSE_H
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 typedef struct mp_sparseslot {
-  const void *addr;
+  uintptr_t not;		/* The address, with all bits inverted. */
   uint32_t id;			/* 0: empty slot. */
 } mp_sparseslot;
 

@@ -19,8 +19,10 @@
 #include "data/clock.h"
 #include "data/lock.h"
 #include "data/pool.h"
+#include "heapwalk/blocks.h"
 #include "heapwalk/child.h"
 #include "heapwalk/prove.h"
+#include "native/native.h"
 
 #define SHARE	((size_t)16 << 20)  /* Bytes that a walk may have. */
 #define MEMORY	((size_t)64 << 20)  /* Bytes that the child may take, and as */
@@ -71,9 +73,11 @@ static void hand_over(share *s, const mp_heapwalk *w)
   s->walk.file = NULL;
   put_lines(s, &w->holders, &s->walk.holders);
   s->walk.joins = put(s, w->joins, w->njoins * sizeof(*w->joins));
+  s->walk.c.joins = put(s, w->c.joins, w->c.njoins * sizeof(*w->c.joins));
   s->walk.mapped = SHARE;
   if (w->why == NULL && (s->walk.holders.lines == NULL ||
-			 (s->walk.joins == NULL && w->njoins > 0)))
+			 (s->walk.joins == NULL && w->njoins > 0) ||
+			 (s->walk.c.joins == NULL && w->c.njoins > 0)))
     s->walk.why = "it is too large";
   s->done = true;
 }
@@ -101,15 +105,19 @@ static void settle(pid_t parent, size_t memory)
   setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
   offer_to_killer();
   mp_lock_renew();
+  mp_native_child(MP_NATIVE_ON);
   mp_pool_begin(memory);
 }
 
 static void run(share *s, pid_t parent, const mp_profile *p, lua_State *L,
 		const mp_heapwish *wish, size_t memory)
 {
+  bool native = p != NULL && mp_native_has(&p->capture);
   mp_heapwalk *w;
   settle(parent, memory);
   w = mp_heapwalk_take(p, L, wish);
+  if (w != NULL && native && !mp_native_has(&p->capture))
+    w->c.why = "another thread was busy with it";
   if (w != NULL) hand_over(s, w);
   _exit(0);
 }
@@ -142,19 +150,22 @@ const char *mp_heapchild_begin(mp_heapchild *c, const mp_profile *p,
   mp_arena a;
   int err;
   if (!layout->proved) return layout->why;
-  mp_arena_look(NULL, NULL, &a);  /* Proves the layout of that, too. */
+  mp_arena_look(NULL, NULL, &a);  /* Proves the layout of that, too, */
+  mp_blocks_prove();  /* and this one that of malloc. */
   c->share = mmap(NULL, SHARE, PROT_READ | PROT_WRITE, MAP_SHARED |
 		  MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (c->share == MAP_FAILED) return refusal(ENOMEM);
   c->share->used = sizeof(share);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
+  if (p != NULL && mp_native_has(&p->capture)) mp_native_before_fork();
   c->seconds = mp_clock_wall();
   c->at = p != NULL ? c->seconds - p->span.wall0 : 0;
   c->pid = fork_quietly();
   err = errno;
   if (c->pid == 0) run(c->share, parent, p, L, wish, memory);
   c->seconds = mp_clock_wall() - c->seconds;
+  mp_native_parent();
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   if (c->pid > 0) return NULL;
   munmap(c->share, SHARE);

@@ -20,8 +20,8 @@
 **
 ** An entry stands for objects of one type that are held in one way by the
 ** objects of one line of heapwalk/holders.h: all values of a table that is used
-** as an array, say. An object that retains at least `min` bytes has an entry of
-** its own; smaller ones share one.
+** as an array, say. An object that retains at least `min` bytes, or
+** leads to `cmin` of C memory, has an entry of its own; smaller ones share one.
 **
 ** Memory comes from malloc. Made while the program stands still.
 */
@@ -120,6 +120,12 @@ static mp_entry *get_entry(scan *c, uint64_t key)
   return e;
 }
 
+/* Whether what holds that much has an entry of its own. */
+static bool is_large(const mp_entries *s, uint64_t bytes, double c)
+{
+  return bytes >= s->min || (s->c != NULL && c >= s->cmin);
+}
+
 /* Adds an object that the holder holds to its entry. The reference comes from
 ** `up`, which is the holder or held by it. */
 static void see(void *ud, const char *to, mp_how how, uint64_t detail)
@@ -130,6 +136,7 @@ static void see(void *ud, const char *to, mp_how how, uint64_t detail)
   uint64_t key, self, bytes;
   const char *type;
   mp_entry *e;
+  double cbytes;
   if (node == 0 || s->line[node] != c->holder || s->failed ||
       s->g->up[node] != c->up)
     return;
@@ -138,11 +145,14 @@ static void see(void *ud, const char *to, mp_how how, uint64_t detail)
   type = mp_heap_type(to);
   key = mp_mix(way_of(c, how, detail), (uint64_t)(uintptr_t)type);
   key = mp_mix(key, c->up == c->holder);
-  if (bytes >= s->min) key = mp_mix(key, node);
+  cbytes = s->c != NULL ? mp_cmemory_retained(s->c, node) : 0;
+  if (is_large(s, bytes, cbytes)) key = mp_mix(key, node);
   if ((e = get_entry(c, key)) == NULL) return;
   if (e->count == 0)
-    *e = (mp_entry){ key, detail, c->from, type, 0, 0, 0, 0, c->up, c->holder,
-		     node, 1, 0, (uint8_t)how, c->up == c->holder };
+    *e = (mp_entry){ .key = key, .detail = detail, .from = c->from,
+		     .type = type, .up = c->up, .holder = c->holder,
+		     .named = node, .merged = 1, .how = (uint8_t)how,
+		     .direct = c->up == c->holder };
   s->line[node] = MP_ENTRY_LINE | MP_ENTRY_ANY;
   s->next[node] = e->first;
   e->first = node;
@@ -151,6 +161,7 @@ static void see(void *ud, const char *to, mp_how how, uint64_t detail)
   e->count++;
   e->self += self;
   e->bytes += bytes;
+  e->c += cbytes;
 }
 
 static void scan_from(scan *c, uint32_t up)
@@ -222,17 +233,18 @@ static void append(mp_entries *s, mp_entry *to, const mp_entry *e)
   to->merged += e->merged;
   to->self += e->self;
   to->bytes += e->bytes;
+  to->c += e->c;
 }
 
 #define KINDS	64		/* Kinds of entries, by type and way. */
 
-/* Entries of less than `min` bytes go into the first of their kind. */
+/* Entries that are not large go into the first of their kind. */
 static void merge_small(mp_entries *s)
 {
   uint32_t kinds[KINDS], nkinds = 0, i, k, n = 0;
   for (i = 0; i < s->n; i++) {
     mp_entry e = s->a[i];
-    if (e.bytes >= s->min) {
+    if (is_large(s, e.bytes, e.c)) {
       s->a[n++] = e;
       continue;
     }
@@ -393,6 +405,7 @@ static void add_line(mp_holders *s, uint32_t parent, const mp_entry *e)
   l->count = e->count;
   l->self = e->self;
   l->bytes = e->bytes;
+  l->c = e->c;
   l->type = e->type;
   l->first = e->first;
   l->label = entry_name(all, e);
@@ -419,18 +432,26 @@ static void fill_up(mp_holders *s)
   }
 }
 
-bool mp_holders_make(mp_holders *s, mp_heap *h, mp_graph *g, uint64_t min)
+bool mp_holders_make(mp_holders *s, mp_heap *h, mp_graph *g, double share,
+		     const mp_cmemory *c)
 {
   mp_entries *e = &s->entries;
+  double all = (double)mp_graph_retained(g, 0);
   uint32_t i, k;
   memset(s, 0, sizeof(*s));
-  if (!entries_init(e, h, g, min)) return false;
+  if (!entries_init(e, h, g, (uint64_t)(share * all))) return false;
   new_line(s);  /* Number 0. */
   if (e->failed) return false;
   s->lines[0].bytes = mp_graph_retained(g, 0);
   s->lines[0].type = "VM";
+  if (c != NULL) {
+    e->c = c;
+    e->cmin = share * c->all > 1 ? share * c->all : 1;
+    s->lines[0].c = mp_cmemory_retained(c, 0);
+  }
   for (i = 0; i < s->nlines && !e->failed; i++) {
-    if (s->lines[i].depth >= MP_HOLDERS_DEPTH || s->lines[i].bytes < e->min)
+    const mp_holder *l = &s->lines[i];
+    if (l->depth >= MP_HOLDERS_DEPTH || !is_large(e, l->bytes, l->c))
       continue;
     entries_find(e, s->lines[i].first);
     for (k = 0; k < e->n && !e->failed; k++) add_line(s, i, &e->a[k]);

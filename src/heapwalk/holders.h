@@ -6,7 +6,8 @@
 ** holder (heapwalk/graph.h). The lines show the tree: a line stands for an
 ** object, or for objects of one type that are held in one way by the objects of
 ** one line ("[*]", 100,000 tables). Every object that holds at least so many
-** bytes has a line of its own; smaller siblings of one type share one.
+** bytes, or leads to so many of C memory, has a line of its own; smaller
+** siblings of one type share one.
 **
 ** Memory comes from malloc. The lines are made while the program stands still;
 ** they are texts and numbers, which no longer refer to the heap.
@@ -18,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "heapwalk/cmemory.h"
 #include "heapwalk/graph.h"
 #include "heapwalk/heap.h"
 
@@ -31,6 +33,7 @@ typedef struct mp_entry {
   const char *from;		/* Object that refers to the first one. */
   const char *type;
   uint64_t self, bytes;
+  double c;			/* Bytes of C memory. */
   uint32_t first, count;	/* Nodes. */
   uint32_t up;			/* Node that refers to them, or */
 				/* MP_ENTRY_MANY: several do. */
@@ -45,6 +48,8 @@ typedef struct mp_entries {
   mp_heap *h;
   mp_graph *g;			/* Dominated, with paths. */
   uint64_t min;			/* Bytes. */
+  const mp_cmemory *c;		/* C memory, or NULL, */
+  double cmin;			/* and the least bytes of it. */
   uint32_t *line;		/* By node: its line, with MP_ENTRY_LINE; */
 				/* until it has one, its holder. This is */
 				/* the graph's array of holders. */
@@ -79,6 +84,7 @@ typedef struct mp_holder {
   uint32_t count;		/* Objects it stands for. */
   uint64_t self;		/* Their bytes, */
   uint64_t bytes;		/* with those of all that they hold. */
+  double c;			/* Bytes of C memory that these lead to. */
   const char *type;		/* Static string. */
   char *label;			/* Behind its holder's; NULL: no memory. */
   char *what;			/* The object's name, where there is one. */
@@ -91,9 +97,11 @@ typedef struct mp_holders {
   uint32_t nlines, caplines;
 } mp_holders;
 
-/* Makes the lines. g: dominated; its holders are not to be read any more.
+/* Makes the lines of objects that hold at least that share of what the VM
+** holds. g: dominated; its holders are not to be read any more. c: or NULL.
 ** False: no memory; mp_holders_free is to be called nevertheless. */
-bool mp_holders_make(mp_holders *s, mp_heap *h, mp_graph *g, uint64_t min);
+bool mp_holders_make(mp_holders *s, mp_heap *h, mp_graph *g, double share,
+		     const mp_cmemory *c);
 
 /* The line of a node that is reached, or that of its holder; until the graph is
 ** freed. */

@@ -115,6 +115,20 @@ void mp_heap_parts(const mp_heap *h, const char *o, mp_heapparts *p)
   }
 }
 
+const char *mp_heap_payload(const mp_heap *h, const char *o, uint64_t *len)
+{
+  switch (obj_gct(o)) {
+  case GCT_UDATA:
+    *len = AT(uint32_t, o, UD_LEN);
+    return o + UD_DATA;
+  case GCT_CDATA:
+    *len = AT(uint8_t, o, OBJ_MARKED) & OBJ_CDATAVAR ?
+	   AT(uint32_t, o, CDV_LEN) : cdata_size(h, o) - CD_SIZE;
+    return o + CD_SIZE;
+  default: return NULL;
+  }
+}
+
 bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
 {
   const char *cts = mp_heap_ctstate(h);
@@ -145,6 +159,13 @@ void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts)
 {
   (void)h; (void)obj;
   memset(parts, 0, sizeof(*parts));
+}
+
+const char *mp_heap_payload(const mp_heap *h, const char *obj, uint64_t *len)
+{
+  (void)h; (void)obj;
+  *len = 0;
+  return NULL;
 }
 
 bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)

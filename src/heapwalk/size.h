@@ -19,6 +19,10 @@ typedef struct mp_heapparts {
 } mp_heapparts;
 void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts);
 
+/* The data that a userdata or a cdata has for its user; *len: the bytes. NULL:
+** the object has none. */
+const char *mp_heap_payload(const mp_heap *h, const char *obj, uint64_t *len);
+
 /* The memory that the VM itself takes, in bytes. Together with all objects it
 ** adds up to the total that the collector counts. */
 typedef struct mp_heapown {

@@ -12,6 +12,8 @@
 #include "data/clock.h"
 #include "data/map.h"
 #include "data/mem.h"
+#include "heapwalk/blocks.h"
+#include "heapwalk/cmemory.h"
 #include "heapwalk/file.h"
 #include "heapwalk/prove.h"
 #include "heapwalk/walk.h"
@@ -25,7 +27,10 @@ typedef struct walking {
   mp_heapwalk *w;
   mp_heap h;
   mp_graph g;
+  const mp_profile *p;		/* The profile; or NULL. */
+  mp_cmemory c;
   mp_map rows;			/* Row and line -> join + 1. */
+  mp_map crows;			/* The same, of C memory. */
   uint64_t bytes;		/* Of all objects. */
   bool failed;
 } walking;
@@ -90,6 +95,64 @@ static void join_object(void *ud, uint32_t number, const void *o)
       join(k, number, &s);
 }
 
+/* -- C memory ------------------------------------------------------------ */
+
+static mp_heapcjoin *get_cjoin(walking *k, uint32_t row, uint32_t line,
+			       bool led)
+{
+  mp_heapc *c = &k->w->c;
+  uint64_t key = mp_mix(mp_mix(mp_mix(1, row), line), led);
+  uint32_t i = mp_map_get(&k->crows, key);
+  void *joins = c->joins;
+  if (i != 0) return &c->joins[i - 1];
+  if (!mp_mem_room(&joins, c->njoins, &c->capjoins, sizeof(*c->joins))) {
+    k->failed = true;
+    return NULL;
+  }
+  c->joins = joins;
+  c->joins[c->njoins] = (mp_heapcjoin){ row, line, led, 0, 0 };
+  if (!mp_map_put(&k->crows, key, ++c->njoins)) k->failed = true;
+  return &c->joins[c->njoins - 1];
+}
+
+/* Finds the lines of the blocks. */
+static void join_blocks(walking *k)
+{
+  uint32_t i;
+  for (i = 0; i < k->c.nblocks && !k->failed; i++) {
+    const mp_native_block *b = &k->c.blocks[i];
+    uint32_t node = k->c.owner[i];
+    bool led = node != MP_GRAPH_NONE;
+    uint32_t line = led && node > 0 ?
+		    mp_holders_line(&k->w->holders, node) : 0;
+    mp_heapcjoin *j = get_cjoin(k, b->row, line, led);
+    if (j == NULL) return;
+    j->objects += b->objects;
+    j->bytes += mp_cmemory_bytes(b);
+  }
+}
+
+/* The profile's C memory, if it has any. Where that fails, the walk goes on
+** without. */
+static void find_cmemory(walking *k)
+{
+  mp_heapc *c = &k->w->c;
+  mp_native_block *blocks;
+  uint32_t n;
+  if (k->p == NULL || !mp_native_has(&k->p->capture)) return;
+  mp_blocks_prove();
+  blocks = mp_native_blocks(&k->p->capture, &n, &c->why);
+  if (c->why != NULL) return;
+  c->known = blocks != NULL && mp_cmemory_find(&k->c, blocks, n, &k->h, &k->g,
+					       k->p);
+  if (!c->known) {
+    c->why = "there is no memory for it";
+    return;
+  }
+  c->partly = k->c.partly;
+  c->all = k->c.all;
+}
+
 /* -- The walk ------------------------------------------------------------ */
 
 /* The bytes that nothing holds. */
@@ -112,10 +175,11 @@ static const char *walk(walking *k, lua_State *L, const mp_heapwish *wish)
     return no_memory;
   mp_places_each(&k->h.places, add_object, k);
   w->adds_up = mp_heap_own(&k->h, k->bytes, &w->own);
-  if (!mp_holders_make(&w->holders, &k->h, &k->g,
-		       (uint64_t)(wish->share *
-				  (double)mp_graph_retained(&k->g, 0))))
+  find_cmemory(k);
+  if (!mp_holders_make(&w->holders, &k->h, &k->g, wish->share,
+		       w->c.known ? &k->c : NULL))
     return no_memory;
+  if (w->c.known) join_blocks(k);
   if (k->heap != NULL && mp_alloc_vm(k->heap)->proved)
     mp_places_each(&k->h.places, join_object, k);
   if (wish->file) {
@@ -146,10 +210,13 @@ mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
   if (w == NULL) return NULL;
   memset(&k, 0, sizeof(k));
   k.heap = p != NULL ? p->heap : NULL;
+  k.p = p;
   k.w = w;
   w->why = walk(&k, L, wish);
   if (w->why == NULL) look_arena(p, L, &w->arena);
   mp_map_free(&k.rows);
+  mp_map_free(&k.crows);
+  mp_cmemory_free(&k.c);
   mp_graph_free(&k.g);
   mp_heap_close(&k.h);
   mp_holders_trim(&w->holders);
@@ -173,6 +240,7 @@ void mp_heapwalk_free(mp_heapwalk *w)
   }
   mp_holders_free(&w->holders);
   mp_free(w->joins);
+  mp_free(w->c.joins);
   free(w->file);
   mp_free(w);
 }
@@ -227,11 +295,12 @@ static void push_lines(lua_State *L, const mp_holders *s)
   lua_createtable(L, (int)s->nlines, 0);
   for (i = 1; i < s->nlines; i++) {
     const mp_holder *l = &s->lines[i];
-    lua_createtable(L, 0, 7);
+    lua_createtable(L, 0, 8);
     mp_field(L, "parent", l->parent);
     mp_field(L, "count", l->count);
     mp_field(L, "self", (double)l->self);
     mp_field(L, "bytes", (double)l->bytes);
+    if (l->c > 0) mp_field(L, "c", l->c);
     mp_field_string(L, "type", l->type);
     mp_field_string(L, "label", l->label);
     mp_field_string(L, "what", l->what);
@@ -256,6 +325,16 @@ static void push_joins(lua_State *L, const mp_heapwalk *w)
     }
     lua_rawseti(L, -2, (int)i + 1);
   }
+}
+
+static void push_c(lua_State *L, const mp_heapwalk *w)
+{
+  const mp_heapc *c = &w->c;
+  mp_field_string(L, "c_why", c->why);
+  if (!c->known) return;
+  mp_field(L, "c_bytes", c->all);
+  mp_field(L, "c_led", w->holders.lines[0].c);
+  mp_field_bool(L, "c_partly", c->partly);
 }
 
 void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
@@ -288,9 +367,38 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
   lua_setfield(L, -2, "lines");
   push_joins(L, w);
   lua_setfield(L, -2, "joins");
+  push_c(L, w);
   if (w->file == NULL) return;
   lua_pushlstring(L, w->file, w->filelen);
   lua_setfield(L, -2, "heapsnapshot");
+}
+
+static void push_cjoin(lua_State *L, const mp_heapcjoin *j, int row)
+{
+  lua_createtable(L, 0, 5);
+  mp_field(L, "row", row);
+  mp_field(L, "line", j->line);
+  mp_field(L, "led", j->led);
+  mp_field(L, "objects", j->objects);
+  mp_field(L, "bytes", j->bytes);
+}
+
+/* The blocks whose rows the snapshot on top of the stack has. */
+static void push_cjoins(lua_State *L, const mp_heapc *c)
+{
+  uint32_t i;
+  int n = 0, row;
+  lua_getfield(L, -1, "native_place");
+  lua_newtable(L);
+  for (i = 0; lua_istable(L, -2) && i < c->njoins; i++) {
+    lua_rawgeti(L, -2, (int)c->joins[i].row);
+    row = (int)lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    if (row == 0) continue;
+    push_cjoin(L, &c->joins[i], row);
+    lua_rawseti(L, -2, ++n);
+  }
+  lua_remove(L, -2);
 }
 
 void mp_heapwalk_add(lua_State *L, mp_profile *p, const mp_extent *e,
@@ -300,5 +408,13 @@ void mp_heapwalk_add(lua_State *L, mp_profile *p, const mp_extent *e,
   (void)e;
   if (w == NULL) return;
   mp_heapwalk_push(L, w);
+  if (w->c.known) {
+    lua_pushvalue(L, -2);
+    push_cjoins(L, &w->c);
+    lua_setfield(L, -3, "cjoins");
+    lua_pop(L, 1);
+  }
   lua_setfield(L, -2, "walk");
+  lua_pushnil(L);
+  lua_setfield(L, -2, "native_place");
 }

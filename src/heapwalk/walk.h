@@ -29,6 +29,24 @@ typedef struct mp_heapjoin {
   double first, last;		/* When they were born: milliseconds. */
 } mp_heapjoin;
 
+/* The sampled blocks of C memory of a row that count for a line. */
+typedef struct mp_heapcjoin {
+  uint32_t row;			/* Of the sums (native/native.h). */
+  uint32_t line;		/* 0: the VM. */
+  bool led;			/* An object leads to them. */
+  double objects, bytes;
+} mp_heapcjoin;
+
+/* C memory by the objects that lead to it. */
+typedef struct mp_heapc {
+  bool known;			/* It was profiled and searched, */
+  const char *why;		/* or why it could not be; or NULL. */
+  bool partly;			/* Not all was searched. */
+  double all;			/* Bytes in use. */
+  mp_heapcjoin *joins;
+  uint32_t njoins, capjoins;
+} mp_heapc;
+
 typedef struct mp_heapwalk {
   const char *why;		/* Why the walk failed; or NULL. */
   bool closing;			/* The state is being closed. */
@@ -47,6 +65,7 @@ typedef struct mp_heapwalk {
   mp_holders holders;
   mp_heapjoin *joins;
   uint32_t njoins, capjoins;
+  mp_heapc c;
   char *file;			/* The text of a .heapsnapshot; or NULL. */
   size_t filelen;
   size_t mapped;		/* Bytes of the mapping that all of it lies */

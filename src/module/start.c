@@ -219,6 +219,7 @@ static bool start(lua_State *L, mp_guard *g, problem *p)
     ok = show_help(c, p);
   } else if (ok && prepare(c, L, p)) {
     g->run = c;
+    c->profile.own = g;
     begin(c, L);
     return true;
   } else {

@@ -16,6 +16,7 @@
 #include "data/live.h"
 #include "data/mem.h"
 #include "data/period.h"
+#include "data/places.h"
 #include "data/port.h"
 #include "data/samples.h"
 #include "lauxlib.h"
@@ -507,4 +508,76 @@ bool mp_native_sum(const mp_capture *c, mp_native_sums *s)
   unlock();
   if (s->rows == NULL) mp_native_sums_free(s);
   return s->rows != NULL;
+}
+
+/* -- Blocks -------------------------------------------------------------- */
+
+typedef struct listing {
+  mp_native_block *list;
+  uint32_t n, room;
+} listing;
+
+static void list_block(void *data, const void *addr, uint32_t id)
+{
+  listing *l = data;
+  const mp_sample *s = &n.samples.list[id];
+  if (l->n < l->room && id <= n.samples.count)
+    l->list[l->n++] = (mp_native_block){ ~(uintptr_t)addr, s->size, s->objects,
+					 s->row };
+}
+
+/* Under the lock, where this thread must free nothing: a free would wait for
+** the lock. */
+static void list_all(listing *l)
+{
+  l->room = (uint32_t)mp_live_count(&n.live);
+  l->list = mp_malloc(((size_t)l->room + 1) * sizeof(*l->list));
+  if (l->list != NULL) mp_live_each(&n.live, list_block, l);
+}
+
+static const void *place_of_block(const mp_native_block *b)
+{
+  return (const void *)(mp_native_at(b) & ~(uintptr_t)7);
+}
+
+static bool number(const listing *l, mp_places *p)
+{
+  uint32_t i;
+  for (i = 0; i < l->n; i++)
+    if (!mp_places_add(p, place_of_block(&l->list[i]))) return false;
+  return mp_places_close(p);
+}
+
+/* Puts them in order, in a list of its own. No memory: there is none. */
+static void sort(listing *l)
+{
+  mp_places p = MP_PLACES_EMPTY;
+  mp_native_block *list = NULL;
+  uint32_t i;
+  if (number(l, &p)) list = mp_calloc((size_t)l->n + 1, sizeof(*list));
+  for (i = 0; list != NULL && i < l->n; i++)
+    list[mp_places_find(&p, place_of_block(&l->list[i])) - 1] = l->list[i];
+  l->n = p.count;
+  mp_places_free(&p);
+  mp_free(l->list);
+  l->list = list;
+}
+
+mp_native_block *mp_native_blocks(const mp_capture *c, uint32_t *count,
+				  const char **why)
+{
+  listing l = { NULL, 0, 0 };
+  *why = NULL;
+  *count = 0;
+  if (!mp_native_has(c) || !lock()) {
+    *why = "another thread was busy with it";
+    return NULL;
+  }
+  mp_port_pause();
+  list_all(&l);
+  unlock();
+  mp_port_resume();
+  if (l.list != NULL) sort(&l);
+  *count = l.n;
+  return l.list;
 }

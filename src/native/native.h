@@ -75,4 +75,23 @@ typedef struct mp_native_sums {
 bool mp_native_sum(const mp_capture *c, mp_native_sums *s);
 void mp_native_sums_free(mp_native_sums *s);
 
+/* A sampled block that is in use. */
+typedef struct mp_native_block {
+  uintptr_t not;		/* Its address inverted, as in data/sparse.h. */
+  size_t size;
+  double objects;		/* Blocks that it stands for. */
+  uint32_t row;			/* One of the sums'. */
+} mp_native_block;
+
+static inline uintptr_t mp_native_at(const mp_native_block *b)
+{
+  return ~b->not;
+}
+
+/* These blocks, with ascending addresses, for mp_free; *n: how many there are.
+** NULL: there is no memory, or *why says why. To be called in a child of this
+** process, too, that mp_native_child has prepared. */
+mp_native_block *mp_native_blocks(const mp_capture *c, uint32_t *n,
+				  const char **why);
+
 #endif

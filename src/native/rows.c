@@ -60,9 +60,21 @@ static void push_native(lua_State *L, const mp_native_sums *s)
   mp_field_bool(L, "adaptive", s->adaptive);
 }
 
+/* The rows' places, for who has numbers of the sampler's. */
+static void push_place(lua_State *L, const uint32_t *place, uint32_t n)
+{
+  uint32_t i;
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    lua_pushnumber(L, place[i]);
+    lua_rawseti(L, -2, (int)i);
+  }
+}
+
 typedef struct native_snapshot {
   const mp_native_sums *sums;
   const mp_extent *e;
+  bool walk;			/* There is a heap walk. */
 } native_snapshot;
 
 static int push_native_all(lua_State *L)
@@ -74,6 +86,10 @@ static int push_native_all(lua_State *L)
   lua_pop(L, 1);
   push_native(L, s->sums);
   lua_setfield(L, 1, "native");
+  if (s->walk) {
+    push_place(L, place, s->sums->n);
+    lua_setfield(L, 1, "native_place");
+  }
   if (s->sums->kept.nrecords == 0) return 0;
   mp_survivors_push_records(L, &s->sums->kept);
   lua_setfield(L, 1, "native_records");
@@ -87,9 +103,11 @@ void mp_nativerows_add(lua_State *L, mp_profile *p, const mp_extent *e,
 		       const mp_scope *scope)
 {
   mp_native_sums sums;
-  const native_snapshot s = { &sums, e };
+  const native_snapshot s = {
+    &sums, e, scope->walk != NULL || p->walk != NULL
+  };
   int err;
-  if (scope->to != NULL || !mp_native_sum(&p->capture, &sums)) return;
+  if (scope->window || !mp_native_sum(&p->capture, &sums)) return;
   lua_pushcfunction(L, push_native_all);
   lua_pushvalue(L, -2);
   lua_pushlightuserdata(L, (void *)&s);

@@ -9,7 +9,8 @@
 
 /* An addition (profile/profile.h) to the whole snapshot, none to a window: if
 ** the profile has C memory, rows after those that are there, and the table
-** "native". */
+** "native". Where there is a heap walk, "native_place" is a list of the rows by
+** the sampler's numbers; 0: there is none. */
 void mp_nativerows_add(lua_State *L, mp_profile *p, const mp_extent *e,
 		       const mp_scope *scope);
 

@@ -68,6 +68,8 @@ typedef struct mp_profile {
   const mp_addition *additions;	/* To snapshots; ends with NULL. */
   struct mp_heapwalk *walk;	/* Taken for the reports; or NULL. */
   struct mp_memory *memory;	/* Taken for the reports; or NULL. */
+  const void *own;		/* The data of the profiler's userdata in the */
+				/* VM, which leads to the profile. */
   mp_trigger trigger;		/* That the reports are about. */
   size_t limit;			/* Bytes for stacks, names and rows, and for */
   size_t reportlimit;		/* a report of them; what is beyond counts as */

@@ -310,6 +310,86 @@ end
 tap.unlike(tap.luajit("-jm=L "..tap.program("local t = {}")).out,
   "C memory in use", "without the library there is none of it")
 
+-- -- Owners ------------------------------------------------------------------
+
+local owners = tap.program(head..[[
+ffi.cdef("typedef struct node { struct node *next; char *data; } node;")
+local function keep(n) return ffi.cast("char *", C.malloc(n)) end
+session = { image = keep(300000), inside = keep(1000) + 500 }
+list = ffi.new("node")
+local function chain()
+  local p = list
+  for i = 1, 50 do
+    local q = ffi.cast("node *", C.malloc(16))
+    p.next, q.next = q, nil
+    q.data = C.malloc(5000)
+    p = q
+  end
+end
+coroutine.wrap(chain)()  -- No slot of a stack keeps a part.
+pair = { { keep(70000) } }
+pair[2] = { ffi.cast("char *", pair[1][1]) }
+local function lose() for i = 1, 10 do C.malloc(9000) end end
+lose()
+junk = {}
+for i = 1, 300 do
+  local words = ffi.new("uint32_t[128]")
+  for k = 0, 127 do words[k] = math.random(0, 2^32 - 1) end
+  junk[i] = words
+end
+os.exit(0)
+]])
+
+-- Bytes of C memory of the line with that path; raw numbers.
+local function owned(out, path)
+  return tonumber(out:match("\n +%d+%% +%d+ %+ (%d+) C   "..
+    path:gsub("%p", "%%%0").."  %(")) or 0
+end
+
+if exactly then
+  r = run("-o - -o "..mp.." -O Wrm0b1", owners)
+  tap.is(owned(r.out, "session.image"), 300000, "a cdata leads to its block")
+  tap.is(owned(r.out, "session.inside"), 1000, "and one that points into it")
+  tap.is(owned(r.out, "list"), 50 * 5016, "blocks lead to others")
+  tap.is(owned(r.out, "pair"), 70000, "a block of two: of what holds both")
+  tap.is(owned(r.out, "junk"), 0, "random numbers lead to none")
+  local name = owners:match("[^/]+$"):gsub("%p", "%%%0")
+  tap.like(r.out, "%(no Lua owner%)\n +allocated at "..name..":%d+ < "..name..
+    ":%d+: 90000 C\n", "what no object leads to is told")
+  local all, led, none = r.out:match("\nC memory: (%d+) in use; Lua objects "..
+    "lead, likely, to (%d+) of it, none to (%d+)\n")
+  tap.is(tonumber(led) + tonumber(none), tonumber(all), "the parts are the sum")
+  local sum = 0
+  for _, n in tap.sh(tap.mp.." report "..mp.." GfU").out:gmatch(
+      "([^\n]+) (%d+)\n") do
+    sum = sum + tonumber(n)
+  end
+  tap.is(tonumber(all), sum, "which the view of C memory has")
+  tap.is(tap.sh(tap.mp.." report "..mp.." Wrm0").out:match("\nC memory: .*"),
+    r.out:match("\nC memory: .*"), "a profile in a file has all that")
+  r = run("-O Wm1", owners)
+  tap.like(r.out, "\n +%d+%% +%S+ k?B %+ %S+ kB C   list  "..
+    "%(cdata; C likely%)", "blocks between that are no samples lead on")
+  local one, all = tap.tmpname(".txt"), tap.tmpname(".txt")
+  r = run("-O Ww1b1 -o "..all, tap.program(head..[[
+    image = ffi.cast("char *", C.malloc(300000))
+    local begun = os.time()
+    while os.time() - begun < 100 do
+      for i = 1, 1e4 do C.free(C.malloc(100 + #tostring(i))) end
+      local f = io.open(arg[1])
+      if f then
+	io.open(arg[2], "w"):write(f:read("*a")):close()
+	break
+      end
+    end]]), nil, all.." "..one)
+  local text = tap.read(one) or ""
+  tap.like(text, "\nHeap walk: [^\n]*, a child walked for %S+ m?s\n",
+    "a child walks while the program goes on")
+  tap.like(text, " %+ 300 kB C   image  %(cdata; C likely%)",
+    "and finds C memory")
+  tap.like(text, "%(cdata; C likely%)\n +allocated at ", "with its stacks")
+end
+
 -- -- Another allocator below -------------------------------------------------
 
 local dir = os.getenv("MP_ALLOCATORS") or "/usr/lib/x86_64-linux-gnu"

@@ -8,7 +8,6 @@
 --
 ----------------------------------------------------------------------------
 
-local larger = require("jit.mp.model.larger")
 local printable = require("jit.mp.model.names").printable
 
 -- Paths that begin so are written otherwise: the globals by their names, the
@@ -23,6 +22,15 @@ local function common(path)
   return (path:gsub("^ ", ""))
 end
 
+-- Bytes of a line: of the heap, and of C memory that it leads to.
+local function weight(line) return line.bytes + line.c end
+
+local function order(a, b)
+  local x, y = weight(a), weight(b)
+  if x ~= y then return x > y end
+  return a.number < b.number
+end
+
 -- Lines by number, with these fields besides: path, children (a list of lines,
 -- the largest first), above (line of the holder, nil: the VM), number, goes_on
 -- (it is the first of a chain, such as a linked list; the others are no
@@ -32,7 +40,7 @@ local function lines(walk)
   for i, l in ipairs(walk.lines) do
     local above = list[l.parent]
     local line = { number = i, above = above, count = l.count, self = l.self,
-      bytes = l.bytes, type = printable(l.type),
+      bytes = l.bytes, c = l.c or 0, type = printable(l.type),
       what = l.what and printable(l.what),
       label = printable(l.label or "?"), children = {} }
     -- A chain, such as a linked list: its first lines tell it all.
@@ -49,7 +57,6 @@ local function lines(walk)
       above.goes_on = true
     end
   end
-  local order = larger("number")
   table.sort(roots, order)
   for _, line in ipairs(list) do table.sort(line.children, order) end
   return list, roots
@@ -59,8 +66,11 @@ end
 -- holds, or one below it that has as good as all of it; nil: it holds little.
 local function main(walk, roots)
   local line = roots[1]
-  if not line or line.bytes < walk.held * 0.1 then return nil end
-  while line.children[1] and line.children[1].bytes >= line.bytes * 0.8 do
+  if not line or weight(line) < (walk.held + (walk.c_led or 0)) * 0.1 then
+    return nil
+  end
+  while line.children[1] and
+      weight(line.children[1]) >= weight(line) * 0.8 do
     line = line.children[1]
   end
   return line
@@ -70,7 +80,8 @@ end
 local function kind(line)
   local text = line.count == 1 and line.what or
     ("%.0f x %s"):format(line.count, line.type)
-  return line.goes_on and text..", and so on" or text
+  if line.goes_on then text = text..", and so on" end
+  return line.c > 0 and text.."; C likely" or text
 end
 
 -- The reason why a profile has no walk, and how to get one if that may be the

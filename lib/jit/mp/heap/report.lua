@@ -11,7 +11,8 @@ local numbers = require("jit.mp.model.numbers")
 local paths = require("jit.mp.heap.paths")
 local views = require("jit.mp.model.views")
 
-local STACKS = 2 -- Allocating stacks shown of a holder.
+local STACKS = 2 -- Allocating stacks shown of a holder, and
+local LEAKS = 8 -- of C memory to which no object leads.
 local DEPTH = 3 -- Frames of each, unless the options set them.
 
 -- -- By type -----------------------------------------------------------------
@@ -49,30 +50,42 @@ end
 
 -- -- Allocating stacks -------------------------------------------------------
 
--- For every line, the stacks that allocated the objects it holds: a list of
--- { name, bytes, first, last }, the largest first.
-local function allocated(p, o, list)
+-- Adds the samples of a list of joins to the stacks of their lines, and of the
+-- lines that hold those: tables by name of { name, bytes, first, last, c }.
+-- line_of(join): its line, or a key of `of`.
+local function add_joins(of, p, o, joins, c, line_of)
   local scope = o.scope_given and o.scope or "l"
   local depth = o.depth_given and math.abs(o.depth) or DEPTH
-  local name, of = p:namer(scope, o.path, depth), {}
-  for _, j in ipairs(p.walk.joins) do
+  local name = p:namer(scope, o.path, depth)
+  for _, j in ipairs(joins) do
     local row = p.rows[j.row]
     local frames = row and name(row)
     local text = frames and keys.joined(frames, 1, #frames, o.depth)
-    local line = text and list[j.line]
+    local line = text and line_of(j)
     while line do
       local by = of[line] or {}
       of[line] = by
-      local a = by[text] or { name = text, bytes = 0 }
-      by[text] = a
+      local key = c and "C "..text or text
+      local a = by[key] or { name = text, bytes = 0, c = c }
+      by[key] = a
       a.bytes = a.bytes + j.bytes
       if j.first and j.last then
 	a.first = math.min(a.first or j.first, j.first)
 	a.last = math.max(a.last or j.last, j.last)
       end
-      line = line.above
+      line = type(line) == "table" and line.above
     end
   end
+end
+
+-- The allocating stacks by line; "none" has those of C memory to which no
+-- object leads, "several" those of C memory that counts for no line.
+local function allocated(p, o, list)
+  local w, of = p.walk, { none = {}, several = {} }
+  add_joins(of, p, o, w.joins, false, function(j) return list[j.line] end)
+  add_joins(of, p, o, w.cjoins or {}, true, function(j)
+    return j.led == 0 and "none" or list[j.line] or "several"
+  end)
   return of
 end
 
@@ -92,37 +105,61 @@ end
 
 -- -- Holders -----------------------------------------------------------------
 
+-- Whether a line is large enough to be shown.
+local function is_shown(line, c)
+  return line.bytes >= c.least or (line.c > 0 and line.c >= c.cleast)
+end
+
 -- Whether the line tells no more than the lines below it.
-local function passes(line, least)
+local function passes(line, c)
   local shown = 0
   for _, child in ipairs(line.children) do
-    if child.bytes >= least then shown = shown + 1 end
+    if is_shown(child, c) then shown = shown + 1 end
   end
-  return shown == 1 and line.children[1].bytes >= line.bytes * 0.95
+  local child = line.children[1]
+  return shown == 1 and child.bytes >= line.bytes * 0.95 and
+    child.c >= line.c * 0.95
 end
 
-local function add_sites(rows, line, w, o, sites)
-  for i, a in ipairs(largest(sites[line] or {})) do
-    if i > STACKS or a.bytes < line.bytes * 0.05 then break end
-    rows[#rows+1] = { "", "", ("      allocated at %s: %s%s"):format(a.name,
-      views.bytes(a.bytes, o), born(a, w)) }
+local function add_sites(rows, by, all, most, c)
+  for i, a in ipairs(largest(by or {})) do
+    if i > most or a.bytes < all * 0.05 then break end
+    rows[#rows+1] = { "", "", ("      allocated at %s: %s%s%s"):format(a.name,
+      views.bytes(a.bytes, c.o), a.c and " C" or "", born(a, c.w)) }
   end
 end
 
--- Adds lines of at least that many bytes, each with the lines that it holds
--- below it. Those that only lead to others are not shown.
+local function held(line, c)
+  local text = views.bytes(line.bytes, c.o)
+  return line.c > 0 and text.." + "..views.bytes(line.c, c.o).." C" or text
+end
+
+-- Adds lines that are large enough, each with the lines that it holds below it.
+-- Those that only lead to others are not shown.
 local function add_lines(rows, lines, c)
   for _, line in ipairs(lines) do
-    if line.bytes >= c.least then
-      if not passes(line, c.least) then
-	rows[#rows+1] = { numbers.share(line.bytes, c.w.total),
-	  views.bytes(line.bytes, c.o),
+    if is_shown(line, c) then
+      if not passes(line, c) then
+	rows[#rows+1] = { numbers.share(line.bytes, c.w.total), held(line, c),
 	  line.path.."  ("..paths.kind(line)..")" }
-	add_sites(rows, line, c.w, c.o, c.sites)
+	add_sites(rows, c.sites[line], line.bytes + line.c, STACKS, c)
       end
       add_lines(rows, line.children, c)
     end
   end
+end
+
+-- Adds C memory that counts for no line.
+local function add_others(rows, c)
+  local function add(by, text)
+    local all = 0
+    for _, a in pairs(by) do all = all + a.bytes end
+    if all <= 0 then return end
+    rows[#rows+1] = { "", views.bytes(all, c.o).." C", text }
+    add_sites(rows, by, all, LEAKS, c)
+  end
+  add(c.sites.several, "(several Lua owners that only the VM holds)")
+  add(c.sites.none, "(no Lua owner)")
 end
 
 -- -- Report ------------------------------------------------------------------
@@ -137,7 +174,20 @@ local function heading(w, o)
     w.alone and " without a child: "..names.printable(w.alone) or "")
 end
 
-local function notes(w, width)
+-- C memory, and how much of it objects lead to.
+local function c_memory(w, o)
+  if w.c_why then
+    return "C memory is not shown by its owner: "..names.printable(w.c_why)
+  elseif not w.c_bytes then
+    return nil
+  end
+  return ("C memory: %s in use; Lua objects lead, likely, to %s of it, none "..
+    "to %s%s"):format(views.bytes(w.c_bytes, o), views.bytes(w.c_led, o),
+    views.bytes(math.max(0, w.c_bytes - w.c_led), o),
+    w.c_partly and "; not all was searched" or "")
+end
+
+local function notes(w, o, width)
   local t = {}
   if w.closing then
     t[1] = "The state was being closed: the locals of the main chunk were gone."
@@ -147,6 +197,7 @@ local function notes(w, width)
   end
   t[#t+1] = "An object with several holders counts for the nearest "..
     "that holds them all."
+  t[#t+1] = c_memory(w, o)
   for i, line in ipairs(t) do t[i] = cells.wrap(line.."\n", width) end
   return table.concat(t)
 end
@@ -171,12 +222,13 @@ return function(p, o, env)
   end
   local list, roots = paths.lines(w)
   local c = { w = w, o = o, least = w.total * o.min / 100,
-    sites = allocated(p, o, list) }
+    cleast = (w.c_bytes or 0) * o.min / 100, sites = allocated(p, o, list) }
   local rows = { { "of all", "holds", "path" } }
   add_lines(rows, roots, c)
+  add_others(rows, c)
   local tree = rows[2] and cells.rows(rows, width) or
     cells.wrap(views.nothing("no path", o), width)
-  return cells.wrap(heading(w, o), width)..notes(w, width).."\n"..
+  return cells.wrap(heading(w, o), width)..notes(w, o, width).."\n"..
     cells.rows(type_rows(w, o), width)..cells.wrap(arena(p, o), width).."\n"..
     tree
 end

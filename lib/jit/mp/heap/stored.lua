@@ -8,10 +8,11 @@ local PATHS = 2^26      -- Bytes of all paths.
 
 local own = { "strings", "state", "buffer", "ctypes", "rest" }
 local plain = { "at", "seconds", "child", "alone", "why", "total", "adds_up",
-  "closing", "held", "references", "memory" }
+  "closing", "held", "references", "memory", "c_why", "c_bytes", "c_led",
+  "c_partly" }
 
 -- The walk as fields of a snapshot: walk_head, walk_types, walk_lines,
--- walk_joins.
+-- walk_joins, walk_cjoins.
 local function flat(w)
   local head = {}
   if not w then return { walk_head = head } end
@@ -23,7 +24,7 @@ local function flat(w)
     head.arena_largest = w.arena.largest
   end
   return { walk_head = head, walk_types = w.types, walk_lines = w.lines,
-    walk_joins = w.joins }
+    walk_joins = w.joins, walk_cjoins = w.cjoins }
 end
 
 -- A stranger's lines would otherwise become paths of any length.
@@ -49,6 +50,10 @@ local function whole(s)
   if not (w.types or w.lines or w.joins or w.total) then return nil end
   if not (w.types and w.lines and w.joins and w.total and w.held and w.at and
       w.seconds) then
+    return nil, "a part of the heap walk is missing"
+  end
+  w.cjoins = s.walk_cjoins
+  if w.c_bytes and not (w.cjoins and w.c_led) then
     return nil, "a part of the heap walk is missing"
   end
   w.own = {}

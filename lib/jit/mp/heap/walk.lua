@@ -11,12 +11,15 @@ local paths = require("jit.mp.heap.paths")
 -- -- Walks -------------------------------------------------------------------
 
 -- Lines of at least a share of all, as a tree.
-local function add_lines(out, lines, least, indent)
+local function add_lines(out, lines, least, cleast, indent)
   for _, line in ipairs(lines) do
-    if line.bytes >= least then
-      out[#out+1] = ("%s%s  %s  (%s)\n"):format(indent,
-	numbers.bytes(line.bytes), line.path, paths.kind(line))
-      add_lines(out, line.children, least, indent.."  ")
+    local has_c = line.c > 0 and line.c >= cleast
+    if line.bytes >= least or has_c then
+      out[#out+1] = ("%s%s%s  %s  (%s)\n"):format(indent,
+	numbers.bytes(line.bytes),
+	has_c and " + "..numbers.bytes(line.c).." C" or "", line.path,
+	paths.kind(line))
+      add_lines(out, line.children, least, cleast, indent.."  ")
     end
   end
 end
@@ -27,7 +30,7 @@ Walk.__index = Walk
 function Walk.__tostring(w)
   local out = { ("%s held, %s in all\n"):format(numbers.bytes(w.held),
     numbers.bytes(w.total)) }
-  add_lines(out, w.roots, w.total * 0.03, "")
+  add_lines(out, w.roots, w.total * 0.03, (w.c_bytes or 0) * 0.03, "")
   return table.concat(out)
 end
 

@@ -145,6 +145,8 @@ groups[#groups+1] = { name = "walk", key = "walk_head", fields = {
   of_walk("own_strings"), of_walk("own_state"), of_walk("own_buffer"),
   of_walk("own_ctypes"), of_walk("own_rest"), of_walk("arena_system"),
   of_walk("arena_free"), of_walk("arena_largest"),
+  { "c_why", "text", optional = true }, of_walk("c_bytes"), of_walk("c_led"),
+  { "c_partly", "flag", optional = true },
 } }
 
 -- Tables of many records, each after those that it refers to. key: where the
@@ -268,7 +270,8 @@ local tables = {
   { name = "walk_line", key = "walk_lines", recorded = true, fields = {
     { "parent", "ref", of = "walk_line", none = true },
     { "count", "number", min = 1 }, { "self", "number" },
-    { "bytes", "number" }, { "type", "text" },
+    { "bytes", "number" }, { "c", "number", optional = true },
+    { "type", "text" },
     { "label", "text", optional = true }, { "what", "text", optional = true },
   } },
   { name = "walk_join", key = "walk_joins", recorded = true, fields = {
@@ -276,6 +279,12 @@ local tables = {
     { "objects", "number" }, { "bytes", "number" },
     { "first", "number", optional = true, max = SECONDS },
     { "last", "number", optional = true, max = SECONDS },
+  } },
+  { name = "walk_cjoin", key = "walk_cjoins", recorded = true, fields = {
+    { "row", "ref", of = "row" },
+    { "line", "ref", of = "walk_line", none = true },
+    { "led", "number", max = 1 },
+    { "objects", "number" }, { "bytes", "number" },
   } },
 }
 
