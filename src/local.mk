@@ -118,6 +118,7 @@ core_la_SOURCES = \
 	src/sample/sampler.c src/sample/sampler.h \
 	src/sample/lend.c src/sample/lend.h \
 	src/sample/ticks.c src/sample/ticks.h \
+	src/sample/label.c src/sample/label.h \
 	src/profile/cnames.c src/profile/cnames.h \
 	src/profile/decisions.c src/profile/decisions.h \
 	src/profile/snapshot.c src/profile/snapshot.h \
@@ -156,6 +157,7 @@ core_la_SOURCES = \
 	src/module/confine.c src/module/confine.h \
 	src/module/guard.c src/module/guard.h \
 	src/module/heap.c src/module/heap.h \
+	src/module/label.c src/module/label.h \
 	src/module/lib.c \
 	src/module/onsignal.c src/module/onsignal.h \
 	src/module/start.c src/module/start.h \

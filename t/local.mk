@@ -42,6 +42,7 @@ lua_tests = \
 	t/program/own-dumps.lua \
 	t/program/vm-bug.lua \
 	t/program/c-programs.lua \
+	t/program/labels.lua \
 	t/program/limits.lua \
 	t/program/callback.lua \
 	t/program/calls.lua \
@@ -96,6 +97,7 @@ check_PROGRAMS = \
 	t/unit/interface \
 	t/unit/interrupt \
 	t/unit/jitstate \
+	t/unit/label \
 	t/unit/limit \
 	t/unit/live \
 	t/unit/machine \
@@ -132,12 +134,17 @@ noinst_HEADERS = t/unit/check_blocks.h t/unit/check_brute.h \
 t_unit_arena_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_allocator_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_capture_SOURCES = t/unit/capture.c src/sample/capture.c \
-	src/sample/name.c src/sample/symbol.c
+	src/sample/coroutines.c src/sample/label.c src/sample/name.c \
+	src/sample/symbol.c
 t_unit_capture_CFLAGS = $(AM_CFLAGS)
 t_unit_capture_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_coroutines_SOURCES = t/unit/coroutines.c src/sample/coroutines.c
 t_unit_coroutines_CFLAGS = $(AM_CFLAGS)
 t_unit_coroutines_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_label_SOURCES = t/unit/label.c src/sample/label.c src/sample/name.c \
+	src/sample/symbol.c
+t_unit_label_CFLAGS = $(AM_CFLAGS)
+t_unit_label_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_jitstate_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_code_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_extent_SOURCES = t/unit/extent.c src/profile/extent.c
@@ -156,9 +163,9 @@ t_unit_machine_LDADD = src/libvm.la $(CHECK_LIBS)
 t_unit_callee_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_interrupt_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_native_SOURCES = t/unit/native.c src/native/native.c \
-	src/sample/capture.c src/sample/coroutines.c src/sample/objects.c \
-	src/sample/sampler.c src/sample/name.c src/sample/nativename.c \
-	src/sample/symbol.c
+	src/sample/capture.c src/sample/coroutines.c src/sample/label.c \
+	src/sample/objects.c src/sample/sampler.c src/sample/name.c \
+	src/sample/nativename.c src/sample/symbol.c
 t_unit_native_CFLAGS = $(AM_CFLAGS)
 t_unit_native_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_onsignal_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)

@@ -16,6 +16,7 @@
 --   luajit -jm=-2s app.lua          callers and what they call
 --   luajit -jm=vf app.lua           VM states, and the functions in each
 --   luajit -jm=zf app.lua           zones (see jit.zone)
+--   luajit -jm=fy:route app.lua     functions, split by a label (mp.label)
 --   luajit -jm=a app.lua            annotated source
 --   luajit -jm=Gh,out.txt app.lua   folded stacks of bytes, for a flame graph
 --   luajit -jm=ub64k app.lua        in use only, a sample every 64 KiB
@@ -41,6 +42,8 @@
 --   mp.snapshot()                  -- the profile so far as a table
 --   mp.window()                    -- the time since the last window
 --   mp.stop()                      -- writes the report
+--   mp.label({ route = "/cart" })  -- labels of the running coroutine
+--   mp.with({ route = "/" }, f, ...)  -- calls f with these
 --   print(mp.heap())               -- the holders of the memory now
 --   print(mp.why(value))           -- the references to that value
 --   print(mp.paths(value))         -- all paths that lead to it
@@ -76,7 +79,23 @@ local function rare_function(mp, name)
   return mp[name]
 end
 
+-- The results of a call with labels, or its error, once the labels are those
+-- from before it.
+local function back(before, run, ok, ...)
+  core.back(before, run)
+  if not ok then error((...), 0) end
+  return ...
+end
+
+local function with(labels, f, ...)
+  local before, run = core.with(labels, f)
+  if not before then return f(...) end
+  return back(before, run, pcall(f, ...))
+end
+
 return setmetatable({
+  label = core.label,
+  with = with,
   start = core.start,
   report = core.report,
   snapshot = core.snapshot,

@@ -6,8 +6,8 @@
 ** is its caller's node plus one frame. Equal frames and equal stacks get
 ** equal ids, ids count from 1 without gaps, and nothing is ever removed,
 ** so an id stays valid until mp_stacks_free. CPU and heap samples share one
-** such table. A second table holds the zone stacks: there a frame is a
-** zone's name.
+** such table. A second table holds the labels and zones of samples: there a
+** frame is a zone's name, or a label's with its value as the source.
 */
 #ifndef MP_STACKS_H
 #define MP_STACKS_H
@@ -26,6 +26,7 @@ typedef enum mp_kind {
   MP_BUILTIN,			/* Builtin of the VM, known by number. */
   MP_PSEUDO,			/* No function: a state, such as "(C code)". */
   MP_ZONE,			/* A zone's name. */
+  MP_LABEL,			/* A label. */
   MP_OWN			/* The profiler's own function: in no stack. */
 } mp_kind;
 

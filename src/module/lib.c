@@ -11,6 +11,7 @@
 #include "module/arguments.h"
 #include "module/guard.h"
 #include "module/heap.h"
+#include "module/label.h"
 #include "module/onsignal.h"
 #include "module/start.h"
 #include "module/window.h"
@@ -178,6 +179,7 @@ int luaopen_jit_mp_core(lua_State *L)
   lua_setfield(L, -2, "snapshot");
   mp_heap_functions(L);
   mp_window_functions(L);
+  mp_label_functions(L);
   mp_files_push(L);
   lua_setfield(L, -2, "files");
   return 1;

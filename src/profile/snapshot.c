@@ -152,6 +152,17 @@ static void push_trigger(lua_State *L, const mp_trigger *a)
   if (a->at[0] != '\0') mp_field_string(L, "trigger_at", a->at);
 }
 
+static void note_labels(const mp_labels *l, mp_notes *notes)
+{
+  if (l->full)
+    mp_notes_add(notes, "more labels than are kept (4096 sets of them, 256 KiB "
+		 "of text, 16 of a coroutine): since then new ones count as "
+		 "(other)");
+  if (l->lost)
+    mp_notes_add(notes, "labels are missing: there was no memory for them, or "
+		 "another allocator was put over the profiler's");
+}
+
 static void push_info(lua_State *L, mp_profile *p)
 {
   const mp_origin *o = &p->origin;
@@ -171,8 +182,9 @@ static void push_info(lua_State *L, mp_profile *p)
   note_ticks(p);
   if (p->capture.full)
     mp_notes_add(&p->notes, "the memory limit was reached: since then new "
-		 "stacks, names and zones count as (other); option C raises "
-		 "the limit");
+		 "stacks, names, labels and zones count as (other); option C "
+		 "raises the limit");
+  note_labels(&p->capture.labels, &p->notes);
   if (p->cpu.lines && mp_bug_found())
     mp_notes_add(&p->notes, "this LuaJIT has a bug in table lengths, which "
 		 "lines bring out in few programs: if one misbehaves, use "
@@ -333,11 +345,13 @@ static void push_stacks(lua_State *L, const mp_stacks *s, const mp_extent *e)
   lua_setfield(L, -2, "parent");
 }
 
-/* The same for zones: parent and name. */
+/* The same for labels and zones: parent and name; of a label, whose name is its
+** value, the key, too. */
 static void push_zones(lua_State *L, const mp_stacks *s, uint32_t n)
 {
   uint32_t i;
-  lua_createtable(L, 0, 2);
+  lua_createtable(L, 0, 3);
+  lua_createtable(L, 0, 0);
   lua_createtable(L, (int)n, 0);
   lua_createtable(L, (int)n, 0);
   for (i = 1; i <= n; i++) {
@@ -345,11 +359,18 @@ static void push_zones(lua_State *L, const mp_stacks *s, uint32_t n)
     const mp_frame copy = s->frames[node.frame], *f = &copy;
     lua_pushnumber(L, node.parent);
     lua_rawseti(L, -3, (int)i);
-    lua_pushlstring(L, f->name, f->namelen);
+    if (f->kind == MP_LABEL) {
+      lua_pushlstring(L, f->name, f->namelen);
+      lua_rawseti(L, -4, (int)i);
+      lua_pushlstring(L, f->source, f->sourcelen);
+    } else {
+      lua_pushlstring(L, f->name, f->namelen);
+    }
     lua_rawseti(L, -2, (int)i);
   }
-  lua_setfield(L, -3, "name");
-  lua_setfield(L, -2, "parent");
+  lua_setfield(L, -4, "name");
+  lua_setfield(L, -3, "parent");
+  lua_setfield(L, -2, "key");
 }
 
 /* Sums of fractions that cancel leave a residue far below one. */

@@ -52,12 +52,12 @@ static void zone_name(lua_State *Z, mp_frame *f, char buf[MP_NAME_MAX])
 }
 
 /* jit.zone keeps its stack in the array part of its own module table. */
-uint32_t mp_zone_read(mp_stacks *zones, lua_State *Z)
+uint32_t mp_zone_read(mp_stacks *zones, uint32_t labels, lua_State *Z)
 {
-  uint32_t zone = 0;
+  uint32_t zone = labels;
   int i, n;
   if (lua_type(Z, 1) != LUA_TTABLE || (n = (int)lua_objlen(Z, 1)) == 0)
-    return 0;
+    return labels;
   if (n > ZONES_MAX) n = ZONES_MAX;
   for (i = 1; i <= n && zone != MP_NONE; i++) {
     char buf[MP_NAME_MAX];
@@ -95,12 +95,12 @@ static bool peek_string(slot v, mp_frame *f, char text[MP_NAME_MAX],
 /* The same, where the VM's thread may have been interrupted while it changes
 ** that table, of which the layout is known. MP_NONE: they are not known.
 ** Async-signal-safe. */
-static uint32_t zone_peek(mp_stacks *zones, const void *table)
+static uint32_t zone_peek(mp_stacks *zones, uint32_t labels, const void *table)
 {
   slot now[ZONES_MAX];
   size_t i, n, size;
   const slot *array = mp_vm_array(table, &size);
-  uint32_t zone = 0;
+  uint32_t zone = labels;
   n = size / sizeof(slot) - (size > 0);  /* Lua counts from 1. */
   if (n > ZONES_MAX) n = ZONES_MAX;
   if (n > 0 && !mp_peek(now, array + 1, n * sizeof(slot))) return MP_NONE;
@@ -119,9 +119,9 @@ static uint32_t zone_peek(mp_stacks *zones, const void *table)
 
 #else
 
-static uint32_t zone_peek(mp_stacks *zones, const void *table)
+static uint32_t zone_peek(mp_stacks *zones, uint32_t labels, const void *table)
 {
-  (void)zones; (void)table;
+  (void)zones; (void)labels; (void)table;
   return MP_NONE;
 }
 
@@ -232,6 +232,7 @@ bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
   c->counts = counts;
   mp_stacks_init(&c->stacks);
   mp_stacks_init(&c->zones);
+  mp_labels_init(&c->labels);
   c->cachemask = slots - 1;
   size = slots * sizeof(*c->cache);
   c->cache = mp_aligned_alloc(MP_CACHE_LINE * sizeof(*c->cache), size);
@@ -245,6 +246,7 @@ void mp_capture_free(mp_capture *c)
 {
   mp_stacks_free(&c->stacks);
   mp_stacks_free(&c->zones);
+  mp_labels_free(&c->labels);
   mp_map_free(&c->frames);
   mp_codes_free(&c->codes);
   mp_free(c->cache);
@@ -329,8 +331,8 @@ static bool uses(const mp_capture *c, double share)
 	 (double)c->reported > (double)c->reportlimit * share;
 }
 
-/* Whether there is no room for new stacks and zones. A quarter is left for rows
-** of the existing ones, in another state or of another type. */
+/* Whether there is no room for new stacks, labels and zones. A quarter is left
+** for rows of the existing ones, in another state or of another type. */
 static bool is_full(mp_capture *c)
 {
   if (!c->full && c->limit != 0 && !mp_mem_denied() && uses(c, 0.75)) {
@@ -361,7 +363,8 @@ static uint32_t other_row(mp_capture *c, uint32_t zone, int state,
   bool closed = c->counts->closed;
   uint32_t row = 0, stack = other_stack(c);
   c->counts->closed = false;
-  if (zone != 0) zone = c->otherzone;
+  if (zone == MP_NONE || (zone != 0 && !mp_labels_is(&c->zones, zone)))
+    zone = c->otherzone;
   if (stack != MP_NONE && zone != MP_NONE)
     row = mp_counts_row(c->counts, stack, zone, (uint8_t)state, type);
   c->counts->closed = closed;
@@ -513,10 +516,11 @@ static uint32_t row_of(mp_capture *c, uint32_t stack, uint32_t zone, int state,
   return row;
 }
 
-static uint32_t pseudo_row(mp_capture *c, const char *name, int state,
-			   uint8_t type)
+/* L: the coroutine that runs, or NULL. */
+static uint32_t pseudo_row(mp_capture *c, const char *name, const lua_State *L,
+			   int state, uint8_t type)
 {
-  return row_of(c, pseudo_stack(c, name), mp_capture_zone(c), state, type);
+  return row_of(c, pseudo_stack(c, name), mp_capture_zone(c, L), state, type);
 }
 
 /* Row of a stack that is not in the cache. */
@@ -563,17 +567,17 @@ static uint32_t capture_in(mp_capture *c, mp_where *w, uint32_t zone, int state,
 static uint32_t capture(mp_capture *c, mp_where *w, int state, uint8_t type,
 			const char *top)
 {
-  return capture_in(c, w, mp_capture_zone(c), state, type, top);
+  return capture_in(c, w, mp_capture_zone(c, w->L), state, type, top);
 }
 
 static uint32_t safepoint_row(mp_capture *c, lua_State *L, int state)
 {
   mp_where w;
   if (!c->vm->proved)
-    return row_of(c, dumped_stack(c, L), mp_capture_zone(c), state, 0);
+    return row_of(c, dumped_stack(c, L), mp_capture_zone(c, L), state, 0);
   return mp_where_safepoint(c->vm, c->walk, L, state == 'N', &w) ?
 	 capture(c, &w, state, 0, NULL) :
-	 pseudo_row(c, "(no Lua function)", state, 0);
+	 pseudo_row(c, "(no Lua function)", L, state, 0);
 }
 
 uint32_t mp_capture_row(mp_capture *c, lua_State *L, int state)
@@ -614,7 +618,7 @@ uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
 {
   uint32_t row;
   mp_capture_enter(c);
-  row = pseudo_row(c, name, state, 0);
+  row = pseudo_row(c, name, NULL, state, 0);
   mp_capture_leave(c);
   return row;
 }
@@ -633,7 +637,7 @@ uint32_t mp_capture_anew(mp_capture *c, uint8_t type)
   mp_where w;
   int state;
   if (!mp_where_running(c->vm, c->walk, &w, &state))
-    return pseudo_row(c, nowhere(c, &w, state), state, type);
+    return pseudo_row(c, nowhere(c, &w, state), w.L, state, type);
   if (w.compiling) {
     top = "(JIT compiler)";  /* No line asks for its allocations. */
     state = 'J';
@@ -680,18 +684,20 @@ uint32_t mp_capture_freeing(mp_capture *c)
   return c->gcrow;
 }
 
-/* The stack of zones where a tick has interrupted compiled code; MP_NONE: they
-** is not known. A C function that the code has called may be changing their
+/* Labels and zones where a tick has interrupted compiled code; MP_NONE: they
+** are not known. A C function that the code has called may be changing their
 ** table, and so may the code itself. */
-static uint32_t zone_interrupted(mp_capture *c, const void *context, bool calm)
+static uint32_t zone_interrupted(mp_capture *c, const lua_State *L,
+				 const void *context, bool calm)
 {
+  uint32_t labels = mp_capture_labels(c, L);
   const void *array;
   size_t size;
-  if (c->zonetable == NULL) return 0;
-  if (!calm) return zone_peek(&c->zones, c->zonetable);
+  if (c->zonetable == NULL) return labels;
+  if (!calm) return zone_peek(&c->zones, labels, c->zonetable);
   array = mp_vm_array(c->zonetable, &size);
   return mp_interrupt_splits(context, array, size) ? MP_NONE :
-	 mp_capture_zone(c);
+	 mp_capture_zone(c, L);
 }
 
 uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm)
@@ -706,11 +712,17 @@ uint32_t mp_capture_interrupted(mp_capture *c, const void *context, bool *calm)
     return 0;
   if (!*calm) mp_mem_deny();
   if (mp_where_key(c->vm, c->walk, &w) || *calm) {
-    uint32_t zone = zone_interrupted(c, context, *calm);
+    uint32_t zone = zone_interrupted(c, w.L, context, *calm);
     if (zone != MP_NONE) row = capture_in(c, &w, zone, state, 0, NULL);
   }
   if (!*calm) mp_mem_allow();
   return row;
+}
+
+bool mp_capture_label(mp_capture *c, const lua_State *L, uint32_t set)
+{
+  if (c->coroutines != NULL) return mp_coroutines_set(c->coroutines, L, set);
+  return !c->vm->proved && mp_labels_set(&c->labels, L, set);
 }
 
 /* So many frames are kept, those of code that was freed among them. */

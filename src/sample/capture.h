@@ -20,13 +20,16 @@
 #include "data/counts.h"
 #include "data/map.h"
 #include "data/stacks.h"
-#include "lua.h"
+#include "sample/coroutines.h"
+#include "sample/label.h"
 #include "vm/callee.h"
 #include "vm/code.h"
 #include "vm/view.h"
 #include "vm/vm.h"
 #include "vm/walk.h"
 #include "vm/where.h"
+
+#include "lua.h"
 
 /* A slot of a cache from keys of stacks to rows: the upper bits of the key, and
 ** the row; 0: empty. The lower bits of the key tell which slot to look at
@@ -44,7 +47,9 @@ typedef struct mp_capture {
   const void *mate;		/* One that is needed as long; or NULL. */
   const void *zonetable;	/* That table, or NULL. */
   mp_stacks stacks;		/* Stacks of both samplers. */
-  mp_stacks zones;		/* Stacks of zones. */
+  mp_stacks zones;		/* Labels and stacks of zones. */
+  mp_labels labels;		/* Those of coroutines; where the VM's layout */
+  mp_coroutines *coroutines;	/* is known, with these. NULL: none has any. */
   mp_map frames;		/* Hash of a verified frame -> frame id. */
   mp_codes codes;		/* Identities of their code. */
   struct mp_penalties *penalties;  /* Addresses in prototypes; or NULL. */
@@ -135,15 +140,28 @@ uint32_t mp_capture_named(mp_capture *c, const char *name, int state);
 uint32_t mp_capture_running(mp_capture *c, uint8_t type);
 
 /* The stack of the zones in jit.zone's table, which is in slot 1 of a
-** coroutine that never runs. 0: in none. MP_NONE: no memory. */
-uint32_t mp_zone_read(mp_stacks *zones, lua_State *anchor);
+** coroutine that never runs, after those labels (sample/label.h). MP_NONE: no
+** memory. */
+uint32_t mp_zone_read(mp_stacks *zones, uint32_t labels, lua_State *anchor);
 
-/* The stack of zones now. */
-static inline uint32_t mp_capture_zone(mp_capture *c)
+/* The labels of a coroutine, which may be NULL. */
+static inline uint32_t mp_capture_labels(const mp_capture *c,
+					 const lua_State *L)
 {
+  if (c->coroutines != NULL) return mp_coroutines_label(c->coroutines, L);
+  return mp_labels_of(&c->labels, L);
+}
+
+/* Sets them, a set of c->labels. False: that coroutine can have none. */
+bool mp_capture_label(mp_capture *c, const lua_State *L, uint32_t set);
+
+/* The labels of the running coroutine, and the stack of zones now. */
+static inline uint32_t mp_capture_zone(mp_capture *c, const lua_State *L)
+{
+  uint32_t labels = mp_capture_labels(c, L);
   if (c->vm->proved && c->zonetable != NULL && mp_vm_noarray(c->zonetable))
-    return 0;
-  return mp_zone_read(&c->zones, c->anchor);
+    return labels;
+  return mp_zone_read(&c->zones, labels, c->anchor);
 }
 
 /* The type that a row has for objects of that type: the same, or 0 where rows
@@ -184,7 +202,7 @@ static inline uint32_t mp_capture_find(mp_capture *c, uint8_t type)
   mp_spot s;
   if (!mp_where_spot(c->vm, &s)) return mp_capture_anew(c, type);
   key = mp_capture_key(mp_where_spotkey(c->vm, c->walk, &s),
-		       mp_capture_zone(c), s.state, type, false);
+		       mp_capture_zone(c, s.L), s.state, type, false);
   home = (uint32_t)key & c->cachemask;
   row = mp_cached_row(c->cache[home], key);
   if (row == 0) row = mp_cached_row(c->cache[home ^ 1], key);

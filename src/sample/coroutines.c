@@ -173,7 +173,8 @@ void mp_coroutines_settle(mp_coroutines *c)
 {
   const char *L = c->fresh;
   c->fresh = NULL;
-  if (AT(char *, L, L_GLREF) == c->vm->g && obj_gct(L) == GCT_THREAD)
+  if (AT(char *, L, L_GLREF) == c->vm->g && obj_gct(L) == GCT_THREAD &&
+      (c->all || c->freshlabel != 0))
     add(c, L, c->freshlabel);
 }
 
@@ -189,15 +190,16 @@ bool mp_coroutines_set(mp_coroutines *c, const lua_State *L, uint32_t label)
 {
   const entry *e;
   if (c->fresh == (const char *)L && L != NULL) mp_coroutines_settle(c);
+  if (L == NULL) return false;
   e = find(GET(c->table), (uintptr_t)L);
-  if (L == NULL || GET(e->L) == 0) return false;
-  SET(at(c, GET(e->at))->label, label);
-  return true;
+  if (GET(e->L) != 0) SET(at(c, GET(e->at))->label, label);
+  else if (label != 0) add(c, L, label);
+  return mp_coroutines_label(c, L) == label;
 }
 
 /* -- Beginning and end ---------------------------------------------------- */
 
-mp_coroutines *mp_coroutines_new(mp_vm *vm)
+mp_coroutines *mp_coroutines_new(mp_vm *vm, bool all)
 {
   mp_coroutines *c = mp_calloc(1, sizeof(*c));
   const char *o;
@@ -210,8 +212,9 @@ mp_coroutines *mp_coroutines_new(mp_vm *vm)
   }
   SET(c->table, t);
   c->vm = vm;
+  c->all = all;
   c->size = (size_t)(vm->g - vm->mainl);
-  for (o = AT(const char *, vm->alloc, G_ROOT); o != NULL;
+  for (o = AT(const char *, vm->alloc, G_ROOT); all && o != NULL;
        o = AT(const char *, o, OBJ_NEXT))
     if (obj_gct(o) == GCT_THREAD) add(c, o, 0);
   return c;
@@ -228,7 +231,12 @@ void mp_coroutines_free(mp_coroutines *c)
 
 #else
 
-mp_coroutines *mp_coroutines_new(mp_vm *vm) { (void)vm; return NULL; }
+mp_coroutines *mp_coroutines_new(mp_vm *vm, bool all)
+{
+  (void)vm; (void)all;
+  return NULL;
+}
+
 void mp_coroutines_free(mp_coroutines *c) { (void)c; }
 void mp_coroutines_settle(mp_coroutines *c) { (void)c; }
 

@@ -39,6 +39,7 @@ typedef struct mp_coroutine {
 
 typedef struct mp_coroutines {
   mp_vm *vm;
+  bool all;			/* Not only those with a label are known. */
   size_t size;			/* Bytes of a coroutine, without its stack. */
   const char *fresh;		/* A block that may become one; or NULL: */
   uint32_t freshlabel;		/* with the label of the one that made it. */
@@ -48,9 +49,10 @@ typedef struct mp_coroutines {
   struct mp_coroutinetable *_Atomic table;  /* From address to number. */
 } mp_coroutines;
 
-/* Knows the coroutines that there are, among them the main thread. The hook is
-** to be put in place before the next allocation. NULL: no memory. */
-mp_coroutines *mp_coroutines_new(mp_vm *vm);
+/* The hook is to be put in place before the next allocation. all: knows the
+** coroutines that there are, among them the main thread; else only those that
+** get labels, or are new. NULL: no memory. */
+mp_coroutines *mp_coroutines_new(mp_vm *vm, bool all);
 
 /* No other thread reads any more. c may be NULL. */
 void mp_coroutines_free(mp_coroutines *c);
@@ -84,7 +86,7 @@ static inline void mp_coroutines_after(mp_coroutines *c, void *block,
 ** VM's thread, too. */
 uint32_t mp_coroutines_label(const mp_coroutines *c, const lua_State *L);
 
-/* False: the coroutine is not known. */
+/* The coroutine exists. False: no memory. */
 bool mp_coroutines_set(mp_coroutines *c, const lua_State *L, uint32_t label);
 
 /* -- For any thread ------------------------------------------------------- */

@@ -69,6 +69,13 @@ static inline void look_after_own(mp_alloc *h, const void *ptr)
     mp_alloc_lose(h);
 }
 
+/* The same where the VM's layout is not known. */
+static void free_unproved(mp_alloc *h, const void *ptr)
+{
+  look_after_own(h, ptr);
+  mp_labels_freed(&h->capture->labels, ptr);
+}
+
 /* A block is about to be freed that may be code or a thread. */
 static __attribute__((noinline)) void free_large(mp_alloc *h, void *ptr,
 						 size_t osize)
@@ -92,7 +99,7 @@ static __attribute__((noinline)) void *sampled_free(mp_alloc *h, void *ptr,
   uint32_t origin;
   if (h->retired) return pass_on(h, ptr, osize, 0);
   if (h->vm.proved) before_free(h, ptr, osize);
-  else look_after_own(h, ptr);
+  else free_unproved(h, ptr);
   h->frees++;
   origin = mp_objects_freed(h, ptr, osize);
   if (h->wants.events) count_free(h, origin, osize);
@@ -461,6 +468,13 @@ static void set_kind(mp_alloc *h)
   h->stamp = h->oldest = h->tagged && h->wants.events;
 }
 
+/* all: also those that there are already. */
+static void know_coroutines(mp_alloc *h, bool all)
+{
+  h->coroutines = mp_coroutines_new(&h->vm, all);
+  h->capture->coroutines = h->coroutines;
+}
+
 void mp_hook_install(mp_alloc *h, lua_State *L)
 {
   /* The hook of an earlier profile may have been kept in use by others. */
@@ -476,8 +490,7 @@ void mp_hook_install(mp_alloc *h, lua_State *L)
   mp_type_init(&h->types, &h->vm);
   mp_alloc_draw_distance(h);
   h->inuse_start = mp_alloc_inuse(h);
-  if (h->wants.coroutines && h->vm.proved)
-    h->coroutines = mp_coroutines_new(&h->vm);
+  if (h->wants.coroutines && h->vm.proved) know_coroutines(h, true);
   lua_setallocf(L, hook_for(h), h);
   h->installed = true;
 }
@@ -489,6 +502,16 @@ bool mp_hook_remove(mp_alloc *h, lua_State *L)
   lua_setallocf(L, h->allocf, h->allocd);
   h->installed = false;
   return true;
+}
+
+void mp_hook_coroutines(mp_alloc *h, lua_State *L)
+{
+  void *ud;
+  if (h->coroutines != NULL || !h->vm.proved || !h->installed ||
+      !is_hook(lua_getallocf(L, &ud)) || ud != h)
+    return;
+  know_coroutines(h, false);
+  lua_setallocf(L, hook_for(h), h);
 }
 
 bool mp_hook_kept(const mp_alloc *h, lua_State *L)

@@ -21,4 +21,9 @@ bool mp_hook_remove(mp_alloc *h, lua_State *L);
 ** Makes an allocation, and frees it. */
 bool mp_hook_kept(const mp_alloc *h, lua_State *L);
 
+/* Knows the coroutines of L's VM from now on, as far as they get labels or are
+** made by others that have some: if the layout is known, and the hook is in
+** place. L has called a C function. */
+void mp_hook_coroutines(mp_alloc *h, lua_State *L);
+
 #endif

@@ -316,7 +316,7 @@ void mp_alloc_close(mp_alloc *h)
 {
   retire(h);
   mp_coroutines_free(h->coroutines);
-  h->coroutines = NULL;
+  h->coroutines = h->capture->coroutines = NULL;
   mp_live_free(&h->live);
   mp_tags_free(&h->tags);
   mp_samples_free(&h->samples);

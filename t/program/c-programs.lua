@@ -81,9 +81,9 @@ tap.is(r.out, "report.txt: a report\npage.html: a report\n"..
   "4 reports, error 0\n", "a writer takes what the files would have")
 tap.is(tap.read(dir.."/page.html"), nil, "and no file is written")
 
-r = host("y")
+r = host("Z")
 tap.is(r.status, 1, "a wrong option fails")
-tap.is(r.err, "host: unknown option 'y' at position 1 of \"y\"; option H "..
+tap.is(r.err, "host: unknown option 'Z' at position 1 of \"Z\"; option H "..
   "lists them all\n", "with a text")
 r = host("f,/no/where/report.txt")
 tap.like(r.err, "^host: cannot open '/no/where/report.txt'", "and so does a "..

@@ -180,10 +180,10 @@ for _, command in ipairs({ "report old.mp", "convert old.mp x.html",
 end
 wrong("run", 2, "which script")
 wrong("run -x a.lua", 2, "unknown option %-x")
-wrong("run -O y a.lua", 2, "unknown option 'y'")
+wrong("run -O Z a.lua", 2, "unknown option 'Z'")
 wrong("run -o a,b.mp a.lua", 2, "comma")
 wrong("report", 2, "give a profile")
-wrong("report old.mp y", 2, "unknown option 'y'")
+wrong("report old.mp Z", 2, "unknown option 'Z'")
 wrong("report fl old.mp", 2, "after the profile: report old.mp fl;")
 wrong("report old.mp old.mp", 2, "diff compares two")
 wrong("report nowhere.mp", 1, "nowhere.mp: No such file")

@@ -53,10 +53,11 @@ local function snapshot()
     -- main > fib > fib > fib > leaf
     stacks = { parent = { 0, 1, 2, 3, 1, 5, 3, 7 },
       frame = { 1, 2, 3, 4, 5, 4, 2, 4 } },
-    zones = { parent = { 0, 1 }, name = { "boot", "cache" } },
+    zones = { parent = { 0, 1, 0 }, name = { "boot", "cache", "/cart" },
+      key = { [3] = "route" } },
     rows = { row(1, 0, "I", "string", 1), row(2, 0, "N", "table", 2),
       row(3, 1, "N", "table", 3), row(4, 2, "C", "string", 4),
-      row(5, 0, "N", "function", 2), row(6, 0, "G", "function", 2),
+      row(5, 3, "N", "function", 2), row(6, 0, "G", "function", 2),
       row(8, 1, "J", "table hash", 1) }
   })
 end
@@ -124,8 +125,9 @@ end
 
 -- Letters that are about a report or a format, with numbers that differ from
 -- the default.
-local words = { "f", "F", "l", "4", "-4", "-", "s", "R", "p", "v", "z", "t",
-  "c", "h", "u", "x", "Y", "U", "o", "r", "k", "N", "P", "m40", "a", "A", "g",
+local words = { "f", "F", "l", "4", "-4", "-", "s", "R", "p", "v", "z", "y",
+  "y:route:", "t", "c", "h", "u", "x", "Y", "U", "o", "r", "k", "N", "P", "m40",
+  "a", "A", "g",
   "e", "n", "L", "W", "M", "q", "G" }
 
 -- These may say what a report shows anyway, which is no error.

@@ -45,7 +45,7 @@ for _, what in ipairs({ false, "" }) do
   r = run(work.."print(package.loaded['jit.mp'])", { LUAJIT_MP = what })
   tap.is(r.out..r.err, "result\nnil\n", "nothing is loaded without")
 end
-for what, why in pairs({ y = "unknown option 'y'", ["f,/no/x"] = "cannot open",
+for what, why in pairs({ Z = "unknown option 'Z'", ["f,/no/x"] = "cannot open",
     ["f,a.doc"] = "no format" }) do
   r = run(work, { LUAJIT_MP = what })
   tap.is(r.status..r.out, "0result\n", "the program runs with "..what)
@@ -220,9 +220,9 @@ end
 tap.ok(objects("other.lua:3") >= 120 and objects("app.lua:3") >= 60,
   "into the sum of them", r.out)
 os.execute("rm "..dir.."/out.*.mp")
-r = host("./host app.lua", { LUAJIT_MP = "y" })
+r = host("./host app.lua", { LUAJIT_MP = "Z" })
 tap.is(r.status..r.out, "0result\n", "with a wrong option")
-tap.like(r.err, "^luajit%-mp: unknown option 'y'", "which is said")
+tap.like(r.err, "^luajit%-mp: unknown option 'Z'", "which is said")
 r = host("./host app.lua", { LUAJIT_MP = false })
 tap.is(r.status..r.out..r.err, "0result\n", "without the variable")
 r = host("./host app.lua", { LUAJIT_MP = "f", LUA_PATH = "/none/?.lua",

@@ -465,6 +465,7 @@ local function test_pprof_samples(r)
   tap.is(stack_text(work), "work (app.lua:6):9 < main chunk:14",
     "a stack, the top first")
   tap.is(work.labels.zone, "boot", "label: zone")
+  tap.is(work.labels.route, "/cart\\255", "a label of the program")
   tap.is(work.labels.vmstate, "Compiled", "label: VM state")
   tap.is(work.labels.type, "string", "label: type of object")
   local gc = find(r, function(s) return s.values[1] == 3 end)

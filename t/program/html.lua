@@ -47,7 +47,8 @@ local function snapshot()
       lua("wave 👋", 30, bytecode, 30) },
     stacks = { parent = { 0, 1, 2, 2, 4, 5, 6, 1, 8, 9, 10, 11 },
       frame = { 3, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12 } },
-    zones = { parent = { 0, 1 }, name = { "boot", "<b>&\n" } }
+    zones = { parent = { 0, 1, 0 }, name = { "boot", "<b>&\n", "<i>" },
+      key = { [3] = "</script>" } }
   })
 end
 
@@ -198,6 +199,8 @@ tap.ok(known["turn \\u{202E} back\\000"],
 tap.ok(known["größe €"], "characters of two and of three bytes")
 tap.ok(known["wave 👋"], "a character of four bytes")
 tap.is(got.zones.name[2], "<b>&\\n", "zones")
+tap.is(got.zones.key[1]..got.zones.key[3]..got.zones.name[3], "</script><i>",
+  "labels")
 tap.is(page:match("<title>([^<]*)</title>"), "script&#x3e;&#x3c;img src=x "
   .."onerror=alert(1)&#x3e; &#x2013; luajit-mp", "the title")
 local _, opened = page:gsub("<script", "")

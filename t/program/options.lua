@@ -39,6 +39,11 @@ check("3si4m1", { "split", "depth", "interval", "min", split = "stack",
   depth = 3, interval = 4, min = 1 })
 check("v", { "scope", "states", "split", scope = "", states = "v" })
 check("vf", { "scope", "states", scope = "f", states = "v" })
+check("yf", { "states", "label", states = "y" })
+check("fy:route", { "scope", "states", "label", scope = "f", states = "y",
+  label = "route" })
+check("y:my name:fr", { "scope", "raw", "label", scope = "f", raw = true,
+  label = "my name" })
 check("lz", { "scope", "states", "split", scope = "l", states = "z" })
 
 -- Rows have levels in the order of the letters.
@@ -83,8 +88,11 @@ local function wrong(text, ...)
   end
 end
 
-wrong("y", "unknown option 'y'", "position 1", "option H")
-wrong("fy", "'y'", "position 2")
+wrong("Z", "unknown option 'Z'", "position 1", "option H")
+wrong("fZ", "'Z'", "position 2")
+wrong("fy:", "option 'y' at position 2", "as in y:route")
+wrong("y::f", "option 'y'", "as in y:route")
+wrong("zy", "'y' and 'z' split")
 wrong("b", "option 'b'", "position 1", "b64k")
 wrong("fb0", "option 'b'", "position 2", "from 1")
 wrong("b1m5", "option 'b'", "before it")

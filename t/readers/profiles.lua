@@ -95,12 +95,13 @@ function profiles.by_hand(dir, more)
   local s = snapshot(dir)
   s.frames = frames(dir)
   local deep = push_stacks(s.stacks)
-  s.zones = { parent = { 0, 1 }, name = { "boot", "cache\255" } }
+  s.zones = { parent = { 0, 1, 0, 3 }, key = { [3] = "route" },
+    name = { "boot", "cache\255", "/cart\255", "boot" } }
   more = more or 0
   s.rows = {
     row(1, 0, "I", "string", 2, 1000.4, 1000.3, 500.1),
     row(2, 2, "N", "table", 30, 8000000.5, 3600000.25, 4000000.5),
-    row(3, 1, "N", "string", 70, 900000.2, 0, 1000.7),
+    row(3, 4, "N", "string", 70, 900000.2, 0, 1000.7),
     row(4, 1, "N", "string", 40, 70000.9, 20.6, 40.4),
     row(4, 0, "G", nil, 3, 0, 0, 0),
     row(5, 1, "C", "string", 24, 600000.3, 48.2, 90000.8),

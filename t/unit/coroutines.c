@@ -33,7 +33,7 @@ static bool has(const mp_coroutines *c, const lua_State *L)
 /* The hook knows those that the collector's list has. */
 static void check_known(void)
 {
-  mp_coroutines *there = mp_coroutines_new(&vm);
+  mp_coroutines *there = mp_coroutines_new(&vm, true);
   uint32_t i, n = mp_coroutines_count(there);
   ck_assert_ptr_nonnull(there);
   ck_assert_uint_eq(mp_coroutines_count(known), n);
@@ -62,7 +62,7 @@ START_TEST(birth_to_end)
   if (L == NULL) return;
   ck_assert_int_eq(luaL_dostring(L, "old = { coroutine.create(print) }\n"
 		   "collectgarbage() collectgarbage()"), 0);
-  known = mp_coroutines_new(&vm);
+  known = mp_coroutines_new(&vm, true);
   ck_assert_ptr_nonnull(known);
   ck_assert(has(known, L));
   n = mp_coroutines_count(known);
@@ -123,14 +123,13 @@ START_TEST(labelled)
 {
   lua_State *L = check_open(&vm, true);
   if (L == NULL) return;
-  known = mp_coroutines_new(&vm);
+  known = mp_coroutines_new(&vm, true);
   ck_assert_ptr_nonnull(known);
   lua_register(L, "set", set_label);
   lua_register(L, "get", get_label);
   check_run(L, labels, hook);
   ck_assert_uint_eq(mp_coroutines_label(known, NULL), 0);
   ck_assert(!mp_coroutines_set(known, NULL, 1));
-  ck_assert(!mp_coroutines_set(known, (lua_State *)&vm, 1));
   mp_coroutines_free(known);
   lua_close(L);
 }
@@ -142,9 +141,9 @@ START_TEST(no_memory)
   lua_State *L = check_open(&vm, true);
   if (L == NULL) return;
   mp_mem_left = 1;
-  ck_assert_ptr_null(mp_coroutines_new(&vm));
+  ck_assert_ptr_null(mp_coroutines_new(&vm, true));
   mp_mem_left = -1;
-  known = mp_coroutines_new(&vm);
+  known = mp_coroutines_new(&vm, true);
   ck_assert_ptr_nonnull(known);
   mp_mem_left = 0;
   check_run(L, churn, hook);

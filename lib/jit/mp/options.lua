@@ -77,6 +77,18 @@ local function parse_trigger(o, opt, text, pos)
   return e
 end
 
+-- Takes the name of a label behind letter y at pos: up to another colon or the
+-- end. Returns the position after it, or nil and a message.
+local function parse_label(o, text, pos)
+  local name, e = text:match("^:([^:]*):?()", pos + 1)
+  if name == "" then
+    return nil, ("option 'y'%s needs the name of a label behind the colon, "..
+      "as in y:route"):format(place(text, pos))
+  end
+  o.label = name or o.label
+  return e or pos + 1
+end
+
 -- Takes the depth at pos, if there is one.
 local function parse_depth(o, seen, text, pos)
   local opt = by_letter["<n>"]
@@ -101,6 +113,7 @@ local function parse_one(o, seen, text, pos)
     seen[c] = seen[c] or pos
     if opt.unit then return parse_number(o, opt, text, pos) end
     if opt.trigger then return parse_trigger(o, opt, text, pos) end
+    if c == "y" then return parse_label(o, text, pos) end
   elseif c == "-" then
     o.invert = true
     seen["-<n>"] = seen["-<n>"] or pos
@@ -149,7 +162,7 @@ end
 
 -- The combination rules are those of LuaJIT's own profiler, jit.p.
 local function set_levels(o, m)
-  o.states = m.t and "t" or m.z and "z" or m.v and "v"
+  o.states = m.t and "t" or m.y and "y" or m.z and "z" or m.v and "v"
   local name = m.F and "F" or m.f and "f" or nil
   o.scope = m.l and not name and "l" or name or
     (o.states and not m.s and "" or "f")
@@ -197,10 +210,10 @@ local function check(o, seen)
       :format(seen.e and "e" or "n")
   end
   local states = (seen.t and 1 or 0) + (seen.z and 1 or 0) +
-    (seen.v and 1 or 0)
+    (seen.v and 1 or 0) + (seen.y and 1 or 0)
   if states > 1 then
-    return "options 't', 'v' and 'z' split a table by different things: give "..
-      "one of them"
+    return "options 't', 'v', 'y' and 'z' split a table by different things: "..
+      "give one of them"
   end
 end
 
@@ -242,7 +255,8 @@ end
 --   the fields that optionlist.lua names in `field` and `sets`,
 --   text, seen (positions by letter; those of numbers are <n> and -<n>),
 --   views ("cpu", "alloc", "inuse", "peak"), chosen (how many were given),
---   states ("t", "z", "v" or nil), scope ("f", "F", "l" or "": states only),
+--   states ("t", "z", "y", "v" or nil), label (the name behind y, or nil),
+--   scope ("f", "F", "l" or "": states only),
 --   scope_given, depth_given, min_given (whether they are not the default),
 --   levels (of the rows of a table, see above), split ("stack" or nil),
 --   shows_lines (whether the table does),

@@ -98,6 +98,7 @@ local function read(t)
   if t.sort then
     outputs = { "--sort="..tostring(t.sort), unpack(outputs) }
   end
+  if select(2, text:gsub(":", "")) == 1 then text = text..":" end
   for _, opt in ipairs(numbers) do
     local value = t[opt.key or opt.field]
     local word = value and number(opt, value)

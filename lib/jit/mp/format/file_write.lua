@@ -105,8 +105,8 @@ end
 local function put_table(out, t, content, intern)
   local head, data, n = { "table", t.name, 0 }, {}, nil
   for _, field in ipairs(t.fields) do
-    local get
-    get, n = getter(t, content, field.name)
+    local get, count = getter(t, content, field.name)
+    n = n or count  -- The first field is no optional one.
     local list = encode[field.type](get, n, intern)
     if list then
       local bytes, kind = columns.pack(list, n)

@@ -74,7 +74,8 @@ end
 local function zone_path(p, z)
   local name = p.zones.name[z]
   local up = p.zones.parent[z]
-  return up ~= 0 and zone_path(p, up).." > "..name or name
+  return up ~= 0 and not p.zones.key[up] and
+    zone_path(p, up).." > "..name or name
 end
 
 -- Zones by the intervals in which they have samples; neighbours are one marker.
@@ -83,7 +84,7 @@ local function zone_markers(p, spans, markers)
   for k, span in ipairs(spans) do
     for _, e in ipairs(span) do
       local z = p.rows[e.row].zone
-      if z ~= 0 and (e.cpu > 0 or e.alloc_bytes > 0) then
+      if p:has_zone(p.rows[e.row]) and (e.cpu > 0 or e.alloc_bytes > 0) then
 	local m = open[z]
 	if not m or m.last < k - 1 then
 	  m = { name = "zone "..zone_path(p, z), from = span.from, samples = 0 }

@@ -20,7 +20,7 @@ local function folder(p, o)
   local inverted = o.split == "stack"
   return function(row)
     local names, t = namer(row), {}
-    if o.states then t[1] = safe(p:split_name(row, o.states)) end
+    if o.states then t[1] = safe(p:split_name(row, o)) end
     for i = 1, #names do
       t[#t+1] = safe(names[inverted and i or #names + 1 - i])
     end

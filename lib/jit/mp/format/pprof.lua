@@ -154,7 +154,7 @@ local function stack_field(p, locate)
   end
 end
 
--- Labels of a row: its zone, VM state and type.
+-- Labels of a row: the program's, and its zone, VM state and type.
 local function labels_field(p, intern)
   local cache = {}
   local function label(key, value)
@@ -166,8 +166,17 @@ local function labels_field(p, intern)
     end
     return text
   end
+  local function of_zone(row)
+    local text = ""
+    for _, l in ipairs(p:labels(row)) do
+      text = text..label(l[1], l[2])
+    end
+    return text..(p:has_zone(row) and label("zone", p:zone_name(row)) or "")
+  end
+  local by_zone = {}
   return function(row)
-    return (row.zone ~= 0 and label("zone", p:zone_name(row)) or "")..
+    by_zone[row.zone] = by_zone[row.zone] or of_zone(row)
+    return by_zone[row.zone]..
       label("vmstate", p:state_name(row))..
       (row.type and label("type", row.type) or "")
   end

@@ -169,7 +169,7 @@ local tables = {
   } },
   { name = "zone", key = "zones", columns = true, fields = {
     { "parent", "ref", of = "zone", none = true },
-    { "name", "text" },
+    { "name", "text" }, { "key", "text", optional = true },
   } },
   { name = "row", key = "rows", fields = {
     { "stack", "ref", of = "stack", none = true },

@@ -18,7 +18,7 @@ end
 local of = {}
 
 function of.state(p, o)
-  return function(row) return p:split_name(row, o.states) end
+  return function(row) return p:split_name(row, o) end
 end
 
 -- Where callers have a level of their own: the function alone, or with -<n>

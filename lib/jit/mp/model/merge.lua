@@ -35,14 +35,17 @@ local function interner(list)
   end
 end
 
--- A tree of stacks, as arrays of parents and of the nodes' own parts.
-local function tree(parents, items)
+-- A tree of stacks, as arrays of parents and of the nodes' own parts, and of
+-- the names of these that are labels.
+local function tree(parents, items, names)
   local ids = {}
-  return function(parent, item)
-    local key = parent.."\0"..item
+  return function(parent, item, name)
+    local key = parent.."\0"..(name and "y"..#name..name or "").."\0"..
+      item
     if not ids[key] then
       parents[#parents+1] = parent
       items[#parents] = item
+      if name then names[#parents] = name end
       ids[key] = #parents
     end
     return ids[key]
@@ -130,8 +133,8 @@ end
 
 -- -- Rows --------------------------------------------------------------------
 
--- Frames, stacks and zones of a profile as those of the sum: tables from each
--- number to the new one.
+-- Frames, stacks, and zones with labels, of a profile as those of the sum:
+-- tables from each number to the new one.
 local function translate(p, frame_id, push, push_zone)
   local frames, stacks, zones = {}, { [0] = 0 }, { [0] = 0 }
   for i, f in ipairs(p.frames) do
@@ -142,7 +145,7 @@ local function translate(p, frame_id, push, push_zone)
     stacks[i] = push(stacks[parent], frames[p.frame[i]])
   end
   for i, parent in ipairs(p.zones.parent) do
-    zones[i] = push_zone(zones[parent], p.zones.name[i])
+    zones[i] = push_zone(zones[parent], p.zones.name[i], p.zones.key[i])
   end
   return stacks, zones
 end
@@ -237,14 +240,14 @@ return function(list)
   list = once(list)
   local s = {
     info = { notes = {} }, cpu = {}, heap = {}, native = {}, frames = {},
-    stacks = { parent = {}, frame = {} }, zones = { parent = {}, name = {} },
-    rows = {}
+    stacks = { parent = {}, frame = {} }, zones = { parent = {}, name = {},
+    key = {} }, rows = {}
   }
   merge_groups(list, s)
   merge_notes(list, s.info.notes)
   local frame_id, rows = interner(s.frames), {}
   local push = tree(s.stacks.parent, s.stacks.frame)
-  local push_zone = tree(s.zones.parent, s.zones.name)
+  local push_zone = tree(s.zones.parent, s.zones.name, s.zones.key)
   for _, p in ipairs(list) do
     local stacks, zones = translate(p, frame_id, push, push_zone)
     add_rows(p, stacks, zones, rows, s.rows)

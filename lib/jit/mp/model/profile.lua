@@ -3,10 +3,12 @@
 -- The profile as the views use it: a snapshot of the core, with names.
 ----------------------------------------------------------------------------
 --
--- A row has the counts of one stack in one VM state and one zone, with objects
--- of one type. A view is a number that every row has: "cpu" (samples), "alloc",
--- "inuse" and "peak" (bytes, or objects). Reports show sums of a view over rows
--- with the same key, and a key is a name of the row's stack, state, zone or
+-- A row has the counts of one stack in one VM state and one zone, with one set
+-- of labels and objects of one type. Labels and zones are one tree: a node with
+-- a key is a label, and its name the label's value; labels come before zones. A
+-- view is a number that every row has: "cpu" (samples), "alloc", "inuse" and
+-- "peak" (bytes, or objects). Reports show sums of a view over rows with the
+-- same key, and a key is a name of the row's stack, state, zone, labels or
 -- type.
 --
 ----------------------------------------------------------------------------
@@ -32,6 +34,7 @@ local function new(snapshot)
     end
   end
   reasons.spell(snapshot)
+  snapshot.zones.key = snapshot.zones.key or {}
   return setmetatable({
     info = snapshot.info, cpu = snapshot.cpu, heap = snapshot.heap,
     native = snapshot.native or {},
@@ -184,9 +187,37 @@ function Profile:state_name(row)
   return terms.states[row.state] or row.state
 end
 
+-- Whether a row has a zone.
+function Profile:has_zone(row)
+  return row.zone ~= 0 and not self.zones.key[row.zone]
+end
+
 function Profile:zone_name(row)
-  return row.zone ~= 0 and printable(self.zones.name[row.zone]) or
+  return self:has_zone(row) and printable(self.zones.name[row.zone]) or
     terms.no_zone
+end
+
+-- The labels of a row, by their names: a list of { name, value }.
+function Profile:labels(row)
+  local list, z = {}, row.zone
+  while z ~= 0 do
+    local key = self.zones.key[z]
+    if key then table.insert(list, 1, { key, self.zones.name[z] }) end
+    z = self.zones.parent[z]
+  end
+  return list
+end
+
+-- All labels of a row, or the value of the one of that name. A row of which
+-- only is known that it has labels has one of the name "(other)".
+function Profile:label_name(row, name)
+  local words = {}
+  for _, label in ipairs(self:labels(row)) do
+    local key, value = printable(label[1]), printable(label[2])
+    if label[1] == name or key == terms.other then return value end
+    words[#words+1] = key.."="..value
+  end
+  return words[1] and not name and table.concat(words, " ") or terms.no_label
 end
 
 -- Type of a row's objects. CPU samples have none.
@@ -200,11 +231,14 @@ function Profile:is_before(row)
   return f ~= nil and f.kind == "pseudo" and f.name == terms.before
 end
 
--- Name of a row by its VM state, zone or type: by is "v", "z" or "t".
-function Profile:split_name(row, by)
+-- Name of a row by its VM state, zone, labels or type: o.states is "v", "z",
+-- "y" or "t"; o.label: the name of a label, or nil.
+function Profile:split_name(row, o)
+  local by = o.states
   if self:is_before(row) then return terms.before end
   return by == "v" and self:state_name(row) or by == "z" and
-    self:zone_name(row) or self:type_name(row)
+    self:zone_name(row) or by == "y" and self:label_name(row, o.label) or
+    self:type_name(row)
 end
 
 -- A function from a row to its number in a view.

@@ -100,10 +100,15 @@ local function rows(p)
   return object(t)
 end
 
+-- Labels and zones; a zone has an empty key.
 local function zones(p)
-  local shown = {}
-  for i, name in ipairs(p.zones.name) do shown[i] = names.printable(name) end
-  return object({ "parent", list(p.zones.parent), "name", strings(shown) })
+  local shown, keys = {}, {}
+  for i, name in ipairs(p.zones.name) do
+    shown[i] = names.printable(name)
+    keys[i] = names.printable(p.zones.key[i] or "")
+  end
+  return object({ "parent", list(p.zones.parent), "name", strings(shown),
+    "key", strings(keys) })
 end
 
 local function timeline(p)

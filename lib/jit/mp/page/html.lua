@@ -18,6 +18,7 @@ local facts = require("jit.mp.page.facts")
 local heap = require("jit.mp.page.heap")
 local jit_of = require("jit.mp.page.jit")
 local files = require("jit.mp.page.source")
+local names = require("jit.mp.model.names")
 local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
 
@@ -55,12 +56,14 @@ end
 -- Names for what is absent.
 local function encode_absent()
   return object({ "stack", str(terms.no_stack), "zone", str(terms.no_zone),
+    "label", str(terms.no_label), "other", str(terms.other),
     "type", str(terms.no_type) })
 end
 
 -- The state in which the page opens, by the options.
 local function encode_start(p, o)
-  local groups = { t = "type", v = "state", z = "zone" }
+  local groups = { t = "type", v = "state", z = "zone",
+    y = o.label and "label:"..names.printable(o.label) or "label" }
   return object({ "view", str(o.views and o.views[1] or "cpu"),
     "objects", tostring(o.objects and true or false),
     "kib", tostring(o.kib and true or false),

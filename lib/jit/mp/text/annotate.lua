@@ -43,7 +43,7 @@ local function line_parts(p, o)
   for _, level in ipairs(o.levels) do
     if level == "name" then add_callers() end
     if level == "state" then
-      add(level, function(row) return p:split_name(row, o.states) end)
+      add(level, function(row) return p:split_name(row, o) end)
     end
   end
   if o.scope == "" then add_callers() end

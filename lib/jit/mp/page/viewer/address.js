@@ -6,8 +6,8 @@
 ** Anybody may type an address: values that do not fit the page are left out.
 */
 const { item } = mp.items;
-const { VIEWS, NP, TIMES, DIFF, PROFILES, zoneName, stateName, typeName } =
-  mp.profile;
+const { VIEWS, NP, TIMES, DIFF, PROFILES, LABELS, zoneName, labelNames,
+  stateName, typeName } = mp.profile;
 const { state } = mp, { UNITS } = state;
 
 const DELAY = 250;	/* Browsers limit how often an address changes. */
@@ -20,7 +20,9 @@ const oneOf = (...list) => ({ write: String,
 /* A row must have it, or nothing is left. */
 const known = (of) => ({ write: String, read: (s) => s === "" ||
   PROFILES.some((P) => {
-    for (let r = 0; r < P.rows; r++) if (of(P, r) === s) return true;
+    for (let r = 0; r < P.rows; r++) {
+      if ([of(P, r)].flat().includes(s)) return true;
+    }
     return false;
   }) ? s : undefined });
 function whole(s, least, most) {
@@ -44,8 +46,10 @@ const anItem = number(-1, item.name.length - 1);
 const FIELDS = {
   view: oneOf(...VIEWS), objects: flag, unit: oneOf(...UNITS),
   mode: oneOf("top", "bottom", "sandwich", "calls"),
-  group: oneOf("", "zone", "state", "type"),
+  group: oneOf("", "zone", "label", ...LABELS.map((name) => `label:${name}`),
+    "state", "type"),
   zone: known((P, r) => zoneName(P, P.raw.rows.zone[r])),
+  label: known((P, r) => labelNames(P, P.raw.rows.zone[r])),
   state: known(stateName), type: known(typeName), range,
   held: oneOf("end", "new"), hidden: items, focus: anItem, collapse: flag,
   search: text, sel: anItem, zoom: { write: String,

@@ -4,8 +4,8 @@
 */
 const { $, el, color, narrow } = mp.dom;
 const { item } = mp.items;
-const { PROFILES, DIFF, VIEWS, TITLE, A, zoneName, stateName, typeName } =
-  mp.profile;
+const { PROFILES, DIFF, VIEWS, TITLE, A, LABELS, zoneName, labelNames,
+  stateName, typeName } = mp.profile;
 const { seconds } = mp.numbers;
 const { state } = mp, { UNITS } = state;
 const { timed } = mp.counts;
@@ -18,7 +18,11 @@ const ANEW = { zoom: "", sel: -1, focus: -1, hidden: [] };
 
 function names(of) {
   const set = new Set();
-  for (const P of PROFILES) for (let r = 0; r < P.rows; r++) set.add(of(P, r));
+  for (const P of PROFILES) {
+    for (let r = 0; r < P.rows; r++) {
+      for (const name of [of(P, r)].flat()) set.add(name);
+    }
+  }
   return [...set].sort().map((x) => [x, x]);
 }
 
@@ -39,14 +43,15 @@ function addModes(box) {
 /* Lists to choose from, for properties of which the profile has several. */
 function addFilters(box) {
   const lists = [["zone", "Zone", names((P, r) =>
-    zoneName(P, P.raw.rows.zone[r]))], ["state", "State", names(stateName)],
+    zoneName(P, P.raw.rows.zone[r]))], ["label", "Label", names((P, r) =>
+    labelNames(P, P.raw.rows.zone[r]))], ["state", "State", names(stateName)],
     ["type", "Type", names(typeName)]].filter(([, , all]) => all.length > 1);
-  const by = { zone: "zone", state: "VM state", type: "object type" };
-  if (lists.length) {
-    box.append(choice("Group by", "group", [["", "nothing"],
-      ...lists.map(([name]) => [name, by[name]])]));
-  }
-  if (!lists.some(([name]) => name === state.now.group)) {
+  const by = { zone: "zone", label: "labels", state: "VM state",
+    type: "object type" };
+  const groups = [["", "nothing"], ...lists.map(([name]) => [name, by[name]]),
+    ...LABELS.map((name) => [`label:${name}`, `label ${name}`])];
+  if (groups.length > 1) box.append(choice("Group by", "group", groups));
+  if (!groups.some(([name]) => name === state.now.group)) {
     state.set({ group: "" });
   }
   for (const [name, label, all] of lists) {

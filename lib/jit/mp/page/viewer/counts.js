@@ -2,7 +2,8 @@
 /*
 ** The amount of each row in a view, and its variance.
 */
-const { A, PROFILES, TIMES, zoneName, stateName, typeName } = mp.profile;
+const { A, PROFILES, TIMES, zoneName, labelNames, stateName, typeName } =
+  mp.profile;
 const { state } = mp;
 
 /* The part of the rows' columns that a view's numbers are in. */
@@ -13,8 +14,9 @@ const field = (view) => view === "cpu" ? view :
 ** have none. */
 function passes(P, view) {
   const S = state.now, R = P.raw.rows;
-  const zone = P.zone.map((z, i) => !S.zone || zoneName(P, i) === S.zone ||
-    zoneName(P, i).startsWith(S.zone + " › "));
+  const zone = P.zone.map((z, i) => (!S.zone || zoneName(P, i) === S.zone ||
+    zoneName(P, i).startsWith(S.zone + " › ")) &&
+    (!S.label || labelNames(P, i).includes(S.label)));
   return (r) => zone[R.zone[r]] &&
     (!S.state || stateName(P, r) === S.state) &&
     (!S.type || view === "cpu" || typeName(P, r) === S.type);

@@ -29,8 +29,8 @@ function itemsTo(s) {
   return out;
 }
 function toStack(s) {
-  const all = { group: "", range: null, zone: "", state: "", type: "",
-    focus: -1, hidden: [] };
+  const all = { group: "", range: null, zone: "", label: "", state: "",
+    type: "", focus: -1, hidden: [] };
   state.set(all);
   graph.zoomTo({ mode: "top", view: "inuse", zoom: itemsTo(s).join(".") });
 }

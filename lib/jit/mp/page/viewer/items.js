@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
 ** Items, to which numbers belong. An item is a function, a line, or a group (a
-** zone, a VM state, a type of objects, or all).
+** zone, a label, a VM state, a type of objects, or all).
 **
 ** An item is a number; its properties are columns. The first items are the
 ** functions of the profile, in its order.

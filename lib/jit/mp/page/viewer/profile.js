@@ -52,6 +52,17 @@ function marksOf(P) {
   return marks;
 }
 
+/* Labels and zones are one tree: what has a key is a label. */
+function readZones(P, { parent, name, key }) {
+  P.zone = [[]];
+  P.label = [[]];
+  name.forEach((text, i) => {
+    const up = parent[i];
+    P.zone.push(key[i] ? [] : [...P.zone[up], text]);
+    P.label.push(key[i] ? [...P.label[up], [key[i], text]] : P.label[up]);
+  });
+}
+
 function prepare(raw) {
   const R = raw.rows, P = { raw, rows: R.stack.length, info: raw.info };
   readStacks(P, raw);
@@ -60,10 +71,7 @@ function prepare(raw) {
   P.stack = new Int32Array(R.stack).map((s) => s || P.n);
   const samples = R.cpu.reduce((a, b) => a + b, 0);
   P.tick = samples > 0 ? P.info.cpu / samples : 0;
-  P.zone = [[]];
-  raw.zones.name.forEach((name, i) => {
-    P.zone.push([...P.zone[raw.zones.parent[i]], name]);
-  });
+  readZones(P, raw.zones);
   return P;
 }
 
@@ -75,7 +83,14 @@ for (const v of mp.data.views) {
   WORDS[v.name] = v.words;
 }
 
-const zoneName = (P, z) => z ? P.zone[z].join(" › ") : ABSENT.zone;
+const zoneName = (P, z) => P.zone[z].join(" › ") || ABSENT.zone;
+/* The names of all labels, and those of a row with their values. */
+const LABELS = [...new Set(PROFILES.flatMap((P) => P.raw.zones.key))].filter(
+  (key) => key).sort();
+function labelNames(P, z) {
+  const list = P.label[z].map((label) => label.join("="));
+  return list.length ? list : [ABSENT.label];
+}
 const stateName = (P, r) => P.raw.rows.states[P.raw.rows.state[r]];
 function typeName(P, r) {
   const t = P.raw.rows.type[r];
@@ -87,9 +102,17 @@ function groupPath(P, r, group) {
   if (group === "state") return [groupItem(stateName(P, r))];
   if (group === "type") return [groupItem(typeName(P, r))];
   const z = P.zone[P.raw.rows.zone[r]];
+  if (group === "label") {
+    return labelNames(P, P.raw.rows.zone[r]).map(groupItem);
+  }
+  if (group.startsWith("label:")) {
+    const label = P.label[P.raw.rows.zone[r]].find(([key]) =>
+      `label:${key}` === group || key === ABSENT.other);
+    return [groupItem(label ? label[1] : ABSENT.label)];
+  }
   return z.length ? z.map(groupItem) : [groupItem(ABSENT.zone)];
 }
 
 mp.profile = { A, B, PROFILES, DIFF: B !== undefined, VIEWS, TITLE, WORDS,
   TIMES: A.raw.changes.point.length > 0, NP: A.raw.timeline.wall.length,
-  zoneName, stateName, typeName, groupPath };
+  LABELS, zoneName, labelNames, stateName, typeName, groupPath };

@@ -15,8 +15,9 @@ const first = Object.freeze({
   view: START.view, objects: START.objects,
   unit: START.lines ? "lines" : "func",
   mode: "top",		/* top, bottom, sandwich or calls. */
-  group: START.group,	/* "", zone, state or type. */
-  zone: "", state: "", type: "",	/* Rows that are counted; "": all. */
+  group: START.group,	/* "", zone, label, label:NAME, state or type. */
+  zone: "", label: "",	/* Rows that are counted; "": all. */
+  state: "", type: "",
   range: null,		/* [from, to]: points of the timeline. */
   held: "end",		/* In use at the end of the range, or "new" in it. */
   hidden: [], focus: -1,	/* Items. */
@@ -30,8 +31,8 @@ const first = Object.freeze({
 });
 
 /* Fields that numbers depend on, and those that trees do besides. */
-const COUNTED = ["objects", "zone", "state", "type", "range", "held",
-  "hidden", "focus", "collapse"];
+const COUNTED = ["objects", "zone", "label", "state", "type", "range",
+  "held", "hidden", "focus", "collapse"];
 const TREE = [...COUNTED, "view", "unit", "group", "sel", "width"];
 
 let now = first;
@@ -77,5 +78,5 @@ function finish(work) {
 
 mp.state = { UNITS, get now() { return now; }, first, set, kept, grown, finish,
   listen: (f) => listeners.push(f),
-  filtered: () => Boolean(now.range || now.zone || now.state || now.type ||
-    now.focus >= 0) };
+  filtered: () => Boolean(now.range || now.zone || now.label || now.state ||
+    now.type || now.focus >= 0) };

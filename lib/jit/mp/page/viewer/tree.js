@@ -136,8 +136,8 @@ function rowsByGroup(node) {
   return kids;
 }
 
-/* Levels above the stacks, by zone, VM state or type. Rows are folded into
-** stacks where their groups end. */
+/* Levels above the stacks, by zone, labels, VM state or type. Rows are folded
+** into stacks where their groups end. */
 function grouped(kind) {
   return function grow(tree, node) {
     const out = [], { view } = state.now;
