@@ -16,8 +16,8 @@
 typedef struct mp_found {
   uint64_t mainl, g;		/* Main thread and global state. */
   uint64_t vmstate;		/* Where the VM's state is noted. */
-  uint64_t allocf;		/* Its allocator, */
-  uint64_t bytes;		/* and bytes in its heap. */
+  uint64_t allocf;		/* The VM's allocator. */
+  uint64_t bytes;		/* Bytes in the VM's heap. */
   uint64_t cframe;		/* The main thread's C frame, or 0. */
   char chunk[128];		/* That of the lowest function, or "". */
 } mp_found;

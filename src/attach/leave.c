@@ -15,9 +15,9 @@
 
 typedef struct far_trace {
   uint64_t address;		/* Of the trace; 0: none. */
-  uint64_t mcode;		/* Its machine code, */
-  uint32_t size;		/* bytes of that; */
-  uint32_t loop;		/* where its loop is in that, or 0. */
+  uint64_t mcode;		/* The trace's machine code. */
+  uint32_t size;		/* Bytes of machine code. */
+  uint32_t loop;		/* Offset of the loop in the code, or 0. */
   uint32_t nins, nk;		/* Instructions: one behind the last, and the */
   char *ir;			/* lowest constant, with which `ir` begins. */
   uint32_t nsnap;
@@ -30,9 +30,9 @@ typedef struct far_trace {
 
 /* A value that each round of a loop hands to the next one. */
 typedef struct far_value {
-  uint8_t from;			/* Its register when a round ends, */
-  uint8_t reg;			/* and when the next one has begun, */
-  uint8_t spill;		/* or its place in the stack, if not 0. */
+  uint8_t from;			/* The value's register when a round ends. */
+  uint8_t reg;			/* Its register when the next one has begun. */
+  uint8_t spill;		/* Its place in the stack instead, or 0. */
   bool narrow;			/* It has 32 bits. */
 } far_value;
 #define FAR_VALUES 32

@@ -11,12 +11,12 @@
 /* The objects of a process that matter. */
 typedef struct mp_code {
   const mp_maps *maps;
-  const mp_mapping *vm;		/* LuaJIT's object, */
-  const mp_mapping *libc;	/* the C library, */
-  const mp_mapping *loader;	/* the dynamic linker, */
-  const mp_mapping *memory;	/* and who defines malloc. */
-  uint64_t linker;		/* The dynamic linker's variables, or 0, */
-  uint64_t linker_size;		/* and bytes of them. */
+  const mp_mapping *vm;		/* LuaJIT's object. */
+  const mp_mapping *libc;	/* The C library. */
+  const mp_mapping *loader;	/* The dynamic linker. */
+  const mp_mapping *memory;	/* The object that defines malloc. */
+  uint64_t linker;		/* The dynamic linker's variables, or 0. */
+  uint64_t linker_size;		/* Bytes of the linker's variables. */
   uint64_t restorer;		/* Where signal handlers return to, or 0. */
 } mp_code;
 

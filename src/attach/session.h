@@ -24,9 +24,9 @@ typedef struct mp_session {
   mp_maps maps;
   mp_mapping objects[4];	/* Copies: the list is read again at times. */
   mp_code code;			/* These are the objects in it. */
-  mp_place place;		/* How calls are made, */
-  uint64_t map, unmap;		/* and functions: mmap, munmap, */
-  uint64_t open, error;		/* dlopen and dlerror. */
+  mp_place place;		/* How calls are made. */
+  uint64_t map, unmap;		/* The functions mmap and munmap. */
+  uint64_t open, error;		/* The functions dlopen and dlerror. */
   mp_found states[MP_STATES_MAX];
   int nstates;			/* There may be more. */
   const mp_found *state;	/* The chosen one. */

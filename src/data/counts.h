@@ -38,10 +38,11 @@ typedef struct mp_row {
   uint8_t type;			/* Of the objects (vm/type.h); 0: not known. */
   uint32_t part;		/* The row of a part of these objects, or 0. */
   double cpu;			/* CPU samples. */
-  double peak_objects;		/* In use when `epoch` began, */
-  double peak_bytes;		/* if that is the epoch now. */
-  double alloc_variance;	/* Of alloc_bytes, by sampling, */
-  double inuse_variance;	/* and of inuse_bytes. */
+  double peak_objects;		/* Objects in use when `epoch` began, if that */
+				/* is the epoch now. */
+  double peak_bytes;		/* Bytes in use at the same time. */
+  double alloc_variance;	/* Variance of alloc_bytes by sampling. */
+  double inuse_variance;	/* Variance of inuse_bytes by sampling. */
   double temp_objects;		/* Freed by the collection that came next. */
   double temp_bytes;
   double calls;			/* Of the function on top of the stack. */

@@ -52,8 +52,8 @@ typedef struct mp_before {
 typedef struct mp_course {
   mp_point *points;		/* MP_COURSE_MAX of them, or NULL. */
   uint32_t npoints;
-  double spacing, due;		/* Seconds; the time of the next point, */
-  double listdue;		/* and of the next list of changes. */
+  double spacing, due;		/* Seconds between points; time of the next. */
+  double listdue;		/* Time of the next list of changes. */
   uint32_t grain;		/* Points that share a list of changes. */
   mp_change *changes;		/* By point. */
   uint32_t nchanges, capchanges;

@@ -19,11 +19,11 @@
 #define MP_ELF_HEAD	1024	/* Of a file, that are compared. */
 
 typedef struct mp_function {
-  uint64_t address;		/* Of the function, */
-  bool inside;			/* or of any byte in it. */
-  bool found;			/* There is a symbol, */
-  uint64_t start;		/* with this address, */
-  uint32_t at;			/* whose name is there. */
+  uint64_t address;		/* Of the function, or of any byte in it. */
+  bool inside;			/* The address may be that of any byte. */
+  bool found;			/* There is a symbol. */
+  uint64_t start;		/* The symbol's address, if found. */
+  uint32_t at;			/* Where the symbol's name is, if found. */
   uint32_t id;			/* The user's. */
   char name[MP_ELF_NAME];	/* "": not known. */
 } mp_function;

@@ -18,8 +18,8 @@ typedef struct mp_execport {
   uint32_t version;		/* MP_EXECPORT_VERSION */
   /* These are called on the thread that calls exec, which may be in a
   ** signal handler, or in the child of vfork. NULL: nobody wants to know. */
-  void (*volatile before)(void);  /* The program is about to be replaced; */
-  void (*volatile failed)(void);  /* it was not. */
+  void (*volatile before)(void);  /* Before the program is replaced. */
+  void (*volatile failed)(void);  /* The program was not replaced. */
   /* It is about to take a filter of system calls, a struct sock_fprog; NULL: in
   ** which it may only read, write and exit. */
   void (*volatile confined)(const void *filter);

@@ -38,8 +38,8 @@ typedef struct mp_held_entry {
 } mp_held_entry;
 
 typedef struct mp_held_record {
-  double wall;			/* Seconds from the start to the collection, */
-  double allocated;		/* and bytes allocated until then. */
+  double wall;			/* Seconds from the start to the collection. */
+  double allocated;		/* Bytes allocated until the collection. */
   uint64_t cycle;		/* Number of the collection, from 1. */
 } mp_held_record;
 
@@ -48,8 +48,8 @@ typedef struct mp_held {
   uint32_t nrecords;
   mp_held_entry *entries;	/* By record, then by row. */
   uint32_t nentries, capentries;
-  mp_held_entry *sums;		/* By row id: the record under way, */
-  uint32_t nsums, capsums;	/* and the highest row id in it. */
+  mp_held_entry *sums;		/* By row id: the record under way. */
+  uint32_t nsums, capsums;	/* Highest row id in `sums`; its capacity. */
   mp_held_record begun;		/* The record under way; cycle 0: none. */
   double spacing, due;		/* Bytes allocated from one record to the */
 				/* next, and until the next one. */

@@ -20,8 +20,8 @@ typedef enum mp_limitkind {
 #define MP_LIMIT_PATH	512
 
 typedef struct mp_limits {
-  uint64_t most[MP_LIMITS];	/* By kind: the limit, */
-  uint64_t used[MP_LIMITS];	/* and what is used of it. */
+  uint64_t most[MP_LIMITS];	/* By kind: the limit. */
+  uint64_t used[MP_LIMITS];	/* By kind: what is used of the limit. */
   uint64_t rss;			/* Of the process. */
   char cgroup[MP_LIMIT_PATH];	/* Directory of the cgroup with the limit. */
   bool unified;			/* It is a cgroup v2. */

@@ -17,7 +17,7 @@
 /* Before each block. */
 typedef struct head {
   _Alignas(16) size_t size;	/* Of the block, */
-  size_t mapped;		/* and of its mapping; 0: it has none. */
+  size_t mapped;		/* Bytes of the block's mapping, or 0. */
 } head;
 
 bool mp_pool_begun;

@@ -21,8 +21,8 @@
 /* The distance to a thread's next sample. */
 typedef struct mp_draw {
   int64_t left;			/* Bytes to go; below 0: a sample is due. */
-  int64_t drawn;		/* Bytes that it was at first, */
-  double mean;			/* from draws with this mean. */
+  int64_t drawn;		/* Bytes that the countdown began with. */
+  double mean;			/* Mean of the distances that are drawn. */
   uint32_t epoch;		/* Of another epoch: it says nothing. */
 } mp_draw;
 

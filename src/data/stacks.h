@@ -57,8 +57,8 @@ typedef struct mp_stacks {
   uint32_t capframes, capnodes;	/* Allocated elements. */
   mp_map framemap, nodemap;	/* Hash of contents -> id. */
   mp_map stringmap;		/* Hash of a source -> a frame that has it. */
-  struct mp_arena *arena;	/* Where the strings live, */
-  size_t textbytes;		/* in that many bytes. */
+  struct mp_arena *arena;	/* Where the strings live. */
+  size_t textbytes;		/* Bytes of the strings. */
   bool closed;			/* What is new is not interned any more. */
 } mp_stacks;
 

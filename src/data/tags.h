@@ -18,8 +18,8 @@
 #include "data/map.h"
 
 typedef struct mp_tag {
-  uint32_t id;			/* Not 0, */
-  uint32_t stamp;		/* and any number. */
+  uint32_t id;			/* Not 0. */
+  uint32_t stamp;		/* Any number. */
 } mp_tag;
 
 /* Bytes that a block with a tag has more. */

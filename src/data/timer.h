@@ -45,8 +45,8 @@ typedef struct mp_timer {
   mp_timerkind kind;
   pid_t tid;			/* The thread. */
   int sig;			/* The signal that it is sent. */
-  int fd;			/* Of the task clock, */
-  void *page;			/* and its mapping, or MAP_FAILED. */
+  int fd;			/* Of the task clock. */
+  void *page;			/* Mapping of the task clock, or MAP_FAILED. */
   timer_t id;			/* Of the POSIX timer. */
   mp_watch watch;
   uint64_t interval;		/* Nanoseconds, in the mean. */

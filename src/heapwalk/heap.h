@@ -31,8 +31,8 @@ typedef struct mp_heaplayout {
   uint32_t curl, jitbase, strtab, tmpbuf;	/* As in mp_vm. */
   uint32_t alloc;		/* Offset of the allocator. */
   uint32_t roots;		/* Offset of the VM's roots. */
-  uint32_t len;			/* Offset of a string's length, */
-  uint32_t round;		/* and its size is a multiple of this. */
+  uint32_t len;			/* Offset of a string's length. */
+  uint32_t round;		/* A string's size is a multiple of this. */
   uint32_t mainl;		/* Distance from the main thread to the */
 				/* global state. */
   uint32_t registry;		/* Offset of the registry's slot. */

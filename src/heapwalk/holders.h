@@ -82,8 +82,8 @@ typedef struct mp_holder {
   uint32_t parent;		/* Line of its holder; 0: the VM. */
   uint32_t depth;		/* Of the VM: 0. */
   uint32_t count;		/* Objects it stands for. */
-  uint64_t self;		/* Their bytes, */
-  uint64_t bytes;		/* with those of all that they hold. */
+  uint64_t self;		/* Bytes of the objects themselves. */
+  uint64_t bytes;		/* Bytes with all that the objects hold. */
   double c;			/* Bytes of C memory that these lead to. */
   const char *type;		/* Static string. */
   char *label;			/* Behind its holder's; NULL: no memory. */

@@ -32,8 +32,8 @@ typedef struct waiter {
   lua_State *_Atomic L;		/* A thread of the state; NULL: it is free. */
   _Atomic pid_t tid;		/* Where the state runs. */
   _Atomic pid_t pid;		/* Process for which tid is right. */
-  lua_Hook hook;		/* The program's hook, */
-  int mask, count;		/* and when it is called. */
+  lua_Hook hook;		/* The program's hook. */
+  int mask, count;		/* When the program's hook is called. */
 } waiter;
 
 #define MAX	64		/* States that can wait. */

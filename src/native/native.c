@@ -86,8 +86,8 @@ static struct {
   mp_counts counts;		/* Rows; each stack is one of the capture's. */
   mp_samples samples;
   mp_live live;			/* Never freed: other threads look at it. */
-  mp_map leaves;		/* Address of code -> frame, */
-  mp_map rows;			/* row of the capture and frame -> row. VM's. */
+  mp_map leaves;		/* Address of code -> frame. */
+  mp_map rows;			/* Row of the capture and frame -> row. VM's. */
   uint32_t others, unknown;	/* Stacks of what is not known better. */
   double allocated;		/* Bytes, up to the last sample. */
   bool leaks;			/* Records of what is in use are wanted. */
@@ -96,8 +96,8 @@ static struct {
   double began;			/* When it started, by the wall clock. */
   uint64_t taken;
   atomic_uint_least64_t dropped;
-  pthread_t forker;		/* Has the lock while it forks, */
-  bool forking;			/* if this is set. */
+  pthread_t forker;		/* The thread that forks, if `forking`. */
+  bool forking;			/* `forker` has the lock while it forks. */
 } n = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* -- The lock ------------------------------------------------------------ */

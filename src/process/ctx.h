@@ -21,9 +21,9 @@
 
 /* The state of the reports (process/ends.h). */
 typedef struct mp_reporting {
-  bool done;			/* The final report is begun or abandoned, */
-  atomic_bool written;		/* and was made, */
-  pthread_t reporter;		/* by that thread. */
+  bool done;			/* The final report is begun or abandoned. */
+  atomic_bool written;		/* The final report was made. */
+  pthread_t reporter;		/* The thread that makes the final report. */
   atomic_bool read;		/* Another thread makes a report meanwhile. */
 } mp_reporting;
 
@@ -32,9 +32,9 @@ typedef struct mp_estate {
   atomic_bool claimed;		/* One of them makes the report, or has. */
   atomic_int holder;		/* The child that has taken the run over, or */
 				/* 0. */
-  atomic_uint forks;		/* Forks that have returned in the process, */
-  atomic_uint last;		/* and when the last one did: milliseconds, */
-  atomic_uint cpu;		/* and those of its CPU time until then. */
+  atomic_uint forks;		/* Forks that have returned in the process. */
+  atomic_uint last;		/* When the last fork returned: milliseconds. */
+  atomic_uint cpu;		/* CPU time until then: milliseconds. */
 } mp_estate;
 
 /* A run that forked children may take over (process/inherit.h). */
@@ -61,9 +61,9 @@ typedef struct mp_triggers {
   bool above;			/* Memory is above its limit, and told. */
   bool wanted;			/* It is, and waits for a safepoint. */
   size_t refused;		/* Bytes that were refused, likewise; or 0. */
-  double begun;			/* CPU time when the thread waited last, */
-  long waits;			/* so often, */
-  bool told;			/* and that it has not since, is told. */
+  double begun;			/* CPU time when the thread waited last. */
+  long waits;			/* Times that the thread has waited. */
+  bool told;			/* The event of a busy thread was reported. */
   unsigned times[3];		/* Reports of each kind. */
 } mp_triggers;
 

@@ -39,8 +39,8 @@ static const int fatal[] = {
 static atomic_bool ours[NFATAL];  /* Signals that our handler stands for. */
 static atomic_int pending;	/* The signal to die of, or 0. */
 static atomic_int arrived;	/* Signals that came since. */
-static atomic_int writing;	/* Reports under way, */
-static atomic_int ending;	/* of these, at the end of a program. */
+static atomic_int writing;	/* Reports under way. */
+static atomic_int ending;	/* Reports under way at the end of a program. */
 static atomic_bool told;	/* A signal asked it to end before it did. */
 static atomic_bool standing_in;	/* A child writes. */
 static atomic_int busy;		/* Times that the lock was held. */

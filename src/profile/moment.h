@@ -30,8 +30,9 @@ typedef struct mp_sums {
   double reallocs, realloc_bytes, realloc_freed;
   double taken, dropped;	/* Allocation samples; samples lost. */
   double cut;			/* Stacks that were cut. */
-  double cycles;		/* Collections, */
-  double looks, stopped;	/* and looks at the collector. */
+  double cycles;		/* Collections. */
+  double looks, stopped;	/* Looks at the collector; those of them that */
+				/* found it stopped. */
   double type_objects[MP_NTYPES];  /* Allocations by type, where events are */
   double type_bytes[MP_NTYPES];	/* recorded. */
 } mp_sums;

@@ -13,10 +13,10 @@
 typedef struct mp_span {
   pid_t pid;			/* Process that the profile belongs to. */
   double unix0;			/* Unix time at the start. */
-  double wall0;			/* Clock at the start, */
-  double wall1;			/* and at the end, */
-  double cpu1;			/* and the CPU time at the end; */
-  bool ended;			/* both are known. */
+  double wall0;			/* Clock at the start. */
+  double wall1;			/* Clock at the end. */
+  double cpu1;			/* CPU time at the end. */
+  bool ended;			/* wall1 and cpu1 are known. */
 } mp_span;
 
 /* The run begins here and now, in this process. */

@@ -47,8 +47,8 @@ typedef struct mp_output {
   char *given;			/* As the user named it; NULL: stdout. */
   luajit_mp_writer writer;	/* Its write is NULL: there is none. */
   mp_push *push;		/* Where it is the address of a server. */
-  mp_kept dir;			/* Its directory, */
-  char name[NAME_MAX + 1];	/* and its name there. */
+  mp_kept dir;			/* The directory of the output. */
+  char name[NAME_MAX + 1];	/* The name in that directory. */
   mp_kept file;			/* The file, where it is special. */
   bool special;			/* Not a regular file. */
   bool literal;			/* A % stands for itself. */

@@ -45,8 +45,8 @@ typedef struct mp_plan {
   bool calls;			/* Every call is counted. */
   bool compiler;		/* The JIT compiler's decisions are recorded. */
   bool types;			/* A report shows types of objects. */
-  bool lines;			/* A report shows lines, */
-  bool functions;		/* or lines are not wanted at all. */
+  bool lines;			/* A report shows lines. */
+  bool functions;		/* Lines are not wanted at all. */
   bool cpu_only;		/* No view of the heap is. */
   bool help;			/* The report is the list of the options. */
 } mp_plan;

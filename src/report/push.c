@@ -33,8 +33,8 @@
 */
 
 typedef struct mp_launch {
-  const char *file;		/* The command's absolute name, */
-  char *const *argv;		/* and its words, the last of them NULL. */
+  const char *file;		/* The command's absolute name. */
+  char *const *argv;		/* The command's words, the last one NULL. */
   int fds[MP_LAUNCH_FDS];	/* For 0, 1, 2, ...: from MP_LAUNCH_HIGH on. */
   int nfds;
   pid_t pid;			/* What was started; 0: not known. */

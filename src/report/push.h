@@ -35,8 +35,9 @@ typedef enum mp_pushed {
 
 typedef struct mp_push {
   char *curl;			/* The command. */
-  int fd;			/* The pipe, or -1, */
-  dev_t dev;			/* and what it was: the program may close it. */
+  int fd;			/* The pipe, or -1. */
+  dev_t dev;			/* Device of the pipe, which the program may */
+				/* close. */
   ino_t ino;
   pid_t owner;			/* The process that sends. */
   pid_t pid;			/* curl's; 0: not known. */

@@ -20,8 +20,8 @@
 typedef struct request {
   mp_report *r;
   const mp_plan *plan;
-  mp_output *out;		/* Its destination: an output, */
-  mp_screen *screen;		/* or the screen. */
+  mp_output *out;		/* The output, or NULL. */
+  mp_screen *screen;		/* The screen, or NULL. */
   const mp_moment *from, *to;	/* As in mp_snapshot. */
   bool patient;			/* The last try to send it to a server. */
   bool final;			/* The profile has ended. */

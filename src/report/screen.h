@@ -21,15 +21,15 @@
 typedef struct mp_screen {
   int fd;			/* Or -1. */
   int rows, columns;
-  int divided;			/* Rows it had when it was divided, or 0, */
-  int divided_columns;		/* and columns. */
+  int divided;			/* Rows when it was divided, or 0. */
+  int divided_columns;		/* Columns when it was divided. */
   bool plain;			/* Reports one after the other. */
   bool dim;			/* The line below the view is dimmed. */
   bool redirected;		/* Standard input is not a terminal. */
   char keys[MP_KEYS_MAX];	/* Pressed since the last drawing: `nkeys`; */
   int nkeys;			/* -1: keys are not taken. */
-  double due;			/* When it is to be drawn, */
-  double look;			/* and keys are to be looked for: seconds. */
+  double due;			/* When it is to be drawn: seconds. */
+  double look;			/* When keys are to be looked for: seconds. */
 } mp_screen;
 
 /* A screen that is not open. */

@@ -15,8 +15,8 @@
 #include "report/push.h"
 
 typedef struct mp_sending {
-  mp_moment from;			/* Up to here the server has it all, */
-  mp_moment to;			/* up to here it is on its way. */
+  mp_moment from;		/* The server has all up to here. */
+  mp_moment to;			/* All up to here is on its way. */
   double due;			/* Not before that, in seconds of the run. */
   int failures;			/* Tries since the last that succeeded. */
 } mp_sending;

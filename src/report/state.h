@@ -27,12 +27,12 @@ typedef struct mp_state {
   lua_State *R;			/* Or NULL. */
   void *argument;		/* Of the function that is called. */
   mp_memory_of memory;		/* Its allocator. */
-  size_t left;			/* Bytes that it may still take, */
-  size_t limit;			/* at most; 0: any number. */
+  size_t left;			/* Bytes that it may still take. */
+  size_t limit;			/* Bytes that it may take; 0: any number. */
   bool refused;			/* It wanted more. */
   bool ffi_half_open;		/* vm/own.h: it can never be closed. */
-  atomic_bool taken;		/* It is in use, */
-  pthread_t taker;		/* by that thread. */
+  atomic_bool taken;		/* It is in use. */
+  pthread_t taker;		/* The thread that uses it. */
 } mp_state;
 
 /* Opens the state, with that package.path, loads the module jit.mp.plan, and

@@ -168,10 +168,11 @@ typedef struct mp_alloc_sums {
   uint64_t cycles;		/* Collections seen to begin their sweep. */
   uint64_t looks, stopped;	/* At the collector; while it was stopped. */
   uint64_t taken;		/* Samples. */
-  uint64_t dropped;		/* Samples lost for want of memory, */
-  uint64_t waiting;		/* or unless a safepoint is reached. */
-  size_t inuse;			/* Bytes in the heap now, */
-  size_t inuse_start;		/* and at the start. */
+  uint64_t dropped;		/* Samples lost for want of memory. */
+  uint64_t waiting;		/* Samples lost unless a safepoint is */
+				/* reached. */
+  size_t inuse;			/* Bytes in the heap now. */
+  size_t inuse_start;		/* Bytes in the heap at the start. */
   const mp_typed *by_type;	/* By mp_type, where events are counted. */
 } mp_alloc_sums;
 

@@ -59,8 +59,8 @@ typedef struct mp_capture {
   uint64_t cut;			/* Samples whose stacks had more frames. */
   size_t limit;			/* Bytes that all these tables may take; 0: */
 				/* any. */
-  size_t reportlimit;		/* Bytes that a report may take, */
-  size_t reported;		/* and that one of these rows will. */
+  size_t reportlimit;		/* Bytes that a report may take. */
+  size_t reported;		/* Bytes that a report of the rows will take. */
   bool full;			/* New stacks and zones count as "(other)". */
   uint32_t other, otherzone;	/* A stack and a zone of that name. */
   uint32_t leaf;		/* Then: the frame on top of a new stack, or */

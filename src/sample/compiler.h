@@ -63,12 +63,12 @@ typedef struct mp_blacklisted {
 } mp_blacklisted;
 
 typedef struct mp_compiler {
-  mp_capture *capture;		/* The profile's, */
-  mp_cpu *cpu;			/* and its CPU sampler. */
+  mp_capture *capture;		/* The profile's. */
+  mp_cpu *cpu;			/* The profile's CPU sampler. */
   bool on;			/* The profile asks for it. */
-  bool listens;			/* The event's handler is ours, */
-  bool heard;			/* or was; */
-  const void *handler;		/* that function. */
+  bool listens;			/* The event's handler is ours. */
+  bool heard;			/* The event's handler is or was ours. */
+  const void *handler;		/* Our handler. */
   const char *why;		/* The reason if it is not. Static string. */
   bool looked;			/* The VM's tables were read at the end. */
   uint32_t started, stopped, aborted;

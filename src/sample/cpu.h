@@ -44,9 +44,9 @@ typedef enum mp_cpu_lack {
 /* Ticks that have interrupted C functions since the last safepoint. */
 #define MP_CPU_PLACES	4
 typedef struct mp_cpu_ticks {
-  mp_callee called;		/* The functions, */
-  int state;			/* the VM's state, one of "CGI", */
-  int n;			/* and the ticks. */
+  mp_callee called;		/* The functions. */
+  int state;			/* The VM's state, one of "CGI". */
+  int n;			/* Number of ticks. */
 } mp_cpu_ticks;
 
 /* The thread that hands the profiler over also writes to a cpu: fields that the
@@ -60,8 +60,8 @@ typedef struct mp_cpu {
   bool lines;			/* Mode "l", not "f". */
   const void *vm;		/* Identifies the VM: its registry. */
   _Atomic pid_t tid;		/* Thread where the VM runs. */
-  atomic_bool has_timer;	/* The profiler is ours, */
-  atomic_bool had_timer;	/* or was. */
+  atomic_bool has_timer;	/* LuaJIT's profiler is ours. */
+  atomic_bool had_timer;	/* LuaJIT's profiler is or was ours. */
   bool waited;			/* Another VM that we profile had it. */
   atomic_bool lent;		/* LuaJIT's is lent to it. */
   double turn;			/* CPU time when it got it. */
@@ -72,19 +72,20 @@ typedef struct mp_cpu {
   bool withheld;		/* Our timer is stopped, because */
   bool blocked;			/* the program has blocked the signal. */
   bool handled;			/* It has set a handler of its own. */
-  bool stopped;			/* The profile has ended, */
-  bool idle;			/* when it waited for its turn, */
-  mp_cpu_lack lack;		/* or this was what kept samples away. */
+  bool stopped;			/* The profile has ended. */
+  bool idle;			/* It ended while it waited for its turn. */
+  mp_cpu_lack lack;		/* What kept samples away until the end. */
   const char *_Atomic clock;	/* Name of the clock: static string, or NULL. */
   mp_cpu_ticks places[MP_CPU_PLACES];
   atomic_int nplaces;		/* Those in use. */
-  uint64_t samples;		/* Ticks counted, */
-  int early;			/* of these, since the last safepoint. */
+  uint64_t samples;		/* Ticks counted. */
+  int early;			/* Ticks counted since the last safepoint. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
   uint32_t *in_trace;		/* Ticks by the trace that ran; or NULL. */
-  double before;		/* CPU time used in threads it ran in before, */
-  double begun;			/* clock of this one when it began to count, */
-  double seen;			/* and CPU time at the last sample: seconds. */
+  double before;		/* CPU time in threads that it ran in before. */
+  double begun;			/* Clock of this thread when it began to */
+				/* count. */
+  double seen;			/* CPU time at the last sample: seconds. */
   struct mp_cpu *next;		/* The next one that would take over. */
 } mp_cpu;
 

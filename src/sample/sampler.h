@@ -53,13 +53,14 @@ struct mp_alloc {
   bool frozen;			/* Allocations are the profiler's own. */
   bool installed;		/* The hook is in place. */
   bool exact;			/* Every allocation is a sample. */
-  bool rows_only;		/* Objects have no record but their row, */
-  bool tagged;			/* which is in their tag, not in `live`. */
+  bool rows_only;		/* Objects have no record but their row. */
+  bool tagged;			/* An object's row is in its tag, and not in */
+				/* `live`. */
   uint32_t stamp;		/* Of the tags of objects born now: grows */
 				/* with each collection; 0: none is wanted. */
   uint32_t oldest;		/* Objects with an older one have this one. */
-  mp_live live;			/* Sampled objects still alive, */
-  mp_tags tags;			/* or all of them. */
+  mp_live live;			/* Sampled objects that are alive. */
+  mp_tags tags;			/* All objects, if `tagged`. */
 
   bool retired;			/* The hook only passes calls on. */
 
@@ -74,8 +75,8 @@ struct mp_alloc {
   uint64_t cycles;		/* Collections seen to begin their sweep. */
   uint64_t looks, stopped;	/* At the collector; while it was stopped. */
   size_t inuse_start;		/* Bytes in the Lua heap at the start. */
-  mp_totals saved;		/* While frozen: the totals before, */
-  size_t saved_inuse;		/* and the bytes in use before. */
+  mp_totals saved;		/* While frozen: the totals before. */
+  size_t saved_inuse;		/* While frozen: the bytes in use before. */
 
   /* -- Samples -- */
   mp_samples samples;
@@ -87,8 +88,8 @@ struct mp_alloc {
   mp_moved last;		/* The last allocation, as an event, */
   mp_moved asked;		/* and that of the block of `types`, which */
   uint32_t born;		/* was allocated in this epoch of the counts. */
-  mp_events events;		/* Reallocations and frees, where wanted, */
-  mp_typed by_type[MP_NTYPES];	/* and allocations by their type. */
+  mp_events events;		/* Reallocations and frees, where wanted. */
+  mp_typed by_type[MP_NTYPES];	/* Allocations by type, where wanted. */
   mp_held kept;			/* Survivors of collections, for leaks. */
 
   mp_coroutines *coroutines;	/* Where wanted; or NULL. */

@@ -42,9 +42,9 @@ typedef struct mp_ticker {
   luaJIT_profile_callback cb;	/* LuaJIT's profiler was started with these. */
   const void *data;
   void *g;			/* It is lent to this VM; NULL: no. */
-  const void *vm;		/* The VM's registry, */
-  const mp_vm *layout;		/* its layout, */
-  pid_t tid;			/* and its thread. */
+  const void *vm;		/* The VM's registry. */
+  const mp_vm *layout;		/* The VM's layout. */
+  pid_t tid;			/* The VM's thread. */
   int interval;			/* Milliseconds. */
   mp_ticks_handler *interrupted;
   void *user;			/* Its argument. */

@@ -17,10 +17,10 @@
 
 typedef struct mp_arena {
   uint64_t system;		/* Bytes of its segments. */
-  uint64_t free;		/* Bytes of free chunks in these; */
-  uint64_t largest;		/* of the largest one. */
-  uint64_t used;		/* Bytes of chunks in use, with their heads; */
-  uint64_t chunks;		/* how many they are. */
+  uint64_t free;		/* Bytes of free chunks. */
+  uint64_t largest;		/* Bytes of the largest free chunk. */
+  uint64_t used;		/* Bytes of chunks in use, with their heads. */
+  uint64_t chunks;		/* Number of chunks in use. */
 } mp_arena;
 
 #define MP_ARENA_HEAD	8	/* Bytes of a chunk that are no object's. */

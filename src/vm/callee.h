@@ -25,8 +25,8 @@
 #define MP_CALLEE_MAX	4
 
 typedef struct mp_calleeframe {
-  const void *cfunc;		/* The C function, */
-  uint64_t builtin;		/* and its number, if it is a builtin, or 0. */
+  const void *cfunc;		/* The C function. */
+  uint64_t builtin;		/* The number of a builtin, or 0. */
   uint64_t link;		/* Of its frame; the lowest frame's leads to */
   uint64_t contpc;		/* a Lua function, where this is the PC if a */
   uint64_t cont;		/* metamethod was called, for this. */
@@ -36,8 +36,8 @@ typedef struct mp_calleeframe {
 typedef struct mp_callee {
   const void *L;		/* The thread. */
   uint64_t at;			/* Slot of the lowest frame's link. */
-  uint64_t n;			/* Frames, */
-  mp_calleeframe frames[MP_CALLEE_MAX];  /* the top one first. */
+  uint64_t n;			/* Number of frames. */
+  mp_calleeframe frames[MP_CALLEE_MAX];  /* The top one is first. */
   uint64_t strict;		/* True only if it returns at once. */
 } mp_callee;
 

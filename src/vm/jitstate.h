@@ -68,8 +68,8 @@ typedef struct mp_jittrace {
   uint32_t root, parent, exit;	/* Of a side trace; else 0. */
   uint32_t link;		/* The trace that follows, or 0. */
   const char *ends;		/* How it ends, as jit.util says it. */
-  const char *proto;		/* Where it begins, */
-  uint32_t pos;			/* at that instruction. */
+  const char *proto;		/* The prototype where it begins. */
+  uint32_t pos;			/* The instruction where it begins. */
   uint32_t instructions;	/* Of the compiler's code. */
   uint32_t bytes;		/* Of machine code. */
   uint32_t exits;		/* Exits that it has; */

@@ -29,8 +29,8 @@ static bool blind;
 
 typedef struct learning {
   mp_vm vm;
-  lua_Alloc allocf;		/* The state's own allocator, */
-  void *allocd;			/* and its data. */
+  lua_Alloc allocf;		/* The state's own allocator. */
+  void *allocd;			/* Data of the state's own allocator. */
   bool ffi_half_open;
   const void *called;		/* By compiled code, the last time. */
   unsigned found, lost;		/* Traces that have made such calls. */

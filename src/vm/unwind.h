@@ -34,9 +34,9 @@ typedef struct mp_cframes {
 
 /* A place on the way up. */
 typedef struct mp_step {
-  uint64_t ip;			/* In a function, */
-  const char *sp;		/* its stack pointer, */
-  const uint64_t *ret;		/* and where that address was found, or NULL. */
+  uint64_t ip;			/* An address in a function. */
+  const char *sp;		/* The function's stack pointer. */
+  const uint64_t *ret;		/* Where the address was found, or NULL. */
 } mp_step;
 
 /* Goes up to the first function whose frame is not known, or does not lie below

@@ -40,8 +40,8 @@ typedef enum doing { NOTHING, COLLECTING, INTERPRETING, COMPILED } doing;
 typedef struct looking {
   const char *g;
   lua_State *L;
-  lua_Alloc allocf;		/* The state's own allocator, */
-  void *allocd;			/* and its data. */
+  lua_Alloc allocf;		/* The state's own allocator. */
+  void *allocd;			/* Data of the state's own allocator. */
   bool ffi_half_open;
   doing doing;
   unsigned calls;		/* Of the allocator, in that. */

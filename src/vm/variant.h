@@ -14,11 +14,12 @@
 #include <stdint.h>
 
 typedef struct mp_variant {
-  uint32_t alloc;		/* In the global state: the allocator, */
-  uint32_t vmstate;		/* the VM's state, */
-  uint32_t jitbase;		/* the base of the running trace, */
-  uint32_t strtab;		/* the table of strings, */
-  uint32_t tmpbuf;		/* the buffer for strings. */
+  uint32_t alloc;		/* Offset of the allocator in the global */
+				/* state. */
+  uint32_t vmstate;		/* Offset of the VM's state. */
+  uint32_t jitbase;		/* Offset of the running trace's base. */
+  uint32_t strtab;		/* Offset of the table of strings. */
+  uint32_t tmpbuf;		/* Offset of the buffer for strings. */
   uint32_t states;		/* States that it has besides those known, */
 				/* between interpreter and C function. */
   uint32_t prev;		/* In a C frame: the one below. */

@@ -23,9 +23,9 @@
 
 /* One frame as it was verified, enough to recognise it and to name it. */
 typedef struct mp_vmframe {
-  const char *proto;		/* GCproto of a Lua function, or NULL: */
-  const void *cfunc;		/* the C function, */
-  uint8_t builtin;		/* and its number, if it is a builtin, or 0. */
+  const char *proto;		/* GCproto of a Lua function, or NULL. */
+  const void *cfunc;		/* The C function, where proto is NULL. */
+  uint8_t builtin;		/* The number of a builtin, or 0. */
   bool called;			/* By a Lua call: the frame below has its PC. */
   bool from_c;			/* Called by C code, as a finalizer or hook. */
   bool copied;			/* It lies in the copy. */
@@ -33,8 +33,9 @@ typedef struct mp_vmframe {
   uint64_t func;		/* Equal for equal functions. */
   uint64_t pc;			/* PC in the function; 0: not known. */
   uint64_t site;		/* PC of the call in the caller. */
-  const uint64_t *at;		/* Its link, */
-  const uint64_t *next;		/* and the frame's above it; NULL: the top. */
+  const uint64_t *at;		/* The frame's link. */
+  const uint64_t *next;		/* The link of the frame above; NULL: the */
+				/* top. */
   uint32_t id;			/* The user's. */
 } mp_vmframe;
 

@@ -26,8 +26,8 @@
 typedef struct mp_met_trace {
   lua_State *L;			/* In this thread; NULL: none. */
   const void *cframe;		/* That thread's C frame, as it is stored. */
-  const char *trace;		/* GCtrace, */
-  int32_t number;		/* and its number. */
+  const char *trace;		/* The GCtrace. */
+  int32_t number;		/* The trace's number. */
   const uint64_t *ret;		/* Return address of a function it calls. */
 } mp_met_trace;
 

@@ -59,20 +59,20 @@ typedef struct mp_block {
 } mp_block;
 
 typedef struct mp_walk {
-  lua_State *L;			/* The thread that was walked last, */
-  uint64_t *stack;		/* and where its stack was. */
+  lua_State *L;			/* The thread that was walked last. */
+  uint64_t *stack;		/* Where the stack of that thread was. */
   bool cut;			/* There were more frames than are kept. */
   uint8_t white;		/* The collector's white then. */
   int n;			/* Frames seen last; above them are */
   int kept;			/* others, up to here, seen before. */
-  int cap;			/* Frames that there is room for: */
-  mp_level *levels;		/* the frames, the lowest first, */
-  uint64_t **fresh;		/* and those of a walk under way, top first. */
+  int cap;			/* Frames that there is room for. */
+  mp_level *levels;		/* The frames, the lowest first. */
+  uint64_t **fresh;		/* Frames of a walk under way, top first. */
   uint32_t *byslot;		/* Slot of the stack -> frame whose link was */
   uint32_t nslots;		/* last there, for that many slots. */
-  uint32_t nwords;		/* Words on which their keys depend: */
-  uint32_t *slots;		/* where they are, */
-  uint64_t *words;		/* and what they were. */
+  uint32_t nwords;		/* Words on which the keys depend. */
+  uint32_t *slots;		/* Where these words are. */
+  uint64_t *words;		/* Values of these words. */
   uint32_t nblocks;		/* Of these words, where that many matter, */
   mp_block *blocks;		/* four at a time. */
   mp_callsite sites[MP_WALK_SITES];  /* By PC. */
