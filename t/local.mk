@@ -219,6 +219,11 @@ PROCESSOR_TESTS = t/unit/machine t/unit/interrupt t/program/lines.lua
 check-processor: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(PROCESSOR_TESTS)'
 
+# For a build of LuaJIT: every view of a small program, and lines.
+VIEW_TESTS = t/unit/variant t/program/every-view.lua t/program/lines.lua
+check-views: all
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(VIEW_TESTS)'
+
 # Some of them under valgrind, where they do less.
 VALGRIND_TESTS = $(check_PROGRAMS) \
 	t/program/heap.lua \
@@ -370,6 +375,7 @@ EXTRA_DIST += \
 	t/browser/time.mjs \
 	t/browser/usual.mjs \
 	t/census.lua \
+	t/find_object.c \
 	t/golden/callgraph.txt \
 	t/golden/heap.txt \
 	t/golden/views.txt \
@@ -445,4 +451,4 @@ EXTRA_DIST += \
 CLEANFILES += t/attack/fail.la $(attack_programs)
 .PHONY: check-attacks check-browser check-deb check-deep check-long \
 	check-processor check-readers check-rock check-suites check-truth \
-	check-valgrind
+	check-valgrind check-views

@@ -6,6 +6,7 @@
 */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,6 +25,21 @@
 /* For functions that others are to call in place of libc's. */
 #define INSTEAD __attribute__((visibility("default")))
 
+#ifdef __GLIBC__
+typedef __itimer_which_t timer_type;
+extern int __sigaction(int sig, const struct sigaction *sa,
+		       struct sigaction *old);
+#else
+typedef int timer_type;
+static int __sigaction(int sig, const struct sigaction *sa,
+		       struct sigaction *old)
+{
+  int (*libc)(int, const struct sigaction *, struct sigaction *);
+  *(void **)&libc = dlsym(RTLD_NEXT, "sigaction");
+  return libc(sig, sa, old);
+}
+#endif
+
 /* -- A state is closed while it is given the profiler ---------------------- */
 
 static lua_State *closing;	/* The state, */
@@ -39,7 +55,7 @@ static void perhaps_close(void)
   }
 }
 
-INSTEAD int setitimer(__itimer_which_t which, const struct itimerval *tm,
+INSTEAD int setitimer(timer_type which, const struct itimerval *tm,
 		      struct itimerval *old)
 {
   perhaps_close();
@@ -65,9 +81,6 @@ static struct sigaction watch(const struct sigaction *sa)
   with.sa_handler = on_prof;
   return with;
 }
-
-extern int __sigaction(int sig, const struct sigaction *sa,
-		       struct sigaction *old);
 
 INSTEAD int sigaction(int sig, const struct sigaction *sa,
 		      struct sigaction *old)
