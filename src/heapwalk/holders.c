@@ -413,8 +413,10 @@ static void add_line(mp_holders *s, uint32_t parent, const mp_entry *e)
     mp_heap_describe(mp_entries_object(all, e->first), what, sizeof(what));
     l->what = mp_mem_string(what);
   }
-  for (node = e->first; node != 0; node = all->next[node])
+  for (node = e->first; node != 0; node = all->next[node]) {
+    mp_heap_slots(mp_entries_object(all, node), &l->slots);
     all->line[node] = MP_ENTRY_LINE | i;
+  }
 }
 
 /* Objects without a line of their own get that of their holder. */

@@ -22,6 +22,7 @@
 #include "heapwalk/cmemory.h"
 #include "heapwalk/graph.h"
 #include "heapwalk/heap.h"
+#include "heapwalk/size.h"
 
 #define MP_ENTRY_MANY	UINT32_MAX  /* For `up`. */
 #define MP_ENTRY_LINE	(MP_GRAPH_MAX + 1)  /* The bit of a line. */
@@ -85,6 +86,7 @@ typedef struct mp_holder {
   uint64_t self;		/* Bytes of the objects themselves. */
   uint64_t bytes;		/* Bytes with all that the objects hold. */
   double c;			/* Bytes of C memory that these lead to. */
+  mp_heapslots slots;		/* Of those of the objects that are tables. */
   const char *type;		/* Static string. */
   char *label;			/* Behind its holder's; NULL: no memory. */
   char *what;			/* The object's name, where there is one. */

@@ -115,6 +115,36 @@ void mp_heap_parts(const mp_heap *h, const char *o, mp_heapparts *p)
   }
 }
 
+/* `n` slots, of which one in `size` bytes has its value at the start. */
+static void add_slots(mp_heapslots *s, const char *slots, uint64_t n,
+		      size_t size)
+{
+  uint64_t i, used = 0;
+  for (i = 0; i < n; i++) used += !IS_NIL(AT(slot, slots, i * size));
+  s->all += n;
+  s->used += used;
+  s->bytes += n * size;
+  s->empty += (n - used) * size;
+}
+
+void mp_heap_slots(const char *o, mp_heapslots *s)
+{
+  uint32_t asize, hmask;
+  const char *array;
+  if (obj_gct(o) != GCT_TAB) return;
+  asize = AT(uint32_t, o, TAB_ASIZE);
+  hmask = AT(uint32_t, o, TAB_HMASK);
+  array = AT(const char *, o, TAB_ARRAY);
+  if (asize > 0 && IS_NIL(AT(slot, array, 0))) {  /* That of index 0. */
+    array += sizeof(slot);
+    asize--;
+  }
+  add_slots(s, array, asize, sizeof(slot));
+  if (hmask > 0)
+    add_slots(s, AT(const char *, o, TAB_NODE) + NODE_VAL,
+	      (uint64_t)hmask + 1, NODE_SIZE);
+}
+
 const char *mp_heap_payload(const mp_heap *h, const char *o, uint64_t *len)
 {
   switch (obj_gct(o)) {
@@ -159,6 +189,11 @@ void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts)
 {
   (void)h; (void)obj;
   memset(parts, 0, sizeof(*parts));
+}
+
+void mp_heap_slots(const char *obj, mp_heapslots *s)
+{
+  (void)obj; (void)s;
 }
 
 const char *mp_heap_payload(const mp_heap *h, const char *obj, uint64_t *len)

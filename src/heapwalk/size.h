@@ -19,6 +19,15 @@ typedef struct mp_heapparts {
 } mp_heapparts;
 void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts);
 
+/* The slots in the array and the hash parts of tables. */
+typedef struct mp_heapslots {
+  uint64_t all, used;		/* Slots; used: with a value. */
+  uint64_t bytes, empty;	/* Of all, and of those that are not used. */
+} mp_heapslots;
+
+/* Adds those of a table; of another object: none. */
+void mp_heap_slots(const char *obj, mp_heapslots *s);
+
 /* The data that a userdata or a cdata has for its user; *len: the bytes. NULL:
 ** the object has none. */
 const char *mp_heap_payload(const mp_heap *h, const char *obj, uint64_t *len);

@@ -44,6 +44,7 @@ static void add_object(void *ud, uint32_t number, const void *o)
   uint64_t size = mp_heap_size(&k->h, o);
   mp_heapsum *sum = mp_graph_reached(&k->g, number) ? &k->w->held[gct] :
 		    &k->w->garbage[gct];
+  if (mp_graph_reached(&k->g, number)) mp_heap_slots(o, &k->w->slots);
   sum->count++;
   sum->bytes += size;
   k->bytes += size;
@@ -289,18 +290,28 @@ static void push_own(lua_State *L, const mp_heapown *own)
   mp_field(L, "rest", (double)own->rest);
 }
 
+static void push_slots(lua_State *L, const mp_heapslots *s)
+{
+  if (s->all == 0) return;
+  mp_field(L, "slots", (double)s->all);
+  mp_field(L, "slots_used", (double)s->used);
+  mp_field(L, "slots_bytes", (double)s->bytes);
+  mp_field(L, "slots_empty", (double)s->empty);
+}
+
 static void push_lines(lua_State *L, const mp_holders *s)
 {
   uint32_t i;
   lua_createtable(L, (int)s->nlines, 0);
   for (i = 1; i < s->nlines; i++) {
     const mp_holder *l = &s->lines[i];
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 12);
     mp_field(L, "parent", l->parent);
     mp_field(L, "count", l->count);
     mp_field(L, "self", (double)l->self);
     mp_field(L, "bytes", (double)l->bytes);
     if (l->c > 0) mp_field(L, "c", l->c);
+    push_slots(L, &l->slots);
     mp_field_string(L, "type", l->type);
     mp_field_string(L, "label", l->label);
     mp_field_string(L, "what", l->what);
@@ -352,6 +363,7 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
   mp_field(L, "held", (double)w->holders.lines[0].bytes);
   mp_field(L, "references", (double)w->edges);
   mp_field(L, "memory", (double)w->memory);
+  push_slots(L, &w->slots);
   push_types(L, w);
   lua_setfield(L, -2, "types");
   push_own(L, &w->own);

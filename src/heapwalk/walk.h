@@ -60,6 +60,7 @@ typedef struct mp_heapwalk {
   bool adds_up;			/* The sum is the collector's total. */
   mp_heapsum held[MP_HEAPWALK_TYPES];  /* By an object's type. */
   mp_heapsum garbage[MP_HEAPWALK_TYPES];
+  mp_heapslots slots;		/* Of the tables that are held. */
   const char *types[MP_HEAPWALK_TYPES];  /* Names of the types found. */
   uint64_t edges, memory;	/* References; bytes that the walk took. */
   mp_holders holders;

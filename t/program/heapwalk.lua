@@ -86,6 +86,25 @@ tap.like(text, "main thread local up %(%S+%)",
   "a local of the main chunk, while it runs")
 tap.like(text, "list%.next  %(table, and so on%)", "a linked list")
 
+-- -- Slots that hold nothing -------------------------------------------------
+
+text = walk([[
+sessions = {}
+for i = 1, 2000 do
+  local t = {}
+  for k = 1, 16 do t["key"..k] = k end
+  for k = 5, 16 do t["key"..k] = nil end
+  sessions[i] = t
+end
+os.exit(0)
+]])
+tap.like(text, "sessions%[%*%]  %(2000 x table, each 4 of 16 slots used%)",
+  "tables with empty slots")
+tap.like(text, "\nTables have [%d.]+ kB of array and hash parts, 7%d%% of it "..
+  "in slots that are empty\n", "and all of them")
+tap.unlike(walk("t = {} for i = 1, 2000 do t[i] = { i, i, i } end os.exit(0)"),
+  "slots", "tables that are full")
+
 -- -- Garbage ----------------------------------------------------------------
 
 text = walk([[

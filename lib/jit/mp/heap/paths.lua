@@ -31,6 +31,15 @@ local function order(a, b)
   return a.number < b.number
 end
 
+local EMPTY = 65536 -- Bytes of empty slots that are told, at least.
+
+-- Whether most of the slots that the line's tables have are empty, which is
+-- worth telling from a hundredth of the heap on.
+local function is_sparse(l, walk)
+  return l.slots and l.slots_used < l.slots / 2 and
+    l.slots_empty >= math.max(EMPTY, walk.total / 100) or false
+end
+
 -- Lines by number, with these fields besides: path, children (a list of lines,
 -- the largest first), above (line of the holder, nil: the VM), number, goes_on
 -- (it is the first of a chain, such as a linked list; the others are no
@@ -42,7 +51,9 @@ local function lines(walk)
     local line = { number = i, above = above, count = l.count, self = l.self,
       bytes = l.bytes, c = l.c or 0, type = printable(l.type),
       what = l.what and printable(l.what),
-      label = printable(l.label or "?"), children = {} }
+      label = printable(l.label or "?"), children = {},
+      slots = l.slots, slots_used = l.slots_used,
+      sparse = is_sparse(l, walk) }
     -- A chain, such as a linked list: its first lines tell it all.
     local chain = above and (above.chain or above.label == line.label and
       above.type == line.type)
@@ -81,6 +92,11 @@ local function kind(line)
   local text = line.count == 1 and line.what or
     ("%.0f x %s"):format(line.count, line.type)
   if line.goes_on then text = text..", and so on" end
+  if line.sparse then
+    text = ("%s, %s%.3g of %.3g slots used"):format(text,
+      line.count > 1 and "each " or "", line.slots_used / line.count,
+      line.slots / line.count)
+  end
   return line.c > 0 and text.."; C likely" or text
 end
 

@@ -187,6 +187,14 @@ local function c_memory(w, o)
     w.c_partly and "; not all was searched" or "")
 end
 
+-- The slots of tables that hold nothing, where they are many.
+local function tables(w, o)
+  if not w.slots or w.slots_empty < w.total / 20 then return nil end
+  return ("Tables have %s of array and hash parts, %s of it in slots that "..
+    "are empty"):format(views.bytes(w.slots_bytes, o),
+    numbers.share(w.slots_empty, w.slots_bytes))
+end
+
 local function notes(w, o, width)
   local t = {}
   if w.closing then
@@ -197,6 +205,7 @@ local function notes(w, o, width)
   end
   t[#t+1] = "An object with several holders counts for the nearest "..
     "that holds them all."
+  t[#t+1] = tables(w, o)
   t[#t+1] = c_memory(w, o)
   for i, line in ipairs(t) do t[i] = cells.wrap(line.."\n", width) end
   return table.concat(t)

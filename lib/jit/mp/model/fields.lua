@@ -147,6 +147,8 @@ groups[#groups+1] = { name = "walk", key = "walk_head", fields = {
   of_walk("arena_free"), of_walk("arena_largest"),
   { "c_why", "text", optional = true }, of_walk("c_bytes"), of_walk("c_led"),
   { "c_partly", "flag", optional = true },
+  of_walk("slots"), of_walk("slots_used"), of_walk("slots_bytes"),
+  of_walk("slots_empty"),
 } }
 
 -- Tables of many records, each after those that it refers to. key: where the
@@ -271,6 +273,8 @@ local tables = {
     { "parent", "ref", of = "walk_line", none = true },
     { "count", "number", min = 1 }, { "self", "number" },
     { "bytes", "number" }, { "c", "number", optional = true },
+    of_walk("slots"), of_walk("slots_used"), of_walk("slots_bytes"),
+    of_walk("slots_empty"),
     { "type", "text" },
     { "label", "text", optional = true }, { "what", "text", optional = true },
   } },
