@@ -20,6 +20,7 @@ src_libmp_la_SOURCES = \
 	src/data/lock.c src/data/lock.h \
 	src/data/map.c src/data/map.h \
 	src/data/mem.c src/data/mem.h \
+	src/data/pace.c src/data/pace.h \
 	src/data/pages.c src/data/pages.h \
 	src/data/tags.c src/data/tags.h \
 	src/data/period.c src/data/period.h \

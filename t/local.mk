@@ -106,6 +106,7 @@ check_PROGRAMS = \
 	t/unit/onsignal \
 	t/unit/output \
 	t/unit/peek \
+	t/unit/pace \
 	t/unit/period \
 	t/unit/pool \
 	t/unit/places \

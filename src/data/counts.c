@@ -82,7 +82,8 @@ void mp_counts_restart(mp_counts *c)
   uint32_t i;
   for (i = 1; i <= c->nrows; i++) {
     mp_row *r = &c->rows[i];
-    r->cpu = r->alloc_objects = r->alloc_bytes = r->alloc_variance = 0;
+    r->cpu = r->cpu_squares = 0;
+    r->alloc_objects = r->alloc_bytes = r->alloc_variance = 0;
     r->temp_objects = r->temp_bytes = r->calls = 0;
     r->start_objects = r->inuse_objects;
     r->start_bytes = r->inuse_bytes;

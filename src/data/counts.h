@@ -2,10 +2,11 @@
 /*
 ** The counts: one row for each (stack, VM state, zone, type of object).
 **
-** CPU is in samples. Objects and bytes are estimates of the true numbers,
-** summed sample by sample, each with the weight of its own draw
-** (data/period.h); if every allocation is sampled they are exact (doubles hold
-** integers to 2^53). "In use" is what was allocated and has not been freed yet.
+** CPU is in samples, or in milliseconds if their interval adapts. Objects and
+** bytes are estimates of the true numbers, summed sample by sample, each with
+** the weight of its own draw (data/period.h); if every allocation is sampled
+** they are exact (doubles hold integers to 2^53). "In use" is what was
+** allocated and has not been freed yet.
 **
 ** The peak of a row is the amount that it had in use when the whole heap was
 ** largest. A growing heap reaches a new maximum thousands of times, so rows are
@@ -37,7 +38,8 @@ typedef struct mp_row {
   uint8_t state;		/* VM state: one of "NICGJ". */
   uint8_t type;			/* Of the objects (vm/type.h); 0: not known. */
   uint32_t part;		/* The row of a part of these objects, or 0. */
-  double cpu;			/* CPU samples. */
+  double cpu;			/* Weights of CPU samples (data/pace.h). */
+  double cpu_squares;		/* Sum of the squares of these weights. */
   double peak_objects;		/* Objects in use when `epoch` began, if that */
 				/* is the epoch now. */
   double peak_bytes;		/* Bytes in use at the same time. */
@@ -116,6 +118,13 @@ static inline void mp_counts_freed(mp_counts *c, uint32_t row, double objects,
   r->inuse_objects -= objects;
   r->inuse_bytes -= objects * bytes;
   if (objects != 1) r->inuse_variance -= mp_counts_variance(objects, bytes);
+}
+
+static inline void mp_counts_cpu(mp_counts *c, uint32_t row, double weight,
+				 double squares)
+{
+  c->rows[row].cpu += weight;
+  c->rows[row].cpu_squares += squares;
 }
 
 /* The objects of a row, and their bytes, that were freed since then. */

@@ -50,7 +50,11 @@ static void send(mp_watch *w)
 
 /* In the handler of its signal, whose value is the watch: the intervals that
 ** have passed since the last one. Async-signal-safe. */
-static int watch_ticks(mp_watch *w) { return atomic_exchange(&w->due, 0); }
+static int watch_ticks(mp_watch *w, int *ms)
+{
+  *ms = atomic_exchange(&w->time, 0);
+  return atomic_exchange(&w->due, 0);
+}
 
 /* Waits until the time has passed or the thread is to end, under the lock. */
 static void rest(mp_watch *w, uint64_t ns)
@@ -70,6 +74,15 @@ static uint64_t used(const mp_watch *w)
   return s < 0 ? 0 : (uint64_t)(s * 1e9);
 }
 
+/* Begins the next interval. Returns the milliseconds of the one before. */
+static int begin(mp_watch *w, uint64_t *next)
+{
+  int passed = (int)(w->interval / 1000000), wish = w->wish;
+  if (wish != 0) w->interval = (uint64_t)wish * 1000000;
+  *next += mp_seed_vary(&w->random, w->interval);
+  return passed;
+}
+
 /* While the other thread sleeps this one looks ever more seldom. */
 static void *watch(void *ud)
 {
@@ -80,16 +93,17 @@ static void *watch(void *ud)
   prctl(PR_SET_TIMERSLACK, 1);
   pthread_mutex_lock(&w->lock);
   while (!w->end) {
-    int n = 0;
+    int n = 0, ms = 0;
     pause = now != last || pause == 0 ? next - now :
 	    pause < PAUSE_MAX / 2 ? pause * 2 : PAUSE_MAX;
     last = now;
     rest(w, pause);
     now = used(w);
-    for (; now >= next; n++) next += mp_seed_vary(&w->random, w->interval);
+    for (; now >= next; n++) ms += begin(w, &next);
     if (now < last) now = last;  /* The thread has ended. */
     if (n == 0 || w->end) continue;
     w->due += n;
+    w->time += ms;
     send(w);
   }
   pthread_mutex_unlock(&w->lock);
@@ -118,7 +132,9 @@ static bool watch_start(mp_watch *w, pid_t tid, int sig, uint64_t interval,
   w->interval = interval;
   w->random = seed;
   w->end = false;
+  w->wish = 0;
   w->due = 0;
+  w->time = 0;
   if (mp_clock_thread(tid) < 0) return false;
   pthread_mutex_init(&w->lock, NULL);
   pthread_condattr_init(&a);
@@ -204,11 +220,31 @@ static bool start_task_clock(mp_timer *t)
   return false;
 }
 
-/* Sets the time to the next tick. */
-static void vary(mp_timer *t)
+static int milliseconds(const mp_timer *t)
 {
-  uint64_t next = mp_seed_vary(&t->random, t->interval);
-  if (is_open(t)) ioctl(t->fd, PERF_EVENT_IOC_PERIOD, &next);
+  return (int)(t->interval / 1000000);
+}
+
+static void set_interval(mp_timer *t, int ms)
+{
+  t->interval = (uint64_t)ms * 1000000;
+}
+
+/* A tick with its interrupt takes up to this many times as long as setting the
+** next one, which can be measured; both take longer in a virtual machine. */
+#define TICK	12
+
+/* Sets the time to the next tick. */
+static void vary(mp_timer *t, mp_pace *pace)
+{
+  uint64_t next;
+  double begun;
+  if (!is_open(t)) return;
+  if (pace != NULL) set_interval(t, mp_pace_interval(pace));
+  next = mp_seed_vary(&t->random, t->interval);
+  begun = mp_clock_wall();
+  ioctl(t->fd, PERF_EVENT_IOC_PERIOD, &next);
+  if (pace != NULL) mp_pace_tick(pace, TICK * (mp_clock_wall() - begun));
 }
 
 /* -- The POSIX timer ----------------------------------------------------- */
@@ -217,9 +253,30 @@ static void vary(mp_timer *t)
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-static bool start_thread_timer(mp_timer *t)
+/* From now on. */
+static bool set_thread_timer(mp_timer *t)
 {
   struct itimerspec when;
+  when.it_interval.tv_sec = (time_t)(t->interval / 1000000000);
+  when.it_interval.tv_nsec = (long)(t->interval % 1000000000);
+  when.it_value = when.it_interval;
+  return timer_settime(t->id, 0, &when, NULL) == 0;
+}
+
+/* Intervals may have passed before the kernel looked at the clock. */
+static mp_tally thread_ticks(mp_timer *t, const siginfo_t *info, mp_pace *pace)
+{
+  int ms = milliseconds(t), next;
+  mp_tally n = mp_pace_count(pace, 1, ms * (1 + info->si_overrun));
+  if (pace != NULL && (next = mp_pace_interval(pace)) != ms) {
+    set_interval(t, next);
+    set_thread_timer(t);
+  }
+  return n;
+}
+
+static bool start_thread_timer(mp_timer *t)
+{
   struct sigevent ev;
   memset(&ev, 0, sizeof(ev));
   ev.sigev_notify = SIGEV_THREAD_ID;
@@ -227,10 +284,7 @@ static bool start_thread_timer(mp_timer *t)
   ev.sigev_notify_thread_id = t->tid;
   ev.sigev_value.sival_ptr = t;
   if (timer_create(thread_clock(t->tid), &ev, &t->id) != 0) return false;
-  when.it_interval.tv_sec = (time_t)(t->interval / 1000000000);
-  when.it_interval.tv_nsec = (long)(t->interval % 1000000000);
-  when.it_value = when.it_interval;
-  if (timer_settime(t->id, 0, &when, NULL) == 0) return true;
+  if (set_thread_timer(t)) return true;
   timer_delete(t->id);
   return false;
 }
@@ -275,12 +329,24 @@ bool mp_timer_sent(const mp_timer *t, const siginfo_t *info)
   }
 }
 
-int mp_timer_ticks(mp_timer *t, const siginfo_t *info)
+static mp_tally watched_ticks(mp_timer *t, mp_pace *pace)
 {
-  if (t->kind == MP_TIMER_NONE || !mp_timer_sent(t, info)) return 0;
-  if (t->kind == MP_TIMER_WATCHED) return watch_ticks(&t->watch);
-  if (t->kind == MP_TIMER_TASK) vary(t);
-  return 1;
+  int ms, n = watch_ticks(&t->watch, &ms);
+  if (pace == NULL || n == 0) return mp_pace_count(NULL, n, 0);
+  pace->passed += ms;
+  t->watch.wish = mp_pace_interval(pace);
+  return (mp_tally){ n, ms, (int)((double)ms * ms / n) };
+}
+
+mp_tally mp_timer_ticks(mp_timer *t, const siginfo_t *info, mp_pace *pace)
+{
+  mp_tally tally = { 0, 0, 0 };
+  if (t->kind == MP_TIMER_NONE || !mp_timer_sent(t, info)) return tally;
+  if (t->kind == MP_TIMER_WATCHED) return watched_ticks(t, pace);
+  if (t->kind == MP_TIMER_THREAD) return thread_ticks(t, info, pace);
+  tally = mp_pace_count(pace, 1, milliseconds(t));
+  vary(t, pace);
+  return tally;
 }
 
 bool mp_timer_whole(const mp_timer *t)

@@ -22,16 +22,21 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "data/pace.h"
+
 typedef struct mp_watch {
   pid_t tid;			/* The thread that is watched. */
   int sig;			/* The signal that it is sent. */
   uint64_t interval;		/* Nanoseconds, in the mean. */
   uint64_t random;		/* For the next interval. */
+  atomic_int wish;		/* The interval from now on: milliseconds; 0: */
+				/* as it is. */
   pthread_t thread;
   pthread_mutex_t lock;
   pthread_cond_t changed;
   bool end;			/* The thread is to end: under the lock. */
   atomic_int due;		/* Intervals for which no signal came yet. */
+  atomic_int time;		/* Sum of these intervals: milliseconds. */
 } mp_watch;
 
 typedef enum mp_timerkind {
@@ -58,9 +63,9 @@ typedef struct mp_timer {
 bool mp_timer_start(mp_timer *t, mp_timerkind best, pid_t tid, int sig,
 		    uint64_t interval);
 
-/* In the signal's handler: how many ticks this signal stands for; 0: it comes
-** from elsewhere. Async-signal-safe. */
-int mp_timer_ticks(mp_timer *t, const siginfo_t *info);
+/* In the signal's handler: the ticks that this signal stands for; 0: it comes
+** from elsewhere. pace: the interval adapts; else NULL. Async-signal-safe. */
+mp_tally mp_timer_ticks(mp_timer *t, const siginfo_t *info, mp_pace *pace);
 
 /* Whether that signal is one of the timer, which may have been stopped. */
 bool mp_timer_sent(const mp_timer *t, const siginfo_t *info);

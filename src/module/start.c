@@ -144,6 +144,8 @@ static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
   return true;
 }
 
+#define CALLBACK 10		/* Milliseconds from one to the next. */
+
 /* All steps of a start that may fail. */
 static bool prepare(mp_ctx *c, lua_State *L, problem *p)
 {
@@ -159,8 +161,10 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
     return fails(p, ENOMEM, "not enough memory");
   if (!none_within(L, p)) return false;
   mp_guard_coroutines(c, L);
-  if (c->callback.thread != NULL)  /* It comes at each line. */
+  if (c->callback.thread != NULL) {  /* It comes at each line. */
     c->profile.cpu.lines = true;
+    if (c->profile.cpu.interval == 0) c->profile.cpu.interval = CALLBACK;
+  }
   mp_alloc_vm(c->profile.heap)->coarse = !c->profile.cpu.lines;
   mp_compiler_prepare(&c->profile.compiler);
   if (!none_within(L, p) || !start_timer(c, L, p)) return false;

@@ -133,7 +133,7 @@ static void take_signal(void)
   mp_unlock();
 }
 
-void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
+void mp_safepoint(void *data, lua_State *L, int samples, mp_tally waiting,
 		  int state)
 {
   mp_ctx *c = data;

@@ -9,7 +9,7 @@
 #include "process/ctx.h"
 
 /* An mp_cpu_callback; data: the mp_ctx. */
-void mp_safepoint(void *data, lua_State *L, int samples, int waiting,
+void mp_safepoint(void *data, lua_State *L, int samples, mp_tally waiting,
 		  int state);
 
 /* An mp_cpu_incode: that part of the work which does not touch the VM, where

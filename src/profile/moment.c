@@ -180,6 +180,7 @@ void mp_scope_reduce_row(const mp_scope *s, uint32_t i, mp_row *r)
   double objects = mp_counts_gone_objects(r), bytes = mp_counts_gone_bytes(r);
   if (!s->window) return;
   r->cpu = since(then->cpu, r->cpu);
+  r->cpu_squares = since(then->cpu_squares, r->cpu_squares);
   r->alloc_objects = since(then->alloc_objects, r->alloc_objects);
   r->alloc_bytes = since(then->alloc_bytes, r->alloc_bytes);
   r->alloc_variance = since(then->alloc_variance, r->alloc_variance);

@@ -202,7 +202,8 @@ static void push_cpu(lua_State *L, const mp_cpu *c, const mp_sums *sums)
   lua_newtable(L);
   mp_field_bool(L, "enabled", c->had_timer);
   mp_field(L, "samples", sums->ticks);
-  mp_field(L, "interval", c->interval);
+  mp_field(L, "interval", mp_cpu_interval(c));
+  if (c->interval == 0) mp_field_bool(L, "adaptive", true);
   mp_field_string(L, "clock", c->clock);
   if (c->had_timer && sums->ticks == 0)
     mp_field_string(L, "why", why[mp_cpu_why(c)]);
@@ -377,10 +378,10 @@ static void push_zones(lua_State *L, const mp_stacks *s, uint32_t n)
 static double whole(double n) { return n < 1e-3 ? 0 : n; }
 
 static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
-		     bool temporary)
+		     bool temporary, bool weighted)
 {
   char state = (char)r->state;
-  lua_createtable(L, 0, temporary ? 15 : 13);
+  lua_createtable(L, 0, temporary ? 16 : 14);
   mp_field(L, "stack", stack);
   mp_field(L, "zone", r->zone);
   lua_pushlstring(L, &state, 1);
@@ -392,6 +393,8 @@ static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
   mp_field(L, "inuse_bytes", whole(r->inuse_bytes));
   mp_field(L, "peak_objects", whole(r->peak_objects));
   mp_field(L, "peak_bytes", whole(r->peak_bytes));
+  if (weighted && r->cpu_squares > 0)
+    mp_field(L, "cpu_variance", r->cpu_squares);
   if (r->alloc_variance >= 1) mp_field(L, "alloc_variance", r->alloc_variance);
   if (r->inuse_variance >= 1) mp_field(L, "inuse_variance", r->inuse_variance);
   mp_field_string(L, "type", mp_type_name(r->type));
@@ -409,7 +412,8 @@ static void push_rows(lua_State *L, const mp_profile *p, const mp_extent *e,
   for (i = 1; i <= e->rows; i++) {
     const mp_row r = mp_extent_row(e, p, i);
     if ((id = mp_extent_new(e->row_of, i)) == 0) continue;
-    push_row(L, &r, mp_extent_new(e->stack_of, r.stack), temporary);
+    push_row(L, &r, mp_extent_new(e->stack_of, r.stack), temporary,
+	     p->cpu.interval == 0);
     lua_rawseti(L, -2, (int)id);
   }
 }

@@ -35,7 +35,7 @@ typedef struct mp_plan {
   mp_sending *sendings;		/* For those that are servers, as many. */
   luajit_mp_writer writer;	/* Takes what goes there, if it has a write. */
   uint64_t period;		/* Mean bytes between samples; 0: adapts. */
-  int interval;			/* Milliseconds between CPU samples. */
+  int interval;			/* Milliseconds of CPU samples; 0: adapts. */
   int every;			/* Seconds between two writes; 0: once. */
   double leak_limit;		/* Bytes; 0: none. */
   double limit;			/* Bytes for the profile. */

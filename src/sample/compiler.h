@@ -38,7 +38,7 @@ typedef struct mp_giveup {
 typedef struct mp_made {
   mp_jittrace trace;		/* proto and pos have gone into: */
   uint32_t start;		/* a frame. */
-  uint32_t ticks;		/* CPU samples in its code. */
+  uint32_t ticks;		/* Weights of CPU samples in its code. */
   bool gone;			/* It was flushed or collected. */
 } mp_made;
 

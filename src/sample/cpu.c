@@ -60,13 +60,18 @@ static void begin_clock(mp_cpu *c, pid_t tid, bool by_process)
 static void on_safepoint(void *data, lua_State *L, int samples, int state);
 static mp_ticks_handler on_interrupt;
 
+int mp_cpu_interval(const mp_cpu *c)
+{
+  return c->interval != 0 ? c->interval : mp_pace_interval(&c->pace);
+}
+
 static mp_ticker ticker(mp_cpu *c)
 {
   bool lent = c->lent;
   return (mp_ticker){
     on_safepoint, lent ? &mp_lend_data : c->vm,
     lent ? c->capture->vm->g : NULL, c->vm, c->capture->vm, c->tid,
-    c->interval, on_interrupt, c
+    mp_cpu_interval(c), c->interval == 0 ? &c->pace : NULL, on_interrupt, c
   };
 }
 
@@ -302,6 +307,7 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
 {
   int err = 0;
   c->stopped = false;
+  mp_pace_init(&c->pace);
   c->vm = lua_topointer(L, LUA_REGISTRYINDEX);
   c->tid = this_thread();
   c->begun = clock_now(c);
@@ -420,12 +426,12 @@ void mp_cpu_lose(mp_cpu *c)
 /* -- Samples ------------------------------------------------------------- */
 
 /* In the handler: notes the C function that these ticks have interrupted. */
-static void note_called(mp_cpu *c, int ticks, const void *context)
+static void note_called(mp_cpu *c, mp_tally ticks, const void *context)
 {
   mp_callee called;
   mp_cpu_ticks *p = c->places;
   int i = 0, n = c->nplaces, state;
-  if (ticks == 0 || !c->capture->vm->proved ||
+  if (ticks.ticks == 0 || !c->capture->vm->proved ||
       !mp_callee_interrupted(c->capture->vm, context, &called))
     return;
   state = mp_vm_letter(c->capture->vm);
@@ -434,18 +440,17 @@ static void note_called(mp_cpu *c, int ticks, const void *context)
     i++;
   if (i == MP_CPU_PLACES) return;
   if (i == n) {
-    p[i] = (mp_cpu_ticks){ called, state, 0 };
+    p[i] = (mp_cpu_ticks){ called, state, { 0, 0, 0 } };
     c->nplaces++;
   }
-  p[i].n += ticks;
+  mp_tally_add(&p[i].n, ticks);
   mp_ticks_take_some(c->ticks, ticks);
 }
 
-static int called_ticks(const mp_cpu *c)
+static void add_called(const mp_cpu *c, mp_tally *sum)
 {
-  int i, n = c->nplaces, sum = 0;
-  for (i = 0; i < n; i++) sum += c->places[i].n;
-  return sum;
+  int i, n = c->nplaces;
+  for (i = 0; i < n; i++) mp_tally_add(sum, c->places[i].n);
 }
 
 /* LuaJIT's callback. A VM that had the profiler before may still come here. The
@@ -454,13 +459,14 @@ static void on_safepoint(void *data, lua_State *L, int samples, int state)
 {
   const void *vm = lua_topointer(L, LUA_REGISTRYINDEX);
   mp_ticks *t = mp_ticks_of(vm);
+  mp_tally waiting;
   mp_cpu *c;
-  int waiting;
   (void)data;
   if (t == NULL) return;
   c = mp_ticks_receiver(t);
-  waiting = mp_ticks_take(t, samples) + called_ticks(c);
-  samples = waiting + c->early;
+  waiting = mp_ticks_take(t, samples);
+  add_called(c, &waiting);
+  samples = waiting.ticks + c->early;
   if (c->letter != 0) state = c->letter;
   c->early = c->letter = 0;
   mp_ticks_enter(t);
@@ -469,46 +475,46 @@ static void on_safepoint(void *data, lua_State *L, int samples, int state)
   if (mp_ticks_of(vm) == t) mp_ticks_leave(t, c->capture->anchor);
 }
 
-static void count(mp_cpu *c, uint32_t row, int samples)
+static void count(mp_cpu *c, uint32_t row, mp_tally n)
 {
   c->seen = mp_cpu_time(c);
-  c->samples += (uint64_t)samples;
-  if (row != 0) c->capture->counts->rows[row].cpu += samples;
-  else c->dropped += (uint64_t)samples;
+  c->samples += (uint64_t)n.ticks;
+  if (row != 0) mp_counts_cpu(c->capture->counts, row, n.weight, n.squares);
+  else c->dropped += (uint64_t)n.ticks;
 }
 
-/* Counts a tick for the trace that runs, if any does. */
-static void count_in_trace(mp_cpu *c)
+/* Counts ticks for the trace that runs, if any does. */
+static void count_in_trace(mp_cpu *c, int weight)
 {
 #ifdef MP_LAYOUT
   const mp_vm *vm = c->capture->vm;
   int32_t n = vm->proved ? mp_vm_state(vm) : 0;
   if (n > 0 && n <= UINT16_MAX)
-    __atomic_fetch_add(&c->in_trace[n], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&c->in_trace[n], (uint32_t)weight, __ATOMIC_RELAXED);
 #else
-  (void)c;
+  (void)c; (void)weight;
 #endif
 }
 
 /* In our timer's handler: a tick within compiled code is counted at once, not
 ** at the next safepoint, which may be in another function, or never come. */
-static mp_ticks_after *on_interrupt(void *user, int ticks, const void *context,
-				    void **data)
+static mp_ticks_after *on_interrupt(void *user, mp_tally ticks,
+				    const void *context, void **data)
 {
   mp_cpu *c = user;
   mp_ticks *t = c->ticks;
   bool calm = false;
   uint32_t row;
-  int n;
+  mp_tally n;
   /* LuaJIT notes the state of the VM that was interrupted last, and ran. */
   if (c->capture->vm->proved && c->letter == 0)
     c->letter = mp_vm_letter(c->capture->vm);
-  if (c->in_trace != NULL) count_in_trace(c);
+  if (c->in_trace != NULL) count_in_trace(c, ticks.weight);
   if (t == NULL || !mp_lock_try()) return NULL;
   row = mp_capture_interrupted(c->capture, context, &calm);
-  if (row != 0 && (n = mp_ticks_take(t, 0)) > 0) {
+  if (row != 0 && (n = mp_ticks_take(t, 0)).ticks > 0) {
     count(c, row, n);
-    c->early += n;
+    c->early += n.ticks;
   } else if (row == 0) {
     note_called(c, ticks, context);
   }
@@ -520,44 +526,48 @@ static mp_ticks_after *on_interrupt(void *user, int ticks, const void *context,
 void mp_cpu_count_missed(mp_cpu *c, uint32_t row)
 {
   mp_ticks *t = c->ticks;
-  int n;
+  mp_tally n;
   c->capture->missed = false;
   if (row == 0 || t == NULL) return;
   mp_capture_enter(c->capture);
-  if ((n = mp_ticks_take(t, 0)) > 0) {
+  if ((n = mp_ticks_take(t, 0)).ticks > 0) {
     count(c, row, n);
-    c->early += n;
+    c->early += n.ticks;
   }
   mp_capture_leave(c->capture);
 }
 
 /* Counts the ticks that have interrupted C functions, as far as the functions
-** are known. Returns their number. */
-static int count_called(mp_cpu *c, lua_State *L)
+** are known, and takes them from those that wait. */
+static void count_called(mp_cpu *c, lua_State *L, mp_tally *waiting)
 {
-  int i, n = c->nplaces, counted = 0;
+  int i, n = c->nplaces;
   for (i = 0; i < n; i++) {
     const mp_cpu_ticks *p = &c->places[i];
     uint32_t row = mp_capture_called(c->capture, L, &p->called, p->state);
     if (row == 0) continue;
     count(c, row, p->n);
-    counted += p->n;
+    mp_tally_subtract(waiting, p->n);
   }
   c->nplaces = 0;
-  return counted;
 }
 
-void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state)
+void mp_cpu_count(mp_cpu *c, lua_State *L, mp_tally samples, int state)
 {
-  samples -= count_called(c, L);
-  if (samples > 0) count(c, mp_capture_row(c->capture, L, state), samples);
+  double begun;
+  count_called(c, L, &samples);
+  if (samples.ticks <= 0) return;
+  begun = mp_clock_wall();
+  count(c, mp_capture_row(c->capture, L, state), samples);
+  mp_pace_capture(&c->pace, mp_clock_wall() - begun);
 }
 
 void mp_cpu_count_own(mp_cpu *c, const char *name)
 {
   mp_ticks *t = c->ticks;
-  int samples = t != NULL ? mp_ticks_take(t, 0) : 0;
-  if (samples > 0) count(c, mp_capture_named(c->capture, name, 'I'), samples);
+  mp_tally n = { 0, 0, 0 };
+  if (t != NULL) n = mp_ticks_take(t, 0);
+  if (n.ticks > 0) count(c, mp_capture_named(c->capture, name, 'I'), n);
 }
 
 void mp_cpu_here(mp_cpu *c)
@@ -593,6 +603,7 @@ void mp_cpu_forked(void)
 void mp_cpu_restart(mp_cpu *c)
 {
   c->samples = c->dropped = 0;
+  mp_pace_init(&c->pace);
   c->blocked = c->handled = false;
   c->before = c->seen = 0;
   c->tid = this_thread();
@@ -660,7 +671,8 @@ bool mp_cpu_lost(const mp_cpu *c, double now)
   double since = c->samples > 0 ? c->seen : 0;
   return c->had_timer && !(c->stopped ? c->idle : waits(c)) &&
 	 now - since > GAP_MIN &&
-	 now - since > c->interval * 0.001 * GAP_TICKS;
+	 now - since > (c->interval != 0 ? c->interval : MP_PACE_MAX) * 0.001 *
+		       GAP_TICKS;
 }
 
 mp_cpu_lack mp_cpu_why(const mp_cpu *c)

@@ -27,7 +27,7 @@
 /* Called where L may be used: after `samples` ticks, of which `waiting` have
 ** not been counted, in that VM state. */
 typedef void mp_cpu_callback(void *data, lua_State *L, int samples,
-			     int waiting, int state);
+			     mp_tally waiting, int state);
 
 /* Called in a signal handler that has interrupted compiled code, and no C
 ** function: all may be done that may be done inside the allocator. */
@@ -46,7 +46,7 @@ typedef enum mp_cpu_lack {
 typedef struct mp_cpu_ticks {
   mp_callee called;		/* The functions. */
   int state;			/* The VM's state, one of "CGI". */
-  int n;			/* Number of ticks. */
+  mp_tally n;			/* The ticks. */
 } mp_cpu_ticks;
 
 /* The thread that hands the profiler over also writes to a cpu: fields that the
@@ -56,7 +56,8 @@ typedef struct mp_cpu {
   mp_cpu_callback *at_safepoint;
   mp_cpu_incode *in_code;
   void *data;			/* Their argument. */
-  int interval;			/* Milliseconds asked of the timer. */
+  int interval;			/* Milliseconds asked of the timer; 0: they */
+  mp_pace pace;			/* adapt to the run. */
   bool lines;			/* Mode "l", not "f". */
   const void *vm;		/* Identifies the VM: its registry. */
   _Atomic pid_t tid;		/* Thread where the VM runs. */
@@ -81,7 +82,7 @@ typedef struct mp_cpu {
   uint64_t samples;		/* Ticks counted. */
   int early;			/* Ticks counted since the last safepoint. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
-  uint32_t *in_trace;		/* Ticks by the trace that ran; or NULL. */
+  uint32_t *in_trace;		/* Weights by the trace that ran; or NULL. */
   double before;		/* CPU time in threads that it ran in before. */
   double begun;			/* Clock of this thread when it began to */
 				/* count. */
@@ -104,7 +105,7 @@ void mp_cpu_stop(mp_cpu *c, lua_State *L);
 void mp_cpu_lose(mp_cpu *c);
 
 /* Counts samples for the row of L, which is at a safepoint. */
-void mp_cpu_count(mp_cpu *c, lua_State *L, int samples, int state);
+void mp_cpu_count(mp_cpu *c, lua_State *L, mp_tally samples, int state);
 
 /* Counts for a row the ticks that came while its stack was captured. On the
 ** VM's thread, inside the allocator. */
@@ -141,6 +142,9 @@ void mp_cpu_continue(mp_cpu *c);
 
 /* Seconds of CPU time since the start: that of the threads the VM ran in. */
 double mp_cpu_time(const mp_cpu *c);
+
+/* Milliseconds between two ticks; if that adapts, at the end so far. */
+int mp_cpu_interval(const mp_cpu *c);
 
 /* Looks whether the program keeps the ticks from coming, and mends what can be
 ** mended. In the thread of the VM. */

@@ -94,6 +94,8 @@ struct mp_ticks {
   atomic_bool called_back;
   atomic_bool missed;		/* LuaJIT's handler has to be called again. */
   atomic_int waiting;		/* Signals of our timer, not counted yet. */
+  atomic_int weight;		/* Their weights. */
+  atomic_int squares;		/* Sum of the squares of their weights. */
   int asked;			/* Others, where LuaJIT counts the signals. */
   mp_rehook hook;
 };
@@ -155,14 +157,17 @@ static void call_luajit(mp_ticks *t, mp_vm_place place)
 
 /* Whether it is a tick, which is counted, or was asked for. The program may use
 ** the signal for itself, and ignore it. */
-static bool is_ours(mp_ticks *t, const siginfo_t *info, int *ticks)
+static bool is_ours(mp_ticks *t, const siginfo_t *info, mp_tally *n)
 {
-  *ticks = mp_timer_ticks(&t->timer, info);
-  t->waiting += *ticks;
-  return *ticks > 0 || (info->si_code == SI_TKILL && info->si_pid == getpid());
+  *n = mp_timer_ticks(&t->timer, info, t->of.pace);
+  t->waiting += n->ticks;
+  t->weight += n->weight;
+  t->squares += n->squares;
+  return n->ticks > 0 ||
+	 (info->si_code == SI_TKILL && info->si_pid == getpid());
 }
 
-static mp_ticks_after *serve(mp_ticks *t, int ticks, const void *context,
+static mp_ticks_after *serve(mp_ticks *t, mp_tally ticks, const void *context,
 			     void **data)
 {
   mp_vm_place place = whereabouts(t);
@@ -179,7 +184,8 @@ static void on_tick(int sig, siginfo_t *info, void *context)
 {
   mp_ticks_after *after = NULL;
   void *data = NULL;
-  int saved = errno, ticks;
+  int saved = errno;
+  mp_tally ticks;
   mp_ticks *t = enter(this_thread());
   (void)sig;
   if (t == NULL) return;
@@ -312,7 +318,7 @@ static void start_their_timer(mp_ticks *t)
     sigaction(SIGPROF, &sa, NULL);
   }
   theirs = t;
-  set_interval_timer(t->of.interval);
+  set_interval_timer(t->of.pace != NULL ? MP_PACE_MAX : t->of.interval);
 }
 
 void mp_ticks_learn(void)
@@ -369,6 +375,8 @@ static void take_over(mp_ticks *t, const mp_ticker *of)
 {
   t->of = *of;
   t->waiting = 0;
+  t->weight = 0;
+  t->squares = 0;
   t->asked = 0;
   t->called_back = t->missed = false;
   rehook_forget(&t->hook);
@@ -492,16 +500,26 @@ void mp_ticks_ask_again(void)
 
 int mp_ticks_waiting(const mp_ticks *t) { return t->waiting; }
 
-int mp_ticks_take(mp_ticks *t, int samples)
+/* A tick may come between: its parts are taken one now and one later. */
+mp_tally mp_ticks_take(mp_ticks *t, int samples)
 {
   int n;
-  if (t->own) return atomic_exchange(&t->waiting, 0);
+  if (t->own)
+    return (mp_tally){
+      atomic_exchange(&t->waiting, 0), atomic_exchange(&t->weight, 0),
+      atomic_exchange(&t->squares, 0)
+    };
   n = samples - t->asked;
   t->asked = 0;
-  return n;
+  return mp_pace_count(t->of.pace, n, MP_PACE_MAX);
 }
 
-void mp_ticks_take_some(mp_ticks *t, int n) { t->waiting -= n; }
+void mp_ticks_take_some(mp_ticks *t, mp_tally n)
+{
+  t->waiting -= n.ticks;
+  t->weight -= n.weight;
+  t->squares -= n.squares;
+}
 
 void mp_ticks_enter(mp_ticks *t) { t->called_back = true; }
 

@@ -22,16 +22,17 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "data/pace.h"
 #include "lua.h"
 #include "luajit.h"
 #include "vm/vm.h"
 
-/* Called in the handler of our timer's signal, before LuaJIT's: after so many
+/* Called in the handler of our timer's signal, before LuaJIT's: after these
 ** ticks, which wait to be counted; the context is the handler's. If it
 ** returns a function, that is called with the data last,
 ** when the timer may be stopped by others. */
 typedef void mp_ticks_after(void *data);
-typedef mp_ticks_after *mp_ticks_handler(void *user, int ticks,
+typedef mp_ticks_after *mp_ticks_handler(void *user, mp_tally ticks,
 					 const void *context, void **data);
 
 /* The ticks of one VM. Never freed. */
@@ -45,7 +46,8 @@ typedef struct mp_ticker {
   const void *vm;		/* The VM's registry. */
   const mp_vm *layout;		/* The VM's layout. */
   pid_t tid;			/* The VM's thread. */
-  int interval;			/* Milliseconds. */
+  int interval;			/* Milliseconds, at first if it adapts. */
+  mp_pace *pace;		/* Adapts the interval; NULL: it is fixed. */
   mp_ticks_handler *interrupted;
   void *user;			/* Its argument. */
 } mp_ticker;
@@ -128,10 +130,10 @@ void mp_ticks_ask_again(void);
 
 /* In LuaJIT's callback, which was given that number of samples: ticks that have
 ** not been counted yet. */
-int mp_ticks_take(mp_ticks *t, int samples);
+mp_tally mp_ticks_take(mp_ticks *t, int samples);
 
-/* In our handler: so many ticks do not wait any more. */
-void mp_ticks_take_some(mp_ticks *t, int n);
+/* In our handler: these do not wait any more. */
+void mp_ticks_take_some(mp_ticks *t, mp_tally n);
 
 /* Around the work of the callback. vm: a thread of that VM that stays alive, or
 ** NULL: the VM has no profile any more. */

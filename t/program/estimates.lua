@@ -69,6 +69,44 @@ tap.like(report(sampled(), "vum0"), "11%% +60.0 kB   %(before the profile%)\n",
 tap.like(report(sampled(function(t) t.heap.alloc_bytes = 0 end), "h"),
   "load", "a total that is not known")
 
+-- Weights of CPU samples, whose interval was 1 ms, and later 10 ms.
+local function weighted()
+  local t = snapshots.of({ { "short", cpu = 100 }, { "long", cpu = 900 } })
+  t.cpu = { enabled = true, samples = 190, interval = 10, adaptive = true }
+  t.info.cpu = 1
+  t.rows[1].cpu_variance, t.rows[2].cpu_variance = 100, 9000
+  return t
+end
+local p = profile.new(weighted())
+tap.is(("%.4g %.4g"):format(p.rows[1].cpu, p.rows[2].cpu), "19 171",
+  "all weights are as many as there were samples")
+tap.is(("%.4g"):format(p.rows[1].cpu ^ 2 / p.rows[1].cpu_variance), "100",
+  "a row rests on its own samples: many,")
+tap.is(("%.4g"):format(p.rows[2].cpu ^ 2 / p.rows[2].cpu_variance), "90",
+  "or few of great weight")
+tap.like(report(weighted(), "fcm0"), "\n +90%% +900 ms +90%% +long\n +10%% +"..
+  "100 ms +10%% +short\n", "none of them is marked")
+local few = weighted()
+few.rows[1].cpu, few.rows[1].cpu_variance = 80, 800
+tap.like(report(few, "fcm0"), "~82 ms", "eight of great weight are few")
+
+-- Samples of two runs with different intervals count for their time.
+local function fixed(name, ms, samples)
+  local t = snapshots.of({ { name, cpu = samples } })
+  t.cpu.samples, t.cpu.interval = samples, ms
+  t.info.cpu = samples * ms / 1000
+  return profile.new(t)
+end
+local both = require("jit.mp.model.merge")({ fixed("a", 1, 1000),
+  fixed("b", 10, 100), profile.new(weighted()) })
+local third = 1290 / 3
+for i, want in ipairs({ third, third, third / 10, third * 9 / 10 }) do
+  tap.is(("%.3f"):format(both.rows[i].cpu), ("%.3f"):format(want),
+    "merged: row "..i)
+end
+tap.is(("%.1f"):format(both.rows[1].cpu ^ 2 / both.rows[1].cpu_variance),
+  "1000.0", "merged: the doubt of each stays")
+
 -- Records of what collections left are of the same memory.
 s = sampled(function(t)
   t.held = { { collection = 1, row = 1, objects = 400, bytes = 400e3,

@@ -24,7 +24,7 @@ local function levels(text) return table.concat(parse(text).levels, ",") end
 
 -- Defaults.
 check("", { "scope", "depth", "min", "split", "period", "interval", "raw",
-  scope = "f", depth = 1, min = 3, interval = 10, raw = false })
+  scope = "f", depth = 1, min = 3, interval = nil, raw = false })
 tap.is(views(""), "cpu,alloc,inuse", "default views")
 
 -- Scopes, depths and levels as jit.p has them.
@@ -67,7 +67,7 @@ check("b1", { "period", period = 1 })
 check("b2m", { "period", period = 2097152 })
 check("5b64m", { "period", "depth", period = 64 * 1048576, depth = 5 })
 check("m5i1", { "min", "interval", min = 5, interval = 1 })
-check("i", { "interval", interval = 10 })
+check("i", { "interval", interval = nil })
 check("w60", { "every", every = 60 })
 check("cr", { "raw", raw = true })
 check("p", { "path", path = true })

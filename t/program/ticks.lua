@@ -76,6 +76,25 @@ allocate(0.05)
 assert(compute(20) >= 20)
 ]])
 
+-- -- An interval that adapts --------------------------------------------------
+
+run("the interval adapts", [[
+assert(require("jit.mp").start("f", "/dev/null"))
+assert(compute(120) >= 120)
+local s, weight, squares = core.snapshot(), 0, 0
+for _, row in ipairs(s.rows) do
+  weight, squares = weight + row.cpu, squares + (row.cpu_variance or 0)
+end
+assert(s.cpu.adaptive and s.cpu.interval >= 1 and s.cpu.interval <= 10)
+assert(weight >= s.cpu.samples and squares >= weight, weight)
+require("jit.mp").stop()
+assert(require("jit.mp").start("fi2", "/dev/null"))
+assert(compute(20) >= 20)
+s = core.snapshot()
+assert(not s.cpu.adaptive and s.cpu.interval == 2)
+for _, row in ipairs(s.rows) do assert(not row.cpu_variance) end
+]])
+
 -- -- Descriptors that are closed ----------------------------------------------
 
 r = run("all descriptors are closed", [[

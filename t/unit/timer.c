@@ -13,9 +13,12 @@
 #include "check_main.h"
 
 #include "data/clock.h"
+#include "data/pace.h"
 #include "data/timer.h"
 
 static mp_timer timer;
+static mp_pace *pace;		/* Of the timer, or NULL. */
+static mp_tally sum;
 static volatile sig_atomic_t ticks, elsewhere;
 static pid_t expected;
 
@@ -23,7 +26,8 @@ static void on_tick(int sig, siginfo_t *info, void *context)
 {
   int saved = errno;
   (void)sig; (void)context;
-  ticks += mp_timer_ticks(&timer, info);
+  mp_tally_add(&sum, mp_timer_ticks(&timer, info, pace));
+  ticks = sum.ticks;
   if ((pid_t)syscall(SYS_gettid) != expected) elsewhere++;
   errno = saved;
 }
@@ -38,6 +42,7 @@ static void take_signal(void)
   sa.sa_flags = SA_SIGINFO;
   sigaction(SIGURG, &sa, NULL);
   ticks = elsewhere = 0;
+  sum = (mp_tally){ 0, 0, 0 };
 }
 
 /* Uses so many seconds of this thread's CPU time. */
@@ -86,6 +91,34 @@ START_TEST(the_watched_thread)
   check_kind(MP_TIMER_WATCHED);
 }
 END_TEST
+
+/* -- An interval that adapts ----------------------------------------------- */
+
+START_TEST(every_kind_of_timer_adapts)
+{
+  mp_timerkind kind;
+  for (kind = MP_TIMER_TASK; kind <= MP_TIMER_WATCHED; kind++) {
+    double used = 0, begun = mp_clock_thread(self());
+    mp_pace p;
+    mp_pace_init(&p);
+    p.passed = 2500;
+    pace = &p;
+    take_signal();
+    expected = self();
+    ck_assert(mp_timer_start(&timer, kind, expected, SIGURG, 1000000));
+    while (ticks < TICKS && used < 20) used = mp_clock_thread(self()) - begun;
+    mp_timer_stop(&timer);
+    ck_assert_int_ge(ticks, TICKS);
+    ck_assert_msg(sum.weight > ticks && sum.squares > sum.weight,
+		  "kind %d: %d ticks, weight %d, squares %d", (int)kind,
+		  (int)ticks, sum.weight, sum.squares);
+    ck_assert(p.passed == 2500 + sum.weight);
+    pace = NULL;
+  }
+}
+END_TEST
+
+/* -------------------------------------------------------------------------- */
 
 static void *use_cpu(void *seconds)
 {
@@ -192,4 +225,4 @@ CHECK_MAIN("timer", the_best_that_there_is, the_posix_timer,
 	   only_the_signals_of_the_timer_count,
 	   it_ticks_after_its_descriptor_was_closed,
 	   a_closed_descriptor_is_not_closed_again,
-	   a_thread_that_has_ended)
+	   a_thread_that_has_ended, every_kind_of_timer_adapts)

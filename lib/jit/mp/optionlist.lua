@@ -138,9 +138,10 @@ local list = {
     letter = "m", unit = "percent", from = 0, to = 100, sample = "5",
     default = 3, field = "min",
     shows = "table diff g n e L W J G a A q .folded" },
-  { "i<n>", "milliseconds between CPU samples",
+  { "i<n>", "milliseconds between CPU samples, fixed; default: adapts to the "..
+    "run, 1 at first and 10 at most",
     letter = "i", run = true, unit = "milliseconds", from = 1, to = 1e6,
-    sample = "4", default = 10, optional = true, field = "interval",
+    sample = "4", optional = true, field = "interval",
     shows = "text file" },
   { "w<n>", "rewrite the files every n seconds, not only at the end",
     letter = "w", run = true, unit = "seconds", from = 1, to = 1e6,

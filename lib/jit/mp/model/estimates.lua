@@ -20,7 +20,9 @@
 -- A sample of a block of s bytes, with samples every N bytes on average, stands
 -- for 1/p blocks where p = 1-exp(-s/N). A sum over n such samples has the
 -- variance n (1-p) (1/p)^2, in blocks. CPU samples are counted as they come:
--- the variance of a number of them is that number.
+-- the variance of a number of them is that number. Where their interval adapts,
+-- each has the weight of the interval before it, and the variance is the sum of
+-- the squares; weights are scaled so that they add up to the number of samples.
 --
 ----------------------------------------------------------------------------
 
@@ -97,10 +99,21 @@ local function recorded(p, view)
   end
 end
 
+local function cpu_variance(p)
+  local n, var = 0, 0
+  for _, row in ipairs(p.rows) do
+    n, var = n + row.cpu, var + (row.cpu_variance or row.cpu)
+  end
+  local each = n > 0 and var / n or 1
+  return function(row)
+    return row.cpu_variance or row.stack and row.cpu or row.cpu * each
+  end
+end
+
 -- A function from a row to the variance of its number in a view. A row of
 -- another profile has no stack, and gets the variance that it would have here.
 local function variance(p, view, objects)
-  if view == "cpu" then return function(row) return row.cpu end end
+  if view == "cpu" then return cpu_variance(p) end
   local period, known = period_of(p, view), recorded(p, view)
   if period <= 1 then return function() return 0 end end
   return function(row)
@@ -226,11 +239,30 @@ local function scale_curve(s, factors)
   end
 end
 
+-- Scales the weights of CPU samples so that their sum is the samples' number.
+local function scale_cpu(s)
+  local all = s.cpu.adaptive and sum(s.rows, "cpu") or 0
+  local factor = all > 0 and s.cpu.samples / all or 1
+  if math.abs(factor - 1) < 1e-9 then return end
+  for _, row in ipairs(s.rows) do
+    row.cpu = row.cpu * factor
+    row.cpu_variance = row.cpu_variance and row.cpu_variance * factor^2
+  end
+  for _, change in ipairs(s.timeline or {}) do
+    change.cpu = change.cpu * factor
+  end
+  for _, trace in ipairs(s.traces or {}) do
+    trace.ticks = trace.ticks and trace.ticks * factor
+  end
+end
+
 -- Brings the rows of a snapshot into line with its totals. Doing so again
 -- changes nothing.
 local function calibrate(s)
   local heap = s.heap
-  if s.calibrated or not heap or not heap.inuse_start then return end
+  if s.calibrated then return end
+  if s.cpu then scale_cpu(s) end
+  if not heap or not heap.inuse_start then return end
   if heap.period > 1 then scale_allocated(s) end
   local factors = scale_held(s, "inuse", heap.inuse)
   scale_records(s, factors)

@@ -31,6 +31,7 @@ local function timer(p, rate)
     rate < 900 / p.cpu.interval then
     return ", limited by the kernel's tick"
   end
+  if p.cpu.adaptive then return ", adaptive" end
   return p.cpu.samples > 0 and p.cpu.samples < FEW and p.cpu.interval > 1 and
     "; i1 takes more" or ""
 end

@@ -85,6 +85,7 @@ local groups = {
     { "enabled", "flag", merge = "any" },
     sum("samples"),
     { "interval", "number", merge = "max", max = 1e9 },
+    { "adaptive", "flag", optional = true, merge = "any" },
     text("clock"), text("why"),
   } },
   { name = "heap", key = "heap", fields = {
@@ -186,6 +187,7 @@ local tables = {
     optional(sum("native_objects")), optional(sum("native_bytes")),
     optional(sum("native_inuse_objects")),
     optional(sum("native_inuse_bytes")),
+    variance("cpu_variance"),
     variance("alloc_variance"), variance("inuse_variance"),
     variance("native_variance"), variance("native_inuse_variance"),
   } },

@@ -150,9 +150,31 @@ local function translate(p, frame_id, push, push_zone)
   return stacks, zones
 end
 
-local function add_rows(p, stacks, zones, rows, list)
+-- Samples of profiles with different intervals stand for different times: the
+-- factors by which they count, so that all stand for the same.
+local function weights(list)
+  local n, seconds, differ, by = 0, 0, false, {}
+  for _, p in ipairs(list) do
+    n, seconds = n + p.cpu.samples, seconds + p.info.cpu
+    differ = differ or p.cpu.adaptive or p.cpu.interval ~= list[1].cpu.interval
+  end
+  for i, p in ipairs(list) do
+    by[i] = differ and p.cpu.samples > 0 and seconds > 0 and
+      p.info.cpu / p.cpu.samples * n / seconds or 1
+  end
+  return by
+end
+
+local function weighted(row, k)
+  if k == 1 or not (row.cpu > 0) then return row end
+  return setmetatable({ cpu = row.cpu * k,
+    cpu_variance = (row.cpu_variance or row.cpu) * k * k }, { __index = row })
+end
+
+local function add_rows(p, k, stacks, zones, rows, list)
   local sums = fields.merged("row", "sum")
-  for _, r in ipairs(p.rows) do
+  for _, row in ipairs(p.rows) do
+    local r = weighted(row, k)
     local key = table.concat({ stacks[r.stack], zones[r.zone], r.state,
       r.type or "" }, "\0")
     local to = rows[key]
@@ -248,9 +270,10 @@ return function(list)
   local frame_id, rows = interner(s.frames), {}
   local push = tree(s.stacks.parent, s.stacks.frame)
   local push_zone = tree(s.zones.parent, s.zones.name, s.zones.key)
-  for _, p in ipairs(list) do
+  local k = weights(list)
+  for i, p in ipairs(list) do
     local stacks, zones = translate(p, frame_id, push, push_zone)
-    add_rows(p, stacks, zones, rows, s.rows)
+    add_rows(p, k[i], stacks, zones, rows, s.rows)
   end
   local sum = profile.new(s)
   for _, p in ipairs(list) do sum.from_file = sum.from_file or p.from_file end

@@ -51,6 +51,9 @@ local function rows_of(p, by)
       part.alloc_variance = row.alloc_variance * part.alloc_bytes /
 	row.alloc_bytes
     end
+    if row.cpu_variance and row.cpu > 0 then
+      part.cpu_variance = row.cpu_variance * part.cpu / row.cpu
+    end
     rows[i] = over(row, part)
   end
   return rows
@@ -81,7 +84,7 @@ return function(p, from)
   local changed = { rows = rows_of(p, by), heap = heap,
     info = over(p.info, { wall = p.info.wall - base.wall,
       cpu = p.info.cpu - base.cpu, window = base.wall }),
-    cpu = over(p.cpu, { samples = sum.cpu }),
+    cpu = over(p.cpu, { samples = math.floor(sum.cpu + 0.5) }),
     course = course_of(p, base, n) }
   return setmetatable(changed, { __index = p })
 end

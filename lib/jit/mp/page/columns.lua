@@ -89,6 +89,10 @@ local function rows(p)
     "inuse_objects", amounts(p.rows, "inuse_objects", 1000),
     "inuse_bytes", amounts(p.rows, "inuse_bytes", 1)
   }
+  if p.cpu.adaptive then
+    t[#t+1] = "cpu_variance"
+    t[#t+1] = amounts(p.rows, "cpu_variance", 1000)
+  end
   if peak then
     t[#t+1], t[#t+2] = "peak_objects", amounts(p.rows, "peak_objects", 1000)
     t[#t+1], t[#t+2] = "peak_bytes", amounts(p.rows, "peak_bytes", 1)

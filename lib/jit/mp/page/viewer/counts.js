@@ -93,10 +93,14 @@ const weights = (i, view) => state.kept("counts", `weights ${i} ${view}`,
 /* Variance of each row for each unit of its amount. Samples of blocks of s
 ** bytes, one every N bytes, stand for 1/p blocks each, p = 1-exp(-s/N): their
 ** sum has the variance (1-p)/p for each block. CPU samples are counted as they
-** come. */
+** come, or the profile has their variances. */
 function varianceEach(P, view) {
   const out = new Float64Array(P.rows), period = P.info.periods[view];
-  if (view === "cpu") return out.fill(P.tick);
+  if (view === "cpu") {
+    const { cpu, cpu_variance: known } = P.raw.rows;
+    return known ? out.map((v, r) =>
+      cpu[r] > 0 ? P.tick * known[r] / cpu[r] : 0) : out.fill(P.tick);
+  }
   const bytes = P.raw.rows[view + "_bytes"] || [];
   const blocks = P.raw.rows[view + "_objects"] || [];
   for (let r = 0; r < bytes.length && period > 1; r++) {
