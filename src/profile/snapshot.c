@@ -163,6 +163,11 @@ static void note_labels(const mp_labels *l, mp_notes *notes)
 		 "another allocator was put over the profiler's");
 }
 
+/* Without a layout lines are always recorded. */
+#define BUG	"this LuaJIT has a bug in table lengths, which lines bring " \
+		"out in few programs: if one misbehaves, use "
+#define REMEDY	"-O-fwd or a LuaJIT from after 20 May 2022"
+
 static void push_info(lua_State *L, mp_profile *p)
 {
   const mp_origin *o = &p->origin;
@@ -186,9 +191,8 @@ static void push_info(lua_State *L, mp_profile *p)
 		 "raises the limit");
   note_labels(&p->capture.labels, &p->notes);
   if (p->cpu.lines && mp_bug_found())
-    mp_notes_add(&p->notes, "this LuaJIT has a bug in table lengths, which "
-		 "lines bring out in few programs: if one misbehaves, use "
-		 "option f, -O-fwd or a LuaJIT from after 20 May 2022");
+    mp_notes_add(&p->notes, vm->proved ? BUG "option f, " REMEDY :
+		 BUG REMEDY);
   set_list(L, "notes", p->notes.list, MP_NOTES);
 }
 

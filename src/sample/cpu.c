@@ -199,11 +199,14 @@ static const char *mode(const mp_cpu *c) { return c->lines ? "l" : "f"; }
 
 /* -- Turns ---------------------------------------------------------------- */
 
+/* Those that have waited longest are first. */
 static void wait(mp_cpu *c)
 {
+  mp_cpu **p = &heirs;
+  while (*p != NULL) p = &(*p)->next;
   c->waited = true;
-  c->next = heirs;
-  heirs = c;
+  c->next = NULL;
+  *p = c;
 }
 
 /* Whether another VM of its thread has the timer. */
