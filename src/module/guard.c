@@ -199,10 +199,11 @@ mp_ctx *mp_guard_detach(lua_State *L)
 {
   mp_guard *g = get_guard(L);
   mp_ctx *c = g->run;
-  if (!mp_hook_remove(c->profile.heap, L)) return NULL;
+  if (!mp_hook_removable(c->profile.heap, L)) return NULL;
   g->run = NULL;
   mp_ctx_await(c);
   stop_samplers(c, L);
+  mp_hook_remove(c->profile.heap, L);
   mp_point_force(&c->profile);
   mp_alloc_freeze(c->profile.heap);
   mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));

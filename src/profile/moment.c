@@ -28,8 +28,8 @@ static double cpu_covered(mp_profile *p)
   return p->cpu.seen;
 }
 
-/* Bytes that were freed. What is allocated after the hook was removed, such as
-** by the end of option J, is in use but was not counted. */
+/* Bytes that were freed. What an allocator that the program has put over the
+** hook gives by itself is in use but was not counted. */
 static double freed(const mp_alloc_sums *a)
 {
   double n = (double)a->bytes - ((double)a->inuse - (double)a->inuse_start);

@@ -495,10 +495,15 @@ void mp_hook_install(mp_alloc *h, lua_State *L)
   h->installed = true;
 }
 
-bool mp_hook_remove(mp_alloc *h, lua_State *L)
+bool mp_hook_removable(const mp_alloc *h, lua_State *L)
 {
   void *ud;
-  if (!is_hook(lua_getallocf(L, &ud)) || ud != h) return false;
+  return is_hook(lua_getallocf(L, &ud)) && ud == h;
+}
+
+bool mp_hook_remove(mp_alloc *h, lua_State *L)
+{
+  if (!mp_hook_removable(h, L)) return false;
   lua_setallocf(L, h->allocf, h->allocd);
   h->installed = false;
   return true;

@@ -15,6 +15,9 @@ void mp_hook_install(mp_alloc *h, lua_State *L);
 ** stays, and the heap must stay where it is for as long as the VM lives. */
 bool mp_hook_remove(mp_alloc *h, lua_State *L);
 
+/* Whether it can be removed. */
+bool mp_hook_removable(const mp_alloc *h, lua_State *L);
+
 /* Whether a sampler whose profile has ended must not serve another one of L:
 ** calls of L's allocator come to its hook, as others have kept it and put it
 ** below theirs; or the hook calls functions of an allocator that L has no more.

@@ -4,6 +4,7 @@
 */
 #include "config.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stddef.h>
 #include <sys/time.h>
 
+#include "data/clock.h"
 #include "sample/lend.h"
 #include "vm/profiler.h"
 #include "vm/vm.h"
@@ -25,6 +27,22 @@ static atomic_int suspended;
 static atomic_flag lent = ATOMIC_FLAG_INIT;  /* At the moment. */
 
 #define TRIES	1000		/* To get it while another thread has it. */
+
+/* Rests before another try. A thread of a real-time class has to sleep, lest
+** one of lower priority never go on. */
+static void rest(int tries)
+{
+  int saved = errno;
+  if (tries < TRIES) sched_yield();
+  else mp_clock_pause(1);
+  errno = saved;
+}
+
+void mp_lend_await(const atomic_int *handlers)
+{
+  int n;
+  for (n = 0; *handlers != 0; n += n < TRIES) rest(n);
+}
 
 /* -- For the handlers ---------------------------------------------------- */
 
@@ -68,8 +86,9 @@ bool mp_lend_trigger(void *g, void (*trigger)(int))
 /* After this no handler lends it, nor does one that was under way. */
 static void suspend(void)
 {
+  int n;
   suspended++;
-  while (atomic_flag_test_and_set(&lent)) sched_yield();
+  for (n = 0; atomic_flag_test_and_set(&lent); n += n < TRIES) rest(n);
   atomic_flag_clear(&lent);
 }
 

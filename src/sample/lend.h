@@ -13,6 +13,7 @@
 #ifndef MP_LEND_H
 #define MP_LEND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "luajit.h"
@@ -31,6 +32,9 @@ bool mp_lend_begun(void);
 /* Calls LuaJIT's handler for that VM, which runs in this thread. False: not
 ** now. Async-signal-safe. */
 bool mp_lend_trigger(void *g, void (*trigger)(int));
+
+/* Waits until so many handlers of other threads have ended: none. */
+void mp_lend_await(const atomic_int *handlers);
 
 /* Around a stop of the profiler by that VM: gives it back to the VM, and starts
 ** it again for the keeper. Meanwhile mp_lend_trigger refuses. */

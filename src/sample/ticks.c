@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -114,8 +113,8 @@ void mp_ticks_hide(mp_ticks *t)
 {
   t->tid = 0;
   if (theirs == t) theirs = NULL;
-  while (in_prof != 0) sched_yield();
-  while (t->inside != 0) sched_yield();
+  mp_lend_await(&in_prof);
+  mp_lend_await(&t->inside);
 }
 
 /* For a handler in this thread, which is to call leave; NULL: there is none. */

@@ -8,8 +8,11 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -323,9 +326,72 @@ START_TEST(an_exit_while_another_thread_writes_its_report)
 }
 END_TEST
 
+/* -- A state is closed while a handler of its thread is under way ---------- */
+
+static enum stage {
+  NONE,
+  AWAITED,			/* The next tick's handler stays under way. */
+  UNDER_WAY,			/* It does, as if its thread had no turn. */
+  SLEPT,			/* A thread has slept. */
+  CLOSED
+} _Atomic stage;
+
+/* The handler sets the distance to the next tick. */
+INSTEAD int ioctl(int fd, unsigned long request, ...)
+{
+  enum stage before = AWAITED;
+  va_list ap;
+  void *p;
+  va_start(ap, request);
+  p = va_arg(ap, void *);
+  va_end(ap);
+  if (request == PERF_EVENT_IOC_PERIOD &&
+      atomic_compare_exchange_strong(&stage, &before, UNDER_WAY))
+    while (stage == UNDER_WAY) ;
+  return (int)syscall(SYS_ioctl, fd, request, p);
+}
+
+INSTEAD int nanosleep(const struct timespec *t, struct timespec *left)
+{
+  enum stage before = UNDER_WAY;
+  atomic_compare_exchange_strong(&stage, &before, SLEPT);
+  return (int)syscall(SYS_nanosleep, t, left);
+}
+
+static void *leave_state(void *arg)
+{
+  lua_State *L = open_state(), **left = arg;
+  volatile unsigned n = 0;
+  bool tells;
+  start(L, "fi1", "/dev/null");
+  run(L, "tells = require('jit.mp.core').snapshot().cpu.clock:find('task')");
+  lua_getglobal(L, "tells");
+  tells = lua_toboolean(L, -1);
+  *left = L;
+  stage = tells ? AWAITED : CLOSED;
+  while (stage != CLOSED) n = n + 1;
+  return NULL;
+}
+
+/* A thread of a real-time class that only yielded would wait for ever for one
+** of lower priority. */
+START_TEST(a_state_is_closed_while_a_handler_has_no_turn)
+{
+  volatile unsigned n = 0;
+  lua_State *L;
+  pthread_t t;
+  ck_assert_int_eq(pthread_create(&t, NULL, leave_state, &L), 0);
+  while (stage != UNDER_WAY && stage != CLOSED) n = n + 1;
+  lua_close(L);
+  stage = CLOSED;
+  pthread_join(t, NULL);
+}
+END_TEST
+
 CHECK_MAIN("handover", a_state_is_closed_while_it_is_given_the_profiler,
 	   ticks_while_no_lua_code_runs,
 	   a_state_counts_calls_while_another_has_the_profiler,
 	   a_hook_is_set_during_a_sample,
 	   a_hook_is_set_during_a_sample_of_the_timer_of_luajit,
-	   an_exit_while_another_thread_writes_its_report)
+	   an_exit_while_another_thread_writes_its_report,
+	   a_state_is_closed_while_a_handler_has_no_turn)
