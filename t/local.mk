@@ -290,7 +290,7 @@ check-suites: all
 	  '$(SUITES)' '$(ONLY)'
 
 # Programs with LuaJIT in them, unpacked from Debian's packages: HOSTS=NAME...
-HOSTS = nginx neovim server tarantool busted attach
+HOSTS = nginx labels neovim server tarantool busted attach
 
 check-hosts: all
 	@status=0; for t in $(HOSTS); do \
@@ -383,6 +383,7 @@ EXTRA_DIST += \
 	t/hosts/attach.lua \
 	t/hosts/busted.lua \
 	t/hosts/hosts.lua \
+	t/hosts/labels.lua \
 	t/hosts/neovim.lua \
 	t/hosts/nginx.lua \
 	t/hosts/server.lua \

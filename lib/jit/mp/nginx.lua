@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- For nginx with its Lua module: profiles of a worker over HTTP, at the paths
--- that Go's programs have them.
+-- that Go's programs have them, and labels for requests.
 ----------------------------------------------------------------------------
 --
 --   location /debug/pprof/ {
@@ -11,6 +11,8 @@
 --   }
 --
 -- A worker that is not profiled is profiled for as long as the request lasts.
+--
+--   access_by_lua_block { require("jit.mp.nginx").label() }
 --
 ----------------------------------------------------------------------------
 
@@ -111,4 +113,36 @@ local function pprof()
   ngx.print(data)
 end
 
-return { pprof = pprof }
+-- A path with :id for what differs from request to request: numbers, and long
+-- hexadecimal ones.
+local function route_of(path)
+  return (path:gsub("[^/]+", function(part)
+    if part:find("^%d+$") or
+	#part >= 8 and part:find("^[%x-]+$") and part:find("%d") then
+      return ":id"
+    end
+  end))
+end
+
+-- Gives labels to the coroutine of a handler, in place of all others: route,
+-- host and phase of the request, and those of a table. Some phases run outside
+-- of a coroutine, which requests would share: nothing is done there. Returns
+-- whether labels were set.
+local function label(more)
+  local co, main = coroutine.running()
+  if not co or main then return false end
+  local labels = { phase = ngx.get_phase() }
+  local has_request, path, host = pcall(function()
+    return ngx.var.uri, ngx.var.server_name
+  end)
+  if has_request then
+    labels.route = route_of(path)
+    labels.host = host ~= "" and host or nil
+  end
+  for name, value in pairs(more or {}) do labels[name] = value end
+  core.label()  -- The coroutine may have served another request.
+  core.label(labels)
+  return true
+end
+
+return { pprof = pprof, label = label }

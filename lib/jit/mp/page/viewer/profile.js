@@ -86,7 +86,7 @@ for (const v of mp.data.views) {
 const zoneName = (P, z) => P.zone[z].join(" › ") || ABSENT.zone;
 /* The names of all labels, and those of a row with their values. */
 const LABELS = [...new Set(PROFILES.flatMap((P) => P.raw.zones.key))].filter(
-  (key) => key).sort();
+  (key) => key && key !== ABSENT.other).sort();
 function labelNames(P, z) {
   const list = P.label[z].map((label) => label.join("="));
   return list.length ? list : [ABSENT.label];

@@ -1,0 +1,156 @@
+-- SPDX-License-Identifier: MIT
+-- Labels of requests in nginx, copas and luv: every allocation is counted, and
+-- each request makes a known number of functions.
+
+local tap = require("tap")
+local hosts = require("hosts")
+
+-- The functions that make() has made, by the values of a label.
+local function counted(file, label)
+  return tap.sh(("%s report %s hory:%s:m0"):format(tap.mp, file, label)).out
+end
+
+local function check(name, file, label, want)
+  local text = counted(file, label)
+  for value, n in pairs(want) do
+    local got = tonumber(text:match("(%d+)   "..value:gsub("%p", "%%%0").."\n"))
+    tap.ok(got and got >= n and got < n * 1.2 + 500,
+      ("%s: %d objects of %s %s"):format(name, n, label, value), text)
+  end
+  return text
+end
+
+-- -- nginx --------------------------------------------------------------------
+
+local server = require("webserver").new()
+server:configure([[
+  function make(n) local f for _ = 1, n do f = function() end end end
+  assert(require("jit.mp").start("fb1", "DIR/out/labels.mp"))
+]], [[
+  location /user/ {
+    access_by_lua_block {
+      require("jit.mp.nginx").label()
+      make(2000)
+    }
+    content_by_lua_block {
+      require("jit.mp.nginx").label({ plugin = "jwt" })
+      make(500)
+      ngx.sleep(0.01)
+      local thread = ngx.thread.spawn(function()
+        require("jit.mp.nginx").label({ plugin = "jwt" })
+        make(500)
+        ngx.sleep(0.01)
+        make(1000)
+      end)
+      ngx.thread.wait(thread)
+      make(1000)
+      ngx.print("user")
+    }
+    log_by_lua_block {
+      assert(require("jit.mp.nginx").label() == false)
+    }
+  }
+  location /named {
+    content_by_lua_block {
+      require("jit.mp.nginx").label({ route = "/named/:name" })
+      local s = ngx.socket.tcp()
+      assert(s:connect("127.0.0.1", tonumber(ngx.var.server_port)))
+      assert(s:send("GET / HTTP/1.0\r\nHost: x\r\n\r\n"))
+      s:receive("*a")
+      make(4000)
+      ngx.print("named")
+    }
+  }
+  location /plain {
+    content_by_lua_block { make(10) ngx.sleep(0.001) make(90)
+      ngx.print("plain") }
+  }
+]], 1)
+server:start()
+for i = 1, 20 do
+  for path, answer in pairs({ ["/user/"..i] = "user",
+      ["/user/0b9d3c5e-"..i] = "user", ["/named/x"..i] = "named",
+      ["/plain"] = "plain" }) do
+    local got = server:get(path)
+    if got ~= answer then tap.is(got, answer, path) end
+  end
+end
+server:quit("QUIT")
+local file = server.dir.."/out/labels.mp"
+check("nginx", file, "route", { ["/user/:id"] = 40 * 5000,
+  ["/named/:name"] = 20 * 4000 })
+check("nginx", file, "phase", { access = 40 * 2000,
+  content = 40 * 3000 + 20 * 4000 })
+check("nginx", file, "plugin", { jwt = 40 * 3000 })
+
+-- -- copas and luv ------------------------------------------------------------
+
+local root = hosts.unpack("labels",
+  "lua-copas lua-coxpcall lua-socket lua-luv libluajit-5.1-2")
+local dir = hosts.directory()
+
+local function run(name, text)
+  local script, out = dir.."/"..name..".lua", dir.."/"..name..".mp"
+  tap.write(script, [[
+    local mp = require("jit.mp")
+    local function make(n) local f for _ = 1, n do f = function() end end end
+  ]]..text)
+  local r = tap.luajit(("-jm=b1,%s %s"):format(out, script),
+    { env = hosts.env(root) })
+  tap.is(r.status..r.err, "0", name.." runs")
+  return out
+end
+
+check("copas", run("copas", [[
+  local copas, socket = require("copas"), require("socket")
+  local listener = socket.bind("127.0.0.1", 0)
+  local _, port = listener:getsockname()
+  local open = 30
+  copas.addserver(listener, function(client)
+    mp.label("route", (copas.receive(client)))
+    make(1000)
+    copas.receive(client)
+    make(1000)
+    copas.send(client, "done\n")
+  end)
+  for i = 1, 30 do
+    copas.addthread(function()
+      local s = socket.tcp()
+      copas.connect(s, "127.0.0.1", port)
+      copas.send(s, "/"..i % 3 .."\n")
+      copas.send(s, "more\n")
+      assert(copas.receive(s) == "done")
+      open = open - 1
+    end)
+  end
+  local limit = os.time() + 20
+  while open > 0 and os.time() < limit do copas.step(0.1) end
+]]), "route", { ["/0"] = 20000, ["/1"] = 20000, ["/2"] = 20000 })
+
+check("luv", run("luv", [[
+  local uv = require("luv")
+  local function sleep(ms)
+    local co, timer = coroutine.running(), uv.new_timer()
+    timer:start(ms, 0, function()
+      timer:close()
+      coroutine.resume(co)
+    end)
+    coroutine.yield()
+  end
+  for i = 1, 30 do
+    coroutine.wrap(function()
+      mp.label("task", "t"..i % 3)
+      make(1000)
+      sleep(i)
+      make(1000)
+    end)()
+  end
+  local timer = uv.new_timer()
+  timer:start(5, 0, function()
+    timer:close()
+    mp.with({ task = "expire" }, make, 5000)
+    make(3000)
+  end)
+  uv.run()
+]]), "task", { t0 = 20000, t1 = 20000, t2 = 20000, expire = 5000 })
+hosts.done()
