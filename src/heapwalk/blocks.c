@@ -16,7 +16,8 @@
 #define MOST		((uint64_t)1 << 47)  /* or from there on. */
 #define REGION		26	/* Bits of an address in a region: glibc's */
 				/* arenas of threads are that large. */
-#define SEARCHES	4000000u
+#define SEARCHES	200000u	/* With a head near the address, */
+#define FAR		50000u	/* and far from it. */
 
 /* The head of a chunk of glibc's malloc: its size, which is a multiple of 16,
 ** and flags. It is before the block, of which the head of the next chunk is the
@@ -28,9 +29,9 @@
 #define FLAGS		7u
 #define UNIT		16u
 #define LEAST_CHUNK	32u
-#define PAGE		4096u
-#define BACK		(PAGE - UNIT)  /* Bytes before an address in which a */
-				/* chunk's head is looked for. */
+#define PAGE		MP_BLOCKS_PAGE
+#define NEAR_BACK	64	/* Bytes before an address in which a chunk's */
+#define FAR_BACK	4096	/* head is looked for. */
 
 static enum { NOT_KNOWN, GLIBC, OTHER } allocator;
 static uintptr_t program_end;	/* Memory from sbrk is above the program. */
@@ -86,12 +87,18 @@ bool mp_blocks_init(mp_blocks *b, const mp_native_block *list, uint32_t n)
   memset(b, 0, sizeof(*b));
   b->list = list;
   b->n = n;
-  b->left = SEARCHES;
   if (end != (void *)-1) b->high = (uintptr_t)end;
   b->low = program_end;
   for (i = 0; i < n; i++)
     if (!add_region(b, mp_native_at(&list[i]))) return false;
   return true;
+}
+
+void mp_blocks_look(mp_blocks *b, bool far)
+{
+  b->back = far ? FAR_BACK : NEAR_BACK;
+  b->left = far ? FAR : SEARCHES;
+  memset(b->cache, 0, sizeof(b->cache));
 }
 
 void mp_blocks_free(mp_blocks *b)
@@ -124,18 +131,32 @@ static bool find_sampled(const mp_blocks *b, uintptr_t word, mp_cblock *found)
   return true;
 }
 
+/* Reads a word, with others nearby for the next call. */
+static bool read_word(mp_blocks *b, uintptr_t at, uint64_t *word)
+{
+  uintptr_t page = at & ~(uintptr_t)(PAGE - 1);
+  uint32_t i = (uint32_t)(mp_mix(1, page) & (MP_BLOCKS_PAGES - 1));
+  if (b->pages[i].at != page) {
+    b->pages[i].at = page;
+    b->pages[i].readable = mp_peek(b->pages[i].bytes, (const void *)page, PAGE);
+  }
+  if (!b->pages[i].readable) return false;
+  memcpy(word, b->pages[i].bytes + (at - page), sizeof(*word));
+  return true;
+}
+
 /* Whether a chunk that is a mapping, with a block there, looks like one. */
-static bool is_mapped(uintptr_t at, uint64_t size)
+static bool is_mapped(mp_blocks *b, uintptr_t at, uint64_t size)
 {
   uint64_t before;
-  return mp_peek(&before, (const void *)(at - UNIT), HEAD) && before == 0 &&
+  return read_word(b, at - UNIT, &before) && before == 0 &&
 	 mp_readable((const void *)(uintptr_t)(at - UNIT + size - 1));
 }
 
 /* Whether a chunk with that head, whose block begins at `at`, has the
 ** address. */
-static bool covers(const mp_blocks *b, uint64_t head, uintptr_t at,
-		   uintptr_t word, mp_cblock *found)
+static bool covers(mp_blocks *b, uint64_t head, uintptr_t at, uintptr_t word,
+		   mp_cblock *found)
 {
   uint64_t size = head & ~(uint64_t)FLAGS, next;
   if (size % UNIT != 0 || size < LEAST_CHUNK || size >= MOST ||
@@ -144,10 +165,10 @@ static bool covers(const mp_blocks *b, uint64_t head, uintptr_t at,
   if (head & MAPPED) {
     *found = (mp_cblock){ ~at, size - UNIT, 0 };
     return (at - UNIT) % PAGE == 0 && size % PAGE == 0 &&
-	   word - at < size - UNIT && is_mapped(at, size);
+	   word - at < size - UNIT && is_mapped(b, at, size);
   }
   if (!(head & OF_THREAD) != (at >= b->low && at < b->high)) return false;
-  if (!mp_peek(&next, (const void *)(uintptr_t)(at + size - HEAD), HEAD) ||
+  if (!read_word(b, (uintptr_t)(at + size - HEAD), &next) ||
       !(next & IN_USE) || next % UNIT > FLAGS || next < UNIT || next >= MOST)
     return false;
   *found = (mp_cblock){ ~at, size - HEAD, 0 };
@@ -155,24 +176,13 @@ static bool covers(const mp_blocks *b, uint64_t head, uintptr_t at,
 }
 
 /* Looks for the head before the address; most point to a block's start. */
-static bool find_chunk(const mp_blocks *b, uintptr_t word, mp_cblock *found)
+static bool find_chunk(mp_blocks *b, uintptr_t word, mp_cblock *found)
 {
-  uint64_t heads[PAGE / HEAD];
-  uintptr_t at = word & ~(uintptr_t)(UNIT - 1), from = at - HEAD - BACK;
-  uint32_t i;
-  if (!mp_peek(heads, (const void *)(at - HEAD), HEAD)) return false;
-  if (covers(b, heads[0], at, word, found)) return true;
-  if (!mp_peek(heads, (const void *)from, BACK)) {
-    from = (at - HEAD) & ~(uintptr_t)(PAGE - 1);
-    from += HEAD;  /* Heads lie there. */
-    if (from + HEAD >= at || !mp_peek(heads, (const void *)from,
-				      at - HEAD - from))
-      return false;
-  }
-  for (i = (uint32_t)((at - HEAD - from) / HEAD); i >= 2; ) {
-    i -= 2;
-    if (covers(b, heads[i], from + (i + 1) * HEAD, word, found)) return true;
-  }
+  uintptr_t at = word & ~(uintptr_t)(UNIT - 1);
+  uint64_t head;
+  for (; word - at < b->back; at -= UNIT)
+    if (!read_word(b, at - HEAD, &head)) return false;
+    else if (covers(b, head, at, word, found)) return true;
   return false;
 }
 

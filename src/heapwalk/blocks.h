@@ -16,7 +16,9 @@
 #include "data/map.h"
 #include "native/native.h"
 
-#define MP_BLOCKS_CACHE	1024	/* Answers that are remembered. */
+#define MP_BLOCKS_CACHE	8192	/* Answers that are remembered, */
+#define MP_BLOCKS_PAGES	512	/* and pages. */
+#define MP_BLOCKS_PAGE	4096
 
 typedef struct mp_cblock {
   uintptr_t not;		/* Its address inverted, as in data/sparse.h. */
@@ -29,11 +31,17 @@ typedef struct mp_blocks {
   uint32_t n;
   mp_map regions;		/* Parts of the address space with blocks. */
   uintptr_t low, high;		/* The memory that sbrk gives. */
+  uintptr_t back;		/* A head is at most so far before a word. */
   uint32_t left;		/* Searches that may be made. */
   struct {
     uintptr_t not;		/* The word, inverted. */
     mp_cblock block;
   } cache[MP_BLOCKS_CACHE];
+  struct {
+    uintptr_t at;
+    bool readable;
+    char bytes[MP_BLOCKS_PAGE];
+  } pages[MP_BLOCKS_PAGES];
 } mp_blocks;
 
 /* Learns whether malloc is glibc's. Calls malloc; once, before a child asks. */
@@ -42,6 +50,10 @@ void mp_blocks_prove(void);
 /* False: no memory; mp_blocks_free is to be called nevertheless. */
 bool mp_blocks_init(mp_blocks *b, const mp_native_block *list, uint32_t n);
 void mp_blocks_free(mp_blocks *b);
+
+/* Whether the start of a block is looked for only a few bytes before an address
+** from now on, or far; and how often at most. */
+void mp_blocks_look(mp_blocks *b, bool far);
 
 /* The block in which that address lies. */
 mp_cblock mp_blocks_find(mp_blocks *b, uintptr_t word);

@@ -241,9 +241,12 @@ static void search_once(search *s)
 ** but more often into one: such words come second. */
 static bool search_all(search *s)
 {
+  mp_blocks_look(&s->blocks, false);
   search_once(s);
+  if (s->blocks.left == 0) s->m->partly = true;
   s->first = s->n;
   s->inside = true;
+  mp_blocks_look(&s->blocks, true);
   search_once(s);
   if (s->blocks.left == 0) s->m->partly = true;
   if (!s->failed) note_owners(s);
