@@ -51,5 +51,29 @@ text = nvim("edit app.lua", "Mp app.mp", "Mp clear", marks)
 tap.unlike(text, "allocated", "none any more")
 tap.like(nvim("Mp none.mp"), "luajit%-mp: cannot read none.mp", "no such file")
 tap.like(nvim("Mp next"), "luajit%-mp: no profile", "no profile")
+tap.like(nvim("Mp attach"), "luajit%-mp: Mp attach PID", "no process")
+
+-- A process that runs.
+if jit.arch == "x64" and require("ffi").abi("gc64") then
+  tap.write(dir.."/spin.lua", [[
+local keep = {}
+while not io.open("stop") do
+  for i = 1, 1e5 do keep[i % 10] = { i } end
+end
+]])
+  local pid = tap.sh(tap.command.." spin.lua >/dev/null 2>&1 & echo $!",
+    { dir = dir }).out:match("%d+")
+  text = nvim("edit spin.lua", "Mp attach "..pid.." 1",
+    "lua vim.wait(60000, function() return vim.api.nvim_buf_get_extmarks(0, "..
+    "vim.api.nvim_get_namespaces()['luajit-mp'], 0, -1, {})[1] ~= nil or "..
+    "vim.fn.execute('messages'):find('cannot attach') end)", marks)
+  tap.like(text, text:find("cannot attach", 1, true) and "not permitted" or
+    "3 [^\n]*CPU %d+%%", "the lines of a process that runs")
+  tap.write(dir.."/stop", "")
+  text = nvim("Mp attach 999999999 1", "lua vim.wait(60000, function() "..
+    "return vim.fn.execute('messages'):find('no process') end)")
+  tap.like(text, "cannot attach to process 999999999: there is no",
+    "or does not")
+end
 os.execute("rm -r "..dir)
 tap.done()

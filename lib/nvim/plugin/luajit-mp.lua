@@ -64,20 +64,27 @@ local function find(source, directory)
   end
 end
 
+local function command(args)
+  return (vim.g.luajit_mp or "luajit-mp").." "..args
+end
+
+-- The first line of what the command said.
+local function reason(said)
+  return (said:gsub("^luajit%-mp: ", ""):gsub("\n.*", ""))
+end
+
 local function read(name)
   local out = fn.tempname()..".json"
-  local said = fn.system((vim.g.luajit_mp or "luajit-mp").." convert "..
-    fn.shellescape(name).." "..out)
-  if vim.v.shell_error ~= 0 then
-    return nil, (said:gsub("^luajit%-mp: ", ""):gsub("\n.*", ""))
-  end
+  local said = fn.system(command("convert "..fn.shellescape(name).." "..out))
+  if vim.v.shell_error ~= 0 then return nil, reason(said) end
   local text = table.concat(fn.readfile(out), "\n")
   fn.delete(out)
   return vim.json.decode(text)
 end
 
-local function load_profile(name)
-  local directory, found = fn.fnamemodify(name, ":p:h"), {}
+-- directory: that of the program.
+local function load_profile(name, directory)
+  local found = {}
   local data, msg = read(fn.expand(name))
   if not data then return nil, msg end
   for _, row in ipairs(data.lines) do
@@ -119,6 +126,12 @@ local function show_all()
   end
 end
 
+local function load_and_show(name, directory)
+  local ok, msg = load_profile(name, directory)
+  if not ok then return fail(msg) end
+  show_all()
+end
+
 -- Goes to a line of the profile, so many further.
 local function jump(by)
   if not hot[1] then return fail("no profile: :Mp FILE") end
@@ -130,6 +143,26 @@ local function jump(by)
   local line = math.max(1, math.min(h.line, api.nvim_buf_line_count(0)))
   api.nvim_win_set_cursor(0, { line, 0 })
   show(0)
+end
+
+-- -- Processes ---------------------------------------------------------------
+
+local SECONDS = 10
+
+-- Profiles a process while the editor goes on, and shows the profile then.
+local function attach(pid, seconds)
+  local out, said = fn.tempname()..".mp", {}
+  local directory = vim.loop.fs_realpath("/proc/"..pid.."/cwd") or "."
+  local args = ("attach -t %d -o %s %d"):format(seconds, out, pid)
+  fn.jobstart(command(args), { stderr_buffered = true,
+    on_stderr = function(_, lines) said = lines end,
+    on_exit = function(_, status)
+      if status ~= 0 then return fail(reason(table.concat(said, "\n"))) end
+      load_and_show(out, directory)
+      fn.delete(out)
+    end })
+  api.nvim_echo({ { ("luajit-mp: profiling process %d for %d s")
+    :format(pid, seconds) } }, false, {})
 end
 
 -- -- The command -------------------------------------------------------------
@@ -146,14 +179,17 @@ local words = {
 local function perform(given)
   local word = given.args
   if words[word] then return words[word]() end
-  local ok, msg = load_profile(word)
-  if not ok then return fail(msg) end
-  show_all()
+  local pid, seconds = word:match("^attach +(%d+) *(%d*)$")
+  if pid then return attach(pid, tonumber(seconds) or SECONDS) end
+  if word:find("^attach *$") or word:find("^attach ") then
+    return fail("Mp attach PID [SECONDS]")
+  end
+  load_and_show(word, fn.fnamemodify(word, ":p:h"))
 end
 
 local function complete(lead)
   local list = fn.glob(fn.escape(lead, "*?[").."*.mp", true, true)
-  for word in pairs(words) do
+  for _, word in ipairs({ "attach ", "clear", "next", "previous" }) do
     if word:sub(1, #lead) == lead then list[#list+1] = word end
   end
   table.sort(list)
