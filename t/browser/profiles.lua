@@ -161,6 +161,26 @@ local function server(slow)
   return b, what
 end
 
+-- A source of 6,000 lines, each of which counts; one does most.
+local LINES = 6000
+function made.large_source()
+  local t = {}
+  for i = 1, LINES do t[i] = ("local x%d = f(%d)\n"):format(i, i) end
+  return table.concat(t)
+end
+
+function made.large()
+  local b = builder()
+  for i = 1, LINES do
+    local stack = b.add(0, lua("f"..math.ceil(i / 10), i,
+      math.floor((i - 1) / 10) * 10 + 1, "large.lua"))
+    local row = b.row({ stack = stack, state = "N" })
+    row.cpu = i == 5555 and 900 or 1
+    row.alloc_objects, row.alloc_bytes = i % 3, i % 3 * 40
+  end
+  return new(b, { script = "large.lua" })
+end
+
 -- Adds what one thing counts in one interval to its row; returns the change,
 -- or nil.
 local function count(b, w, cpu, bytes)

@@ -173,7 +173,7 @@ async function source(page) {
     1,
     "what does not count is left out"
   );
-  const next = page.locator("#files .quiet");
+  const next = page.locator('#files [data-step="1"]');
   const marked = page.locator("#lines tr.on");
   await next.click();
   const first = await marked.innerText();
@@ -182,6 +182,10 @@ async function source(page) {
   is(first === second, false, "the next hot line is another one");
   const share = (row) => Number(/^(\d+)%/.exec(row)[1]);
   is(share(first) >= share(second), true, "and not as hot as the first");
+  await page.locator('#files [data-step="-1"]').click();
+  is(await marked.innerText(), first, "and back to the first");
+  await next.click();
+  await next.focus();
   is(
     await page.evaluate(() => document.activeElement.textContent),
     "Next hot line",
@@ -189,6 +193,41 @@ async function source(page) {
   );
   await page.locator('#files [data-v="true"]').click();
   is(await page.locator("#lines tr.gap").count(), 0, "or not");
+}
+
+// Of a large source only what is near is drawn.
+export async function large() {
+  const page = await open("large");
+  const rows = page.locator("#lines tbody tr");
+  await page.locator("#lines table").waitFor({ state: "attached" });
+  is((await rows.count()) < 1500, true, "a part of 6,000 lines is drawn");
+  const marked = page.locator("#lines tr.on");
+  await page.locator('#files [data-step="1"]').click();
+  like(
+    await marked.innerText(),
+    /^\d+%\s+(\S+\s+)*5555\s+local x5555 = f\(5555\)/,
+    "the hottest line, far below"
+  );
+  is(
+    await marked.evaluate((e) => {
+      const { top, bottom } = e.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    }),
+    true,
+    "is on the screen"
+  );
+  const last = page.locator("#lines tr", { hasText: "local x6000" });
+  is(await last.count(), 0, "the last line is not drawn");
+  await page
+    .locator("#lines tbody")
+    .last()
+    .evaluate((e) => e.scrollIntoView({ block: "end" }));
+  await last.waitFor();
+  ok(true, "it is when one scrolls to it");
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  is(await page.locator("#lines .later").count(), 0, "on paper all lines are");
+  is(await rows.count(), 6000, "each of them once");
+  await close(page, "large");
 }
 
 export async function tables() {

@@ -16,7 +16,7 @@ import { page } from "./page.mjs";
 import { pure } from "./pure.mjs";
 import { report } from "./report.mjs";
 import { columns, deep, phone, tablet } from "./sizes.mjs";
-import { tables } from "./tables.mjs";
+import { large, tables } from "./tables.mjs";
 import { brush } from "./time.mjs";
 import { usual } from "./usual.mjs";
 
@@ -24,6 +24,7 @@ const parts = [
   pure,
   usual,
   tables,
+  large,
   report,
   brush,
   keys,

@@ -37,18 +37,22 @@ const go = (k) => goTo(item.source[k], Math.max(1, item.line[k]));
 const hasFile = (from) => fileOf.has(from);
 
 /* The line of a file with the most of the chosen view, or if one of these lines
-** is marked, that with the next most; undefined: none has any of it. */
-function hotter(file) {
+** is marked, the one so many steps from it, by their parts of the view;
+** undefined: none has any of it. */
+function hotter(file, step) {
   const { self } = stats(0, state.now.view, "lines");
   const hot = linesOf(file.source).filter((k) => self[k] > 0)
     .sort((a, b) => self[b] - self[a] || item.line[a] - item.line[b])
     .map((k) => item.line[k]);
-  return hot[(hot.indexOf(state.now.mark) + 1) % hot.length];
+  const at = hot.indexOf(state.now.mark);
+  return at < 0 ? hot[0] : hot[(at + step + hot.length) % hot.length];
 }
-function goHot(at) {
-  state.set({ file: at, mark: hotter(FILES[at]) });
+function goHot(at, step) {
+  state.set({ file: at, mark: hotter(FILES[at], step) ?? -1 });
   scrollToMark();
 }
+const hotButton = (text, at, step, title) => quiet(text,
+  () => goHot(at, step), { title, "data-step": step });
 
 /* Files by their part of the chosen view, the largest first. */
 function sortedFiles() {
@@ -66,19 +70,23 @@ function sortedFiles() {
 function showFiles(order, at) {
   const box = $("files"), on = document.activeElement;
   const held = box.contains(on) && (on.tagName === "SELECT" ? "select" :
-    on.classList.contains("quiet") ? ".quiet" : "[aria-checked=true]");
-  const pick = el("select", { "aria-label": "File", onchange: (e) =>
-    state.set({ file: Number(e.target.value), mark: -1 }) },
+    on.dataset.step ? `[data-step="${on.dataset.step}"]` :
+    "[aria-checked=true]");
+  const pick = el("select", { "aria-label": "File", onchange: (e) => {
+    state.set({ file: Number(e.target.value), mark: -1 });
+    goHot(state.now.file, 1);
+  } },
     order.map(({ i, name, path, share }) => el("option",
       { value: i, title: path }, name + (share ? `  ${percent(share)}` : ""))));
   pick.value = at;
   const path = STR[FILES[at].source];
+  const hot = hotter(FILES[at], 1) === undefined ? [] : [
+    hotButton("Next hot line", at, 1,
+      "The line with the most of the chosen view, then the next one"),
+    hotButton("Previous", at, -1, "The hotter line before it")];
   box.replaceChildren(path === FILES[at].name ? "" :
     el("span", { class: "mute" }, path), pick, segment("Lines shown", "whole",
-    [[false, "Lines with samples"], [true, "Whole file"]]),
-    hotter(FILES[at]) === undefined ? "" : quiet("Next hot line",
-      () => goHot(at), { title:
-      "The line with the most of the chosen view, then the next one" }));
+    [[false, "Lines with samples"], [true, "Whole file"]]), ...hot);
   check(box);
   if (held) box.querySelector(held)?.focus();
 }
@@ -130,20 +138,68 @@ function gapRow(n, span) {
     `⋯ ${n} ${n === 1 ? "line" : "lines"}`));
 }
 
-function lineRows(text, file, views) {
-  const shares = sharesOf(file, views), rows = [];
-  const show = chosenLines(text.length, shares);
+/* Rows of the table: [line], or [line, lines of a gap before it]. */
+function plannedRows(length, shares) {
+  const rows = [], show = chosenLines(length, shares);
   let last = 0;
-  for (let n = 1; n <= text.length + 1; n++) {
-    const end = n > text.length;
+  for (let n = 1; n <= length + 1; n++) {
+    const end = n > length;
     if (!end && !show[n]) continue;
-    if (n > last + 1) rows.push(gapRow(n - last - 1, views.length + 2));
+    if (n > last + 1) rows.push([0, n - last - 1]);
     last = n;
-    if (!end) rows.push(lineRow(file, n, text[n - 1],
-      shares(n)));
+    if (!end) rows.push([n]);
   }
   return rows;
 }
+
+/* -- Parts of a table that are drawn when they are near ------------------- */
+
+const PART = 150, NEAR = "1500px";	/* Rows. */
+let near = null;	/* Watches the parts that are not drawn. */
+
+/* A part of the table; until make() is called, a row as high as its rows. */
+function partOf(rows, height, make) {
+  const part = el("tbody", {}, el("tr", {}, el("td", { "--h":
+    `${rows.length * height}px`, class: "later" })));
+  part.lines = new Set(rows.map(([n]) => n));
+  part.make = () => {
+    part.make = null;
+    near.unobserve(part);
+    part.replaceChildren(...rows.map(make));
+  };
+  near.observe(part);
+  return part;
+}
+function watchParts() {
+  near?.disconnect();
+  near = new IntersectionObserver((list) => {
+    for (const { target, isIntersecting } of list)
+      if (isIntersecting) target.make?.();
+  }, { rootMargin: NEAR });
+}
+const parts = () => [...$("lines").querySelectorAll("tbody")];
+const makeAll = () => parts().forEach((part) => part.make?.());
+addEventListener("beforeprint", makeAll);
+
+/* The height of a row, of those that are drawn. */
+function heightOf(table) {
+  const rows = table.tBodies[0].rows;
+  return rows.length ? table.tBodies[0].offsetHeight / rows.length : 0;
+}
+
+/* Draws the first part, and that of the marked line; the others come as one
+** scrolls to them. */
+function fillTable(table, rows, make) {
+  watchParts();
+  table.append(el("tbody", {}, rows.slice(0, PART).map(make)));
+  const height = rows.length > PART ? heightOf(table) : 0;
+  for (let i = PART; i < rows.length; i += PART)
+    table.append(partOf(rows.slice(i, i + PART), height, make));
+  parts().find((part) => part.lines?.has(state.now.mark))?.make();
+}
+
+/* ------------------------------------------------------------------------- */
+
 
 function showLines(file) {
   const views = VIEWS.filter((v) => !empty(v));
@@ -154,10 +210,13 @@ function showLines(file) {
   if (text[text.length - 1] === "") text.pop();
   const beyond = linesOf(file.source).some((k) => item.line[k] > text.length &&
     views.some((v) => stats(0, v, "lines").total[k]));
+  const table = el("table", {}, el("thead", {}, el("tr", {}, head)));
   $("lines").replaceChildren(beyond ? el("p", { class: "mute" },
     "This file has changed since: the profile has lines beyond its end.") : "",
-    el("table", {}, el("thead", {}, el("tr", {}, head)),
-      el("tbody", {}, lineRows(text, file, views))));
+    table);
+  const shares = sharesOf(file, views);
+  fillTable(table, plannedRows(text.length, shares), ([n, gap]) => gap ?
+    gapRow(gap, views.length + 2) : lineRow(file, n, text[n - 1], shares(n)));
 }
 
 function showSource() {
