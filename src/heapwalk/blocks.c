@@ -13,7 +13,7 @@
 #include "vm/peek.h"
 
 #define LEAST		((uintptr_t)65536)  /* No memory is below that, */
-#define MOST		((uint64_t)1 << 47)  /* or from there on. */
+#define MOST		((uint64_t)1 << 48)  /* or from there on. */
 #define REGION		26	/* Bits of an address in a region: glibc's */
 				/* arenas of threads are that large. */
 #define SEARCHES	200000u	/* With a head near the address, */
@@ -108,7 +108,8 @@ void mp_blocks_free(mp_blocks *b)
 
 static bool may_be_block(const mp_blocks *b, uintptr_t word)
 {
-  if (word < LEAST || (uint64_t)word >= MOST) return false;
+  uint64_t n = word;
+  if (n < LEAST || n >= MOST) return false;
   return (word >= b->low && word < b->high) ||
 	 mp_map_get(&b->regions, mp_mix(1, (uint64_t)word >> REGION)) != 0;
 }
