@@ -67,6 +67,7 @@ dist_mptext_DATA = \
 	lib/jit/mp/text/memory.lua \
 	lib/jit/mp/text/quickfix.lua \
 	lib/jit/mp/text/style.lua \
+	lib/jit/mp/text/waits.lua \
 	lib/jit/mp/text/table.lua
 
 mpformatdir = $(luadir)/jit/mp/format

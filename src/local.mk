@@ -69,6 +69,7 @@ src_libvm_la_SOURCES = \
 	src/vm/none.c \
 	src/vm/own.c src/vm/own.h \
 	src/vm/package.c src/vm/package.h \
+	src/vm/parked.c src/vm/parked.h \
 	src/vm/peek.c src/vm/peek.h \
 	src/vm/profiler.c src/vm/profiler.h \
 	src/vm/prove.c src/vm/prove.h \
@@ -120,6 +121,7 @@ core_la_SOURCES = \
 	src/sample/lend.c src/sample/lend.h \
 	src/sample/ticks.c src/sample/ticks.h \
 	src/sample/label.c src/sample/label.h \
+	src/sample/waits.c src/sample/waits.h \
 	src/profile/cnames.c src/profile/cnames.h \
 	src/profile/decisions.c src/profile/decisions.h \
 	src/profile/snapshot.c src/profile/snapshot.h \

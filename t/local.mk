@@ -72,6 +72,7 @@ lua_tests = \
 	t/program/attach.lua \
 	t/program/top.lua \
 	t/program/triggers.lua \
+	t/program/waits.lua \
 	t/program/attach-hosts.lua \
 	t/program/attach-refused.lua
 
@@ -105,6 +106,7 @@ check_PROGRAMS = \
 	t/unit/native \
 	t/unit/onsignal \
 	t/unit/output \
+	t/unit/parked \
 	t/unit/peek \
 	t/unit/pace \
 	t/unit/period \
@@ -172,6 +174,7 @@ t_unit_native_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_onsignal_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_onsignal_LDFLAGS = -export-dynamic
 t_unit_output_LDADD = src/libreport.la src/libmp.la $(CHECK_LIBS)
+t_unit_parked_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_peek_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS)
 t_unit_profiler_LDADD = src/libvm.la $(CHECK_LIBS)
 t_unit_retained_LDADD = src/libheapwalk.la \
@@ -245,6 +248,7 @@ check-valgrind: all
 RUNS = 3
 check-truth: all
 	@failed=; for t in lines functions cpu builtins 'inuse $(RUNS)' \
+	    'waits $(RUNS)' \
 	    'leaks $(RUNS)'; do \
 	  set -- $$t; name=$$1; shift; echo "# $$name"; \
 	  ($(AM_TESTS_ENVIRONMENT) $(SHELL) '$(srcdir)/t/lua-test' \
@@ -442,6 +446,7 @@ EXTRA_DIST += \
 	t/truth/sound.lua \
 	t/truth/stacks.lua \
 	t/truth/sunken.lua \
+	t/truth/waits.lua \
 	t/truth/work.lua \
 	t/tsan.supp \
 	t/units \

@@ -85,6 +85,7 @@ void mp_counts_restart(mp_counts *c)
     r->cpu = r->cpu_squares = 0;
     r->alloc_objects = r->alloc_bytes = r->alloc_variance = 0;
     r->temp_objects = r->temp_bytes = r->calls = 0;
+    r->waited = r->waited_variance = r->waiting = 0;
     r->start_objects = r->inuse_objects;
     r->start_bytes = r->inuse_bytes;
     mp_counts_touch(c, i);

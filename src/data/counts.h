@@ -48,6 +48,9 @@ typedef struct mp_row {
   double temp_objects;		/* Freed by the collection that came next. */
   double temp_bytes;
   double calls;			/* Of the function on top of the stack. */
+  double waited;		/* Seconds that coroutines have waited, */
+  double waited_variance;	/* with their variance, by sampling; */
+  double waiting;		/* and how many wait now. */
   double start_objects;		/* In use when counting started again: at a */
   double start_bytes;		/* fork, or where a window begins; less what */
 				/* mp_counts_lost has taken. */

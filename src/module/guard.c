@@ -147,6 +147,7 @@ static void stop_samplers(mp_ctx *c, lua_State *L)
   if (!mp_calls_stop(&c->profile.calls, L))
     mp_notes_add(&c->profile.notes, "calls were counted until the program set "
 		 "a hook of its own (debug.sethook)");
+  mp_waits_stop(&c->profile.waits, &c->profile.capture);
   mp_native_stop(&c->profile.capture);
   mp_compiler_stop(&c->profile.compiler, L);
   mp_cpu_stop(&c->profile.cpu, L);

@@ -30,6 +30,7 @@
 #include "sample/hook.h"
 #include "vm/bug.h"
 #include "vm/learn.h"
+#include "vm/parked.h"
 #include "vm/prove.h"
 
 /* The state of a start, with the reason if it failed. */
@@ -58,9 +59,10 @@ static void set_plan(mp_ctx *c)
   const mp_alloc_options wants = {
     plan->period, plan->events, plan->leaks, plan->types,
     plan->leaks || (plan->events && (plan->memory || plan->walk.share > 0)),
-    plan->trigger.walk.share > 0, false
+    plan->trigger.walk.share > 0, plan->waits
   };
   p->compiler.on = plan->compiler;
+  p->waits.on = plan->waits;
   p->limit = (size_t)plan->limit;
   p->reportlimit = (size_t)mp_report_limit(plan);
   mp_alloc_set(p->heap, &wants);
@@ -144,6 +146,18 @@ static bool start_timer(mp_ctx *c, lua_State *L, problem *p)
   return true;
 }
 
+/* Whether coroutines can be watched, if they are to be. */
+static bool can_watch(mp_ctx *c, lua_State *L, problem *p)
+{
+  const mp_vm *vm = mp_alloc_vm(c->profile.heap);
+  if (!c->plan.waits || (vm->proved && mp_parked_prove(vm, L))) return true;
+  p->err = ENOTSUP;
+  snprintf(p->msg, sizeof(p->msg), "option I has to read the stacks of "
+	   "coroutines, and cannot: %s", vm->proved ? "their layout is not the "
+	   "known one" : vm->why);
+  return false;
+}
+
 #define CALLBACK 10		/* Milliseconds from one to the next. */
 
 /* All steps of a start that may fail. */
@@ -156,7 +170,7 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
     return fails(p, EBUSY, "on this LuaJIT, the profiler cannot be started by "
 		 "a handler of jit.attach, nor by a hook or finalizer once "
 		 "jit.attach was called: start it outside");
-  if (!open_screen(c, p)) return false;
+  if (!can_watch(c, L, p) || !open_screen(c, p)) return false;
   if (!mp_profile_open(&c->profile))
     return fails(p, ENOMEM, "not enough memory");
   if (!none_within(L, p)) return false;
@@ -176,20 +190,23 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
 
 static void begin(mp_ctx *c, lua_State *L)
 {
+  mp_profile *p = &c->profile;
   c->thread = pthread_self();
   mp_ctx_share(c);
-  mp_span_begin(&c->profile.span);
+  mp_span_begin(&p->span);
   mp_lock();
   if (mp_ctx_list() == NULL) mp_signal_take();
   mp_ctx_enlist(c);
   mp_unlock();
-  mp_hook_install(c->profile.heap, L);
-  mp_alloc_freeze(c->profile.heap);
-  mp_compiler_start(&c->profile.compiler, L);
-  mp_alloc_thaw(c->profile.heap);
-  mp_native_start(&c->profile.capture, c->profile.heap, &c->thread,
+  mp_hook_install(p->heap, L);
+  mp_alloc_freeze(p->heap);
+  mp_compiler_start(&p->compiler, L);
+  mp_alloc_thaw(p->heap);
+  mp_native_start(&p->capture, p->heap, &c->thread,
 		  c->plan.period, mp_seed());
-  mp_point_force(&c->profile);
+  if (p->waits.on)
+    mp_waits_start(&p->waits, &p->capture, mp_alloc_coroutines(p->heap));
+  mp_point_force(p);
 }
 
 /* Writes the list of the options in place of a profile. */

@@ -38,6 +38,7 @@ static void tick(void *data, bool cycle)
   }
   mp_alloc_look(c->profile.heap);
   mp_point_take(&c->profile);
+  mp_waits_look(&c->profile.waits, &c->profile.capture);
   if (c->watch != NULL) c->watch(c);
 }
 
@@ -45,6 +46,7 @@ static void tick(void *data, bool cycle)
 static void lost(void *data)
 {
   mp_ctx *c = data;
+  mp_waits_drop(&c->profile.waits, &c->profile.capture);
   mp_cpu_lose(&c->profile.cpu);
   mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   mp_notes_add(&c->profile.notes, "the profile ended early: the program took "

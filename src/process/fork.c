@@ -110,6 +110,7 @@ static void in_child(void)
   mp_signal_forked();
   for (c = mp_ctx_list(); c != NULL; c = c->next) {
     bool has = has_report(c);
+    mp_waits_forked(&c->profile.waits, &c->profile.capture);
     if (mp_native_has(&c->profile.capture))
       native = has ? MP_NATIVE_ANEW : c->heir.inherits ? MP_NATIVE_ON :
 	       MP_NATIVE_END;

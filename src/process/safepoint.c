@@ -115,6 +115,7 @@ static void mp_rewrite(mp_ctx *c, lua_State *L)
 static void draw(mp_ctx *c)
 {
   mp_signal_hold();
+  mp_waits_count(&c->profile.waits, &c->profile.capture);
   mp_report_draw(&c->report, &c->plan, &c->screen);
   mp_signal_release();
 }
@@ -146,6 +147,7 @@ void mp_safepoint(void *data, lua_State *L, int samples, mp_tally waiting,
   if (state != 'G') mp_alloc_look(p->heap);
   mp_alloc_settle(p->heap, L, state);
   mp_point_take(p);
+  mp_waits_look(&p->waits, &p->capture);
   mp_compiler_look(&p->compiler);
   if (c->final.done) return;
   if (samples > 0) mp_callback_call(c, L, samples, state);

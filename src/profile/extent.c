@@ -21,7 +21,8 @@ mp_row mp_extent_row(const mp_extent *e, const mp_profile *p, uint32_t i)
 static bool has_any(const mp_row *r)
 {
   return r->cpu > 0 || r->alloc_bytes > 0 || r->alloc_objects > 0 ||
-	 r->inuse_bytes >= 1e-3 || r->peak_bytes >= 1e-3 || r->calls > 0;
+	 r->inuse_bytes >= 1e-3 || r->peak_bytes >= 1e-3 || r->calls > 0 ||
+	 r->waited > 0 || r->waiting > 0;
 }
 
 /* Marks the rows that have anything in the window, and their stacks. */

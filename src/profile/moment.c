@@ -112,6 +112,7 @@ bool mp_moment_take(mp_moment *m, mp_profile *p)
 bool mp_moment_take_at_rest(mp_moment *m, mp_profile *p)
 {
   if (mp_alloc_sees(p->heap)) mp_alloc_watch(p->heap, 0);
+  mp_waits_count(&p->waits, &p->capture);
   if (!mp_moment_take(m, p)) return false;
   if (!mp_alloc_wants(p->heap)->leaks || count_survived(m, p->heap))
     return true;
@@ -187,6 +188,8 @@ void mp_scope_reduce_row(const mp_scope *s, uint32_t i, mp_row *r)
   r->temp_objects = since(then->temp_objects, r->temp_objects);
   r->temp_bytes = since(then->temp_bytes, r->temp_bytes);
   r->calls = since(then->calls, r->calls);
+  r->waited = since(then->waited, r->waited);
+  r->waited_variance = since(then->waited_variance, r->waited_variance);
   r->start_objects = r->inuse_objects - r->alloc_objects +
 		     since(mp_counts_gone_objects(then), objects);
   r->start_bytes = r->inuse_bytes - r->alloc_bytes +

@@ -6,7 +6,7 @@
 ** a stack of the profiled VM shows one: it takes memory from the VM, whose
 ** collector may free objects meanwhile.
 **
-** A moment takes malloc's memory: 136 bytes for each row of the counts, 40 for
+** A moment takes malloc's memory: 160 bytes for each row of the counts, 40 for
 ** each event where these are recorded, and with option L 16 more for each row
 ** if the VM is at rest.
 */

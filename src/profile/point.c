@@ -64,6 +64,7 @@ void mp_point_take(mp_profile *p)
 
 void mp_point_force(mp_profile *p)
 {
+  mp_waits_count(&p->waits, &p->capture);
   mp_course_demand(&p->course);
   add_point(p, tell_time(p));
 }

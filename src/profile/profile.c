@@ -45,6 +45,7 @@ bool mp_profile_open(mp_profile *p)
 
 void mp_profile_close(mp_profile *p)
 {
+  mp_waits_drop(&p->waits, &p->capture);
   mp_alloc_close(p->heap);
   mp_compiler_free(&p->compiler);
   mp_capture_free(&p->capture);

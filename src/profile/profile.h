@@ -21,6 +21,7 @@
 #include "sample/compiler.h"
 #include "sample/capture.h"
 #include "sample/cpu.h"
+#include "sample/waits.h"
 
 struct mp_extent;
 struct mp_heapwalk;
@@ -60,6 +61,7 @@ typedef struct mp_profile {
   mp_capture capture;
   mp_calls calls;		/* Counted with option n. */
   mp_compiler compiler;		/* Recorded with option J. */
+  mp_waits waits;		/* Watched with option I. */
   mp_counts counts;		/* Rows of both samplers. */
   mp_course course;		/* The timeline. */
   mp_span span;

@@ -240,6 +240,16 @@ static void push_heap(lua_State *L, mp_profile *p, const mp_scope *scope,
   mp_field(L, "gc_stopped", s->stopped);
 }
 
+static void push_waits(lua_State *L, const mp_waits *w)
+{
+  if (!w->on) return;
+  lua_newtable(L);
+  mp_field_bool(L, "enabled", true);
+  mp_field_string(L, "why", w->why);
+  mp_field(L, "coroutines", w->coroutines);
+  lua_setfield(L, -2, "waits");
+}
+
 static void push_types(lua_State *L, const mp_sums *s)
 {
   unsigned i;
@@ -270,6 +280,7 @@ static void groups_push(lua_State *L, mp_profile *p, const mp_scope *scope)
   lua_setfield(L, -2, "cpu");
   push_heap(L, p, scope, &sums);
   lua_setfield(L, -2, "heap");
+  push_waits(L, &p->waits);
   if (!mp_alloc_wants(p->heap)->events) return;
   push_types(L, &sums);
   lua_setfield(L, -2, "alloc_types");
@@ -403,6 +414,11 @@ static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
   if (r->inuse_variance >= 1) mp_field(L, "inuse_variance", r->inuse_variance);
   mp_field_string(L, "type", mp_type_name(r->type));
   if (r->calls > 0) mp_field(L, "calls", r->calls);
+  if (r->waited > 0) {
+    mp_field(L, "waited", r->waited);
+    mp_field(L, "waited_variance", r->waited_variance);
+  }
+  if (r->waiting > 0) mp_field(L, "waiting", r->waiting);
   if (!temporary) return;
   mp_field(L, "temp_objects", whole(r->temp_objects));
   mp_field(L, "temp_bytes", whole(r->temp_bytes));

@@ -478,7 +478,7 @@ static uint32_t verified_stack(mp_capture *c, mp_where *w)
   if (n < 0) return pseudo_stack(c, "(stack not readable)");
   if (n == 0) return pseudo_stack(c, "(no Lua function)");
   if (cut && mp_mem_denied()) return MP_NONE;
-  if (cut) below = pseudo_stack(c, MORE_FRAMES);
+  if (cut || w->cut) below = pseudo_stack(c, MORE_FRAMES);
   note_leaf(c, &c->view->frames[0]);
   return push_frames(c, n, below);
 }
@@ -614,6 +614,17 @@ uint32_t mp_capture_call(mp_capture *c, lua_State *L)
   return row;
 }
 
+uint32_t mp_capture_place(mp_capture *c, mp_where *w, uint32_t labels,
+			  int state)
+{
+  uint32_t row;
+  mp_capture_enter(c);
+  mp_walk_collected(c->walk);  /* It has no frame of that stack. */
+  row = new_row(c, w, labels, state, 0, NULL);
+  mp_capture_leave(c);
+  return row;
+}
+
 uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
 {
   uint32_t row;
@@ -730,6 +741,7 @@ bool mp_capture_label(mp_capture *c, const lua_State *L, uint32_t set)
 
 void mp_capture_forget(mp_capture *c, const void *block, size_t size)
 {
+  if (c->freeing != NULL) c->freeing(c->freeingdata, block);
   mp_capture_enter(c);
   mp_codes_freed(&c->codes, block);
   if (c->penalties != NULL)

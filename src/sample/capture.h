@@ -52,6 +52,8 @@ typedef struct mp_capture {
   mp_coroutines *coroutines;	/* is known, with these. NULL: none has any. */
   mp_map frames;		/* Hash of a verified frame -> frame id. */
   mp_codes codes;		/* Identities of their code. */
+  void (*freeing)(void *data, const void *block);  /* Code is about to be */
+  void *freeingdata;		/* freed; or NULL. */
   struct mp_penalties *penalties;  /* Addresses in prototypes; or NULL. */
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
@@ -131,6 +133,10 @@ uint32_t mp_capture_called(mp_capture *c, lua_State *L, const mp_callee *called,
 /* The row of L, which the interpreter has just had call a function. To be used
 ** at each call: what it knows of the stack it knows from the last one. */
 uint32_t mp_capture_call(mp_capture *c, lua_State *L);
+
+/* The row of a place that is known otherwise, with those labels. */
+uint32_t mp_capture_place(mp_capture *c, mp_where *w, uint32_t labels,
+			  int state);
 
 /* The row of a pseudo frame without a stack. The name is a static string. */
 uint32_t mp_capture_named(mp_capture *c, const char *name, int state);

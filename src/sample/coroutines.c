@@ -152,10 +152,17 @@ void mp_coroutines_freed(mp_coroutines *c, const void *block)
   remove_entry(t, e);
 }
 
-const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i)
+const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i,
+				  uint32_t *label)
 {
-  return i < mp_coroutines_count(c) ? (const lua_State *)
-	 atomic_load_explicit(&at(c, i)->L, memory_order_acquire) : NULL;
+  const mp_coroutine *one;
+  uintptr_t L;
+  if (i >= mp_coroutines_count(c)) return NULL;
+  one = at(c, i);
+  L = atomic_load_explicit(&one->L, memory_order_acquire);
+  *label = atomic_load_explicit(&one->label, memory_order_acquire);
+  /* Another one may have taken its place. */
+  return L == GET(one->L) ? (const lua_State *)L : NULL;
 }
 
 /* -- The hook ------------------------------------------------------------- */
@@ -262,9 +269,10 @@ bool mp_coroutines_set(mp_coroutines *c, const lua_State *L, uint32_t label)
   return false;
 }
 
-const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i)
+const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i,
+				  uint32_t *label)
 {
-  (void)c; (void)i;
+  (void)c; (void)i; (void)label;
   return NULL;
 }
 

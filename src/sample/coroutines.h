@@ -91,12 +91,14 @@ bool mp_coroutines_set(mp_coroutines *c, const lua_State *L, uint32_t label);
 
 /* -- For any thread ------------------------------------------------------- */
 
-/* Their number, and one of them, from 0; NULL: it has just gone. */
+/* Their number, and one of them, from 0, with its label; NULL: it has just
+** gone. */
 static inline uint32_t mp_coroutines_count(const mp_coroutines *c)
 {
   return atomic_load_explicit(&c->n, memory_order_acquire);
 }
 
-const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i);
+const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i,
+				  uint32_t *label);
 
 #endif

@@ -50,6 +50,7 @@ enum {				/* Types of objects (gct). */
 #define BUF_SIZE	16	/* From the write position to the start. */
 #define VEC_N		8	/* From a vector: uint32_t: elements. */
 
+#define L_STATUS	11	/* uint8_t: as lua_status returns it. */
 #define L_GLREF		16	/* lua_State: its global state. */
 #define L_BASE		32	/* slot *: base of the running function. */
 #define L_TOP		40	/* slot *: first free slot. */

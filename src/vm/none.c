@@ -17,6 +17,7 @@
 #include "vm/frame.h"
 #include "vm/interrupt.h"
 #include "vm/jitstate.h"
+#include "vm/parked.h"
 #include "vm/prove.h"
 #include "vm/type.h"
 #include "vm/variant.h"
@@ -147,6 +148,20 @@ bool mp_jitstate_starts(const char *pt, uint32_t pos) { return false; }
 bool mp_jitstate_blacklisted(const char *pt, uint32_t *pos, bool *loop)
 {
   return false;
+}
+
+/* -- vm/parked ------------------------------------------------------------ */
+
+bool mp_parked_prove(const mp_vm *vm, lua_State *L) { return false; }
+
+bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p)
+{
+  return false;
+}
+
+void mp_parked_show(mp_parkedview *v, const mp_vm *vm, const mp_parkedframe *f,
+		    uint32_t n, mp_where *w)
+{
 }
 
 /* -- vm/prove ------------------------------------------------------------- */

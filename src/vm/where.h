@@ -28,6 +28,7 @@ typedef struct mp_where {
   bool lost;			/* On a trace of which nothing is known. */
   bool compiling;		/* In the JIT compiler. */
   bool returned;		/* Not the top function, but its caller. */
+  bool cut;			/* The frames below the lowest are not known. */
   const struct mp_callee *called;  /* What it has called, and is not on the */
 				/* stack any more (vm/callee.h); or NULL: */
   const char *cframe;		/* then the C frame that it runs in. */

@@ -24,9 +24,9 @@ static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
 
 static bool has(const mp_coroutines *c, const lua_State *L)
 {
-  uint32_t i;
+  uint32_t i, label;
   for (i = 0; i < mp_coroutines_count(c); i++)
-    if (mp_coroutines_at(c, i) == L) return true;
+    if (mp_coroutines_at(c, i, &label) == L) return true;
   return false;
 }
 
@@ -34,11 +34,11 @@ static bool has(const mp_coroutines *c, const lua_State *L)
 static void check_known(void)
 {
   mp_coroutines *there = mp_coroutines_new(&vm, true);
-  uint32_t i, n = mp_coroutines_count(there);
+  uint32_t i, label, n = mp_coroutines_count(there);
   ck_assert_ptr_nonnull(there);
   ck_assert_uint_eq(mp_coroutines_count(known), n);
   for (i = 0; i < n; i++)
-    ck_assert(has(known, mp_coroutines_at(there, i)));
+    ck_assert(has(known, mp_coroutines_at(there, i, &label)));
   mp_coroutines_free(there);
 }
 

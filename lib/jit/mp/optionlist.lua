@@ -38,7 +38,7 @@ local list = {
       ".speedscope.json .cpuprofile .firefox.json .dhat.json server" },
   { "<n>", "depth of the stacks shown",
     unit = "frames", from = 1, to = 100, default = 1, field = "depth",
-    shows = "table:names diff:names L W G a A .folded" },
+    shows = "table:names diff:names L W G a A I .folded" },
   { "-<n>", "the same, callers first",
     shows = "table:frames diff:frames L:callers W:callers" },
   { "s", "split: functions, and their callers (with -: their callees)",
@@ -50,7 +50,7 @@ local list = {
       ".dhat.json server" },
   { "p", "full paths of source files",
     sets = "path",
-    shows = "table:names diff:names g n L W G a:callers A:callers .folded "..
+    shows = "table:names diff:names g n L W I G a:callers A:callers .folded "..
       ".html" },
   { "v", "VM states; before or after f, F or l: split by it",
     shows = "table diff G a A .folded .html" },
@@ -58,7 +58,7 @@ local list = {
     shows = "table diff G a A .folded .html" },
   { "y[:<name>]", "labels (jit.mp.label), or y:route the one of that name; "..
     "before or after f, F or l: split by it", letter = "y",
-    shows = "table diff G a A .folded .html" },
+    shows = "table diff G a A I .folded .html" },
   { "t", "types of objects; before or after f, F or l: split by it",
     shows = "table:heap diff:heap G:heap a:heap A:heap e:measured "..
       "n:measured .folded:amount .html .mp .pb.gz server" },
@@ -85,7 +85,7 @@ local list = {
     shows = "table:heap diff:heap g:heap G:heap a:heap A:heap q:heap n "..
       ".folded:amount .speedscope.json:heap .html" },
   { "r", "raw numbers: samples, bytes or objects",
-    sets = "raw", shows = "table diff g n L W M J a A q" },
+    sets = "raw", shows = "table diff g n L W M J I a A q" },
   { "k", "bytes in KiB, MiB and GiB",
     sets = "kib",
     shows = "table:heap diff g:heap a:heap A:heap q:bytes e n L W M J "..
@@ -122,6 +122,10 @@ local list = {
     "traces made, flushes",
     report = true, sets = "compiler",
     shows = "text .mp:measured .html:measured" },
+  { "I", "idle: where coroutines wait, in seconds of all of them, and how "..
+    "many wait now",
+    report = true, lined = true, sets = "waits",
+    shows = "text .mp:measured" },
   { "T", "live: shows the table in the terminal while the program runs",
     run = true, sets = "live", shows = "text file" },
   { "j", "no lines, in output files either: compiled code keeps its speed",
@@ -137,7 +141,7 @@ local list = {
   { "m<n>", "hide rows below n percent in every view",
     letter = "m", unit = "percent", from = 0, to = 100, sample = "5",
     default = 3, field = "min",
-    shows = "table diff g n e L W J G a A q .folded" },
+    shows = "table diff g n e L W J I G a A q .folded" },
   { "i<n>", "milliseconds between CPU samples, fixed; default: adapts to the "..
     "run, 1 at first and 10 at most",
     letter = "i", run = true, unit = "milliseconds", from = 1, to = 1e6,

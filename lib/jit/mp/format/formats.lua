@@ -106,7 +106,7 @@ local function text_view(o)
     o.events and "text.events" or o.calls and "text.calls" or
     o.leaks and "text.leaks" or
     o.walk and "heap.report" or o.memory and "text.memory" or
-    o.compiler and "text.compiler" or
+    o.compiler and "text.compiler" or o.waits and "text.waits" or
     o.annotate and "text.annotate" or
     o.quickfix and "text.quickfix" or "text.table"
 end

@@ -108,6 +108,10 @@ local groups = {
       optional = true },
     { "adaptive", "flag", merge = "any", optional = true },
   } },
+  { name = "waits", key = "waits", fields = {
+    { "enabled", "flag", merge = "any", optional = true },
+    text("why"), optional(sum("coroutines")),
+  } },
   { name = "memory", key = "memory", fields = {
     amount("rss"), amount("lua"), amount("lua_free"), amount("lua_heads"),
     amount("code"), amount("stacks"), amount("malloc_used"),
@@ -184,6 +188,9 @@ local tables = {
     sum("peak_objects"), sum("peak_bytes"),
     optional(sum("temp_objects")), optional(sum("temp_bytes")),
     optional(sum("calls")),
+    { "waited", "number", merge = "sum", optional = true },
+    variance("waited_variance"),
+    { "waiting", "number", merge = "sum", optional = true },
     optional(sum("native_objects")), optional(sum("native_bytes")),
     optional(sum("native_inuse_objects")),
     optional(sum("native_inuse_bytes")),

@@ -226,13 +226,14 @@ end
 local inuse = { heap = { "inuse", "inuse_start", "inuse_samples" },
   native = { "inuse_samples" }, row = { "inuse_objects", "inuse_bytes",
     "inuse_variance", "native_inuse_objects", "native_inuse_bytes",
-    "native_inuse_variance" } }
-local peak = { heap = { "peak" }, native = {},
+    "native_inuse_variance", "waiting" }, waits = { "coroutines" } }
+local peak = { heap = { "peak" }, native = {}, waits = {},
   row = { "peak_objects", "peak_bytes" } }
 
 local function reduced(p, what)
   local copy = { heap = without(p.heap, what.heap),
-    native = without(p.native, what.native), rows = {} }
+    native = without(p.native, what.native),
+    waits = without(p.waits, what.waits), rows = {} }
   for i, row in ipairs(p.rows) do copy.rows[i] = without(row, what.row) end
   return setmetatable(copy, { __index = p })
 end
@@ -261,9 +262,9 @@ end
 return function(list)
   list = once(list)
   local s = {
-    info = { notes = {} }, cpu = {}, heap = {}, native = {}, frames = {},
-    stacks = { parent = {}, frame = {} }, zones = { parent = {}, name = {},
-    key = {} }, rows = {}
+    info = { notes = {} }, cpu = {}, heap = {}, native = {}, waits = {},
+    frames = {}, stacks = { parent = {}, frame = {} },
+    zones = { parent = {}, name = {}, key = {} }, rows = {}
   }
   merge_groups(list, s)
   merge_notes(list, s.info.notes)

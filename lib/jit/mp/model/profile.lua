@@ -48,6 +48,7 @@ local function new(snapshot)
     native_held = snapshot.native_held,
     walk = snapshot.walk, memory = snapshot.memory or {},
     pins = snapshot.pins, compiler = snapshot.compiler or {},
+    waits = snapshot.waits or {},
     giveups = snapshot.giveups, traces = snapshot.traces,
     flushes = snapshot.flushes, blacklisted = snapshot.blacklisted,
     survivors = snapshot.survivors, collected = snapshot.collected,

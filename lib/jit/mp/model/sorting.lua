@@ -26,7 +26,7 @@ end
 local function set(o, word)
   local view = view_of(word)
   if o.annotate or o.folded or o.events or o.calls or o.leaks or o.memory or
-      o.compiler or o.quickfix or o.walk then
+      o.compiler or o.waits or o.quickfix or o.walk then
     return nil, "--sort is for tables and call graphs"
   elseif word == "name" then
     o.sort = "name"

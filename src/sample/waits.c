@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See sample/waits.h.
+**
+** Of the shared data, the thread writes what is atomic in a table, and all of
+** an entry before it counts it in `n`. There are two tables. When the one in
+** use is nearly full, the thread of the VM empties the other one, and names it
+** as the one to use; the first is left alone until the thread has followed.
+*/
+#include "config.h"
+
+#include "sample/waits.h"
+
+#ifdef MP_LAYOUT
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "data/clock.h"
+#include "data/map.h"
+#include "data/mem.h"
+#include "data/seed.h"
+#include "vm/parked.h"
+
+#define INTERVAL	0.02	/* Mean seconds from look to look. */
+#define SHARE		0.01	/* Of one processor, at most. */
+#define DRAWN_MIN	16u	/* Coroutines that are looked at, */
+#define DRAWN_MAX	256u	/* if that takes no larger share. */
+#define ENTRIES		2048u	/* Of a table; a power of two. */
+#define FRAMES		16384u
+#define FREED		65536u	/* Bits; a power of two. */
+#define STACK		(256 << 10)	/* Bytes. */
+
+/* A stack. */
+typedef struct entry {
+  uint64_t hash;
+  uint64_t frees;		/* Blocks of code freed when it was read. */
+  uint32_t frame, n;		/* Its frames: these, */
+  bool cut;			/* and there are more; */
+  uint32_t labels;		/* the coroutine's. */
+  atomic_bool stale;		/* Some of its code was freed since. */
+  _Atomic double seconds;	/* Sums over looks: time by coroutines; */
+  _Atomic double ones, squares;	/* its square by them and their square. */
+  _Atomic double now;		/* Coroutines seen at that look. */
+  atomic_uint_fast64_t look;
+  uint32_t row;			/* For the VM's thread: 0: not made yet; */
+  double counted, countedvar;	/* what was counted there, */
+} entry;
+
+typedef struct table {
+  atomic_uint n;		/* Entries. */
+  uint32_t nframes;
+  uint32_t made;		/* For the VM's thread: entries with rows. */
+  uint16_t index[ENTRIES * 2];	/* By hash: the entry, from 1. */
+  entry entries[ENTRIES];
+  mp_parkedframe frames[FRAMES];
+} table;
+
+typedef struct mp_watching {
+  pthread_t thread;
+  pthread_mutex_t mutex;	/* Of what follows: */
+  pthread_cond_t cond;
+  bool stop, quietly;
+  mp_capture *capture;
+  const mp_vm *vm;
+  const mp_coroutines *coroutines;
+  atomic_uint use, used;	/* The table to use; the one that is used. */
+  atomic_uint_fast64_t frees, looks, seen;
+  _Atomic double time, times;	/* Of all looks, and the sum of squares. */
+  _Atomic double seconds, other;
+  double counted;		/* Of `other`. */
+  double last;			/* When it looked, */
+  uint32_t drawn;		/* at so many, at most. */
+  uint64_t random;
+  mp_parked parked;
+  mp_parkedview view;
+  uint64_t code[FREED / 64];	/* Prototypes in entries, as a filter. */
+  table tables[2];
+} watching;
+
+#define GET(a)		atomic_load_explicit(&(a), memory_order_acquire)
+#define SET(a, v)	atomic_store_explicit(&(a), (v), memory_order_release)
+
+/* One thread writes it. */
+#define ADD(a, v)	SET(a, GET(a) + (v))
+
+/* -- The thread ----------------------------------------------------------- */
+
+static uint64_t hash_of(const mp_parked *p, uint32_t labels)
+{
+  uint64_t h = mp_mix(labels, p->cut);
+  uint32_t i;
+  for (i = 0; i < p->n; i++) {
+    const mp_parkedframe *f = &p->frames[i];
+    h = mp_mix(h, (uintptr_t)f->code);
+    h = mp_mix(h, f->link);
+    h = mp_mix(h, f->contpc ^ f->cont << 8 ^ f->ffid);
+  }
+  return h;
+}
+
+/* A new entry; NULL: there is no room. */
+static entry *add_entry(table *t, const mp_parked *p, uint32_t labels,
+			uint64_t hash, uint64_t frees, uint16_t *index)
+{
+  uint32_t n = GET(t->n);
+  entry *e = &t->entries[n];
+  if (n == ENTRIES || t->nframes + p->n > FRAMES) return NULL;
+  memset(e, 0, sizeof(*e));
+  e->hash = hash;
+  e->frees = frees;
+  e->frame = t->nframes;
+  e->n = p->n;
+  e->cut = p->cut;
+  e->labels = labels;
+  memcpy(&t->frames[e->frame], p->frames, p->n * sizeof(*p->frames));
+  t->nframes += p->n;
+  *index = (uint16_t)(n + 1);
+  SET(t->n, n + 1);
+  return e;
+}
+
+/* The entry of a stack, which was read after so many frees of code. */
+static entry *find_entry(table *t, const mp_parked *p, uint32_t labels,
+			 uint64_t frees)
+{
+  uint64_t hash = hash_of(p, labels);
+  uint32_t i = (uint32_t)(hash >> 32) & (ENTRIES * 2 - 1);
+  for (; t->index[i] != 0; i = (i + 1) & (ENTRIES * 2 - 1)) {
+    entry *e = &t->entries[t->index[i] - 1];
+    if (e->hash == hash && !GET(e->stale)) return e;
+  }
+  return add_entry(t, p, labels, hash, frees, &t->index[i]);
+}
+
+/* A coroutine waits there, and stands for so many. */
+static void count_one(watching *w, table *t, double seconds, double many,
+		      uint32_t labels, uint64_t frees)
+{
+  entry *e = find_entry(t, &w->parked, labels, frees);
+  uint64_t look = GET(w->looks);
+  double before, now;
+  ADD(w->seconds, seconds * many);
+  ADD(w->seen, 1);
+  if (e == NULL) {
+    ADD(w->other, seconds * many);
+    return;
+  }
+  before = GET(e->look) == look ? GET(e->now) : 0;
+  now = before + many;
+  ADD(e->seconds, seconds * many);
+  ADD(e->ones, seconds * seconds * many);
+  ADD(e->squares, seconds * seconds * (now * now - before * before));
+  SET(e->now, now);
+  SET(e->look, look);
+}
+
+static double draw(watching *w)
+{
+  w->random = w->random * UINT64_C(6364136223846793005) + 1;
+  return (double)(w->random >> 32) / 4294967296.0;
+}
+
+/* Looks at coroutines, as many as are drawn. */
+static void look_at(watching *w, table *t, double seconds)
+{
+  uint32_t n = mp_coroutines_count(w->coroutines), i;
+  uint32_t drawn = n < w->drawn ? n : w->drawn;
+  for (i = 0; i < drawn; i++) {
+    uint64_t frees = GET(w->frees);
+    uint32_t at = n == drawn ? i :
+		  (uint32_t)(((double)i + draw(w)) * n / drawn);
+    uint32_t labels;
+    const lua_State *L = mp_coroutines_at(w->coroutines, at, &labels);
+    if (L != NULL && mp_parked_read(w->vm, L, &w->parked))
+      count_one(w, t, seconds, (double)n / drawn, labels, frees);
+  }
+}
+
+/* As many are drawn as take the thread its share of a processor. */
+static void adapt(watching *w, double cost)
+{
+  if (cost > INTERVAL * SHARE) w->drawn -= w->drawn / 8;
+  else if (w->drawn < DRAWN_MAX) w->drawn += w->drawn / 8;
+  if (w->drawn < DRAWN_MIN) w->drawn = DRAWN_MIN;
+  if (w->drawn > DRAWN_MAX) w->drawn = DRAWN_MAX;
+}
+
+static double own_time(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void look(watching *w)
+{
+  double now = mp_clock_wall(), begun = own_time(), seconds = now - w->last;
+  uint32_t use = GET(w->use);
+  SET(w->used, use);
+  ADD(w->looks, 1);
+  ADD(w->time, seconds);
+  ADD(w->times, seconds * seconds);
+  look_at(w, &w->tables[use], seconds);
+  w->last = now;
+  adapt(w, own_time() - begun);
+}
+
+/* Waits, for a time that nothing in the program is likely to follow. Returns
+** whether the thread is to go on. */
+static bool wait(watching *w)
+{
+  uint64_t ns = mp_seed_vary(&w->random, (uint64_t)(INTERVAL * 1e9));
+  struct timespec until;
+  bool stop;
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  ns += (uint64_t)until.tv_nsec;
+  until.tv_sec += (time_t)(ns / 1000000000);
+  until.tv_nsec = (long)(ns % 1000000000);
+  pthread_mutex_lock(&w->mutex);
+  while (!w->stop &&
+	 pthread_cond_timedwait(&w->cond, &w->mutex, &until) == 0)
+    ;
+  stop = w->stop;
+  pthread_mutex_unlock(&w->mutex);
+  return !stop;
+}
+
+static void *run(void *arg)
+{
+  watching *w = arg;
+  prctl(PR_SET_NAME, "luajit-mp");
+  while (wait(w)) look(w);
+  if (!w->quietly) look(w);
+  return NULL;
+}
+
+/* -- Rows ----------------------------------------------------------------- */
+
+#define UNKNOWN	"(stack not readable)"
+#define OTHER	"(other)"
+
+/* The bit of a prototype in the filter. */
+static uint64_t *filter_of(watching *w, const void *code, uint64_t *bit)
+{
+  uint64_t i = mp_mix(1, (uintptr_t)code) >> 32 & (FREED - 1);
+  *bit = UINT64_C(1) << (i & 63);
+  return &w->code[i / 64];
+}
+
+static void make_row(watching *w, mp_capture *c, const table *t, entry *e)
+{
+  const mp_parkedframe *f = &t->frames[e->frame];
+  uint64_t bit, *filter;
+  mp_where at;
+  uint32_t i;
+  if (e->frees != GET(w->frees)) {
+    e->row = mp_capture_named(c, UNKNOWN, 'C');
+    return;
+  }
+  mp_parked_show(&w->view, w->vm, f, e->n, &at);
+  at.cut = e->cut;
+  e->row = mp_capture_place(c, &at, e->labels, 'C');
+  for (i = 0; i < e->n; i++) {
+    filter = filter_of(w, f[i].code, &bit);
+    *filter |= bit;
+  }
+}
+
+static void make_rows(watching *w, mp_capture *c)
+{
+  table *t;
+  for (t = w->tables; t < w->tables + 2; t++) {
+    uint32_t n = GET(t->n);
+    for (; t->made < n; t->made++) make_row(w, c, t, &t->entries[t->made]);
+  }
+}
+
+static bool has_new(watching *w)
+{
+  const table *t = w->tables;
+  return GET(t[0].n) != t[0].made || GET(t[1].n) != t[1].made;
+}
+
+/* A prototype is about to be freed, perhaps: another one with the same address
+** is not to be taken for it. */
+static void freeing(void *data, const void *block)
+{
+  watching *w = data;
+  uint64_t bit, *filter = filter_of(w, block, &bit);
+  table *t;
+  uint32_t i, k;
+  if (has_new(w)) make_rows(w, w->capture);
+  ADD(w->frees, 1);
+  if ((*filter & bit) == 0) return;
+  for (t = w->tables; t < w->tables + 2; t++)
+    for (i = 0; i < GET(t->n); i++) {
+      entry *e = &t->entries[i];
+      for (k = 0; k < e->n; k++)
+	if (t->frames[e->frame + k].code == block) SET(e->stale, true);
+    }
+}
+
+/* Adds to a row; *counted is what was added before. */
+static void add_to(mp_capture *c, uint32_t row, double seconds, double *counted)
+{
+  if (row == 0) return;
+  c->counts->rows[row].waited += seconds - *counted;
+  *counted = seconds;
+}
+
+/* The variance of an entry's seconds: looks differ, by what they draw, and as
+** coroutines come and go together. */
+static double variance_of(watching *w, entry *e)
+{
+  double looks = (double)GET(w->looks), time = GET(w->time), mean, var;
+  if (looks < 2 || time <= 0) return GET(e->squares);
+  mean = GET(e->seconds) / time;
+  var = GET(e->squares) - 2 * mean * GET(e->ones) +
+	mean * mean * GET(w->times);
+  return var > 0 ? var * looks / (looks - 1) : 0;
+}
+
+static void count_entry(watching *w, mp_capture *c, entry *e)
+{
+  double var = variance_of(w, e);
+  if (e->row == 0) e->row = mp_capture_named(c, UNKNOWN, 'C');
+  if (e->row == 0) return;
+  add_to(c, e->row, GET(e->seconds), &e->counted);
+  c->counts->rows[e->row].waited_variance += var - e->countedvar;
+  e->countedvar = var;
+  if (GET(e->look) == GET(w->looks))
+    c->counts->rows[e->row].waiting += GET(e->now);
+}
+
+static bool is_nearly_full(const table *t)
+{
+  return GET(t->n) > ENTRIES * 3 / 4 || t->nframes > FRAMES * 3 / 4;
+}
+
+/* Has the thread use the other table, all of which has been counted. */
+static void change_tables(watching *w)
+{
+  uint32_t use = GET(w->use);
+  table *other = &w->tables[1 - use];
+  if (GET(w->used) != use || !is_nearly_full(&w->tables[use])) return;
+  memset(other->index, 0, sizeof(other->index));
+  other->nframes = other->made = 0;
+  SET(other->n, 0);
+  SET(w->use, 1 - use);
+}
+
+void mp_waits_count(mp_waits *waits, mp_capture *c)
+{
+  watching *w = waits->watching;
+  uint32_t i;
+  table *t;
+  if (w == NULL || mp_mem_denied()) return;
+  make_rows(w, c);
+  for (i = 1; i <= c->counts->nrows; i++) c->counts->rows[i].waiting = 0;
+  for (t = w->tables; t < w->tables + 2; t++)
+    for (i = 0; i < t->made; i++) count_entry(w, c, &t->entries[i]);
+  if (GET(w->other) > w->counted)
+    add_to(c, mp_capture_named(c, OTHER, 'C'), GET(w->other), &w->counted);
+  waits->seconds = GET(w->seconds);
+  waits->looks = GET(w->looks);
+  waits->seen = GET(w->seen);
+  waits->coroutines = mp_coroutines_count(w->coroutines);
+  change_tables(w);
+}
+
+void mp_waits_look(mp_waits *waits, mp_capture *c)
+{
+  watching *w = waits->watching;
+  if (w == NULL || mp_mem_denied() || !has_new(w)) return;
+  make_rows(w, c);
+  if (GET(w->tables[GET(w->use)].n) > ENTRIES * 3 / 4) mp_waits_count(waits, c);
+}
+
+/* -- Beginning and end ---------------------------------------------------- */
+
+/* The thread gets none of the program's signals. */
+static int begin(watching *w)
+{
+  pthread_condattr_t monotonic;
+  pthread_attr_t attr;
+  sigset_t all, before;
+  int err;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init(&w->cond, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  pthread_mutex_init(&w->mutex, NULL);
+  pthread_attr_init(&attr);
+  pthread_attr_setstacksize(&attr, STACK);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  err = pthread_create(&w->thread, &attr, run, w);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attr);
+  return err;
+}
+
+void mp_waits_start(mp_waits *waits, mp_capture *c,
+		    const mp_coroutines *coroutines)
+{
+  watching *w = coroutines != NULL ? mp_calloc(1, sizeof(*w)) : NULL;
+  if (w == NULL) {
+    waits->why = "there was no memory";
+    return;
+  }
+  w->capture = c;
+  w->vm = c->vm;
+  w->coroutines = coroutines;
+  w->drawn = DRAWN_MIN;
+  w->random = mp_seed();
+  w->last = mp_clock_wall();
+  if (begin(w) != 0) {
+    waits->why = "there could be no other thread";
+    mp_free(w);
+    return;
+  }
+  waits->watching = w;
+  c->freeing = freeing;
+  c->freeingdata = w;
+}
+
+static void end(watching *w, bool quietly)
+{
+  pthread_mutex_lock(&w->mutex);
+  w->stop = true;
+  w->quietly = quietly;
+  pthread_cond_signal(&w->cond);
+  pthread_mutex_unlock(&w->mutex);
+  pthread_join(w->thread, NULL);
+}
+
+static void forget(mp_waits *waits, mp_capture *c)
+{
+  mp_free(waits->watching);
+  waits->watching = NULL;
+  c->freeing = NULL;
+}
+
+void mp_waits_stop(mp_waits *waits, mp_capture *c)
+{
+  if (waits->watching == NULL) return;
+  end(waits->watching, false);
+  mp_waits_count(waits, c);
+  forget(waits, c);
+}
+
+void mp_waits_drop(mp_waits *waits, mp_capture *c)
+{
+  if (waits->watching == NULL) return;
+  end(waits->watching, true);
+  forget(waits, c);
+}
+
+void mp_waits_forked(mp_waits *waits, mp_capture *c)
+{
+  if (waits->watching == NULL) return;
+  forget(waits, c);
+  waits->why = "the process was forked";
+}
+
+#else
+
+void mp_waits_start(mp_waits *waits, mp_capture *c,
+		    const mp_coroutines *coroutines)
+{
+  (void)waits; (void)c; (void)coroutines;
+}
+
+void mp_waits_stop(mp_waits *waits, mp_capture *c) { (void)waits; (void)c; }
+void mp_waits_drop(mp_waits *waits, mp_capture *c) { (void)waits; (void)c; }
+void mp_waits_forked(mp_waits *waits, mp_capture *c) { (void)waits; (void)c; }
+void mp_waits_count(mp_waits *waits, mp_capture *c) { (void)waits; (void)c; }
+void mp_waits_look(mp_waits *waits, mp_capture *c) { (void)waits; (void)c; }
+
+#endif

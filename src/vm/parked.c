@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See vm/parked.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "vm/layout.h"
+#include "vm/parked.h"
+#include "vm/peek.h"
+
+#ifdef MP_LAYOUT
+
+#define WINDOW	512		/* Slots that are read at once. */
+#define WINDOWS	8		/* Of one stack, at most. */
+
+typedef struct reading {
+  _Alignas(8) char thread[L_SIZE];  /* The coroutine. */
+  slot words[WINDOW];		/* Slots of its stack: */
+  const slot *low, *high;	/* those from here to before there. */
+  int windows;
+} reading;
+
+/* -- Reading -------------------------------------------------------------- */
+
+/* Garbage may refer to code that was freed before it. */
+static bool is_garbage(const mp_vm *vm, const void *thread)
+{
+  uint8_t marked = AT(uint8_t, thread, OBJ_MARKED) & OBJ_WHITES, white;
+  return !mp_peek(&white, vm->alloc + G_WHITE, 1) ||
+	 (marked & ~(unsigned)white & OBJ_WHITES) != 0;
+}
+
+static bool read_thread(const mp_vm *vm, const void *L, char *thread)
+{
+  return mp_peek(thread, L, L_SIZE) && obj_gct(thread) == GCT_THREAD &&
+	 AT(char *, thread, L_GLREF) == vm->g &&
+	 AT(uint8_t, thread, L_STATUS) == LUA_YIELD &&
+	 AT(void *, thread, L_CFRAME) == NULL && !is_garbage(vm, thread);
+}
+
+/* Reads the slots up to that one. */
+static bool move_window(reading *r, const slot *p)
+{
+  const slot *stack = AT(const slot *, r->thread, L_STACK);
+  size_t n = (size_t)(p - stack) + 1;
+  if (n > WINDOW) n = WINDOW;
+  if (r->windows++ == WINDOWS || !mp_peek(r->words, p + 1 - n, n * 8))
+    return false;
+  r->low = p + 1 - n;
+  r->high = p + 1;
+  return true;
+}
+
+static bool get(reading *r, const slot *p, slot *v)
+{
+  if (p < AT(const slot *, r->thread, L_STACK)) return false;
+  if ((p < r->low || p >= r->high) && !move_window(r, p)) return false;
+  *v = r->words[p - r->low];
+  return true;
+}
+
+/* The function of a frame. */
+static bool read_function(slot v, mp_parkedframe *fr)
+{
+  uint64_t fn[FUNC_CUPVALUES / 8];
+  if (TAG(v) != TAGFUNC || !mp_peek(fn, PTR(v), sizeof(fn)) ||
+      obj_gct(fn) != GCT_FUNC)
+    return false;
+  fr->ffid = AT(uint8_t, fn, FUNC_FFID);
+  fr->code = fr->ffid != 0 ? AT(const void *, fn, FUNC_C) :
+	     AT(const char *, fn, FUNC_PC) - PT_BC;
+  return true;
+}
+
+/* The distance to the frame below. */
+static bool read_distance(mp_parkedframe *fr)
+{
+  uint8_t a;
+  if (LINK_ISLUA(fr->link)) {
+    const char *pc = (const char *)(uintptr_t)fr->link;
+    if (!mp_peek(&a, pc - BC_SIZE + BC_A, 1)) return false;
+    fr->below = FRAME_SLOTS + a;
+    return true;
+  }
+  if (LINK_DELTA(fr->link) > UINT32_MAX) return false;
+  fr->below = (uint32_t)(LINK_DELTA(fr->link) / sizeof(slot));
+  return fr->below >= FRAME_SLOTS;
+}
+
+static bool read_frame(reading *r, const slot *f, mp_parkedframe *fr)
+{
+  slot func;
+  memset(fr, 0, sizeof(*fr));
+  return get(r, f, &fr->link) && get(r, f + FRAME_FUNC, &func) &&
+	 (!LINK_ISCONT(fr->link) || (get(r, f + FRAME_CONTPC, &fr->contpc) &&
+				     get(r, f + FRAME_CONT, &fr->cont))) &&
+	 read_function(func, fr) && read_distance(fr);
+}
+
+static bool read_frames(reading *r, mp_parked *p)
+{
+  const slot *bottom = AT(const slot *, r->thread, L_STACK) + 1;
+  const slot *f = AT(const slot *, r->thread, L_BASE) - 1;
+  uint32_t slots = 2 * FRAME_SLOTS;
+  p->n = 0;
+  p->cut = false;
+  while (f > bottom) {
+    mp_parkedframe fr;
+    if (!read_frame(r, f, &fr)) return false;
+    slots += fr.below;
+    p->cut = p->n == MP_PARKED_FRAMES || slots > MP_PARKED_SLOTS;
+    if (p->cut) return p->n > 0;
+    p->frames[p->n++] = fr;
+    if (fr.below > (size_t)(f - bottom)) return false;
+    f -= fr.below;
+  }
+  return p->n > 0 && f == bottom;
+}
+
+/* Whether the coroutine and the part of its stack that was read last are as
+** they were. */
+static bool is_same(const mp_vm *vm, const void *L, reading *r)
+{
+  char again[L_SIZE];
+  slot words[WINDOW];
+  size_t n = (size_t)(r->high - r->low);
+  if (!read_thread(vm, L, again)) return false;
+  return memcmp(again + L_GLREF, r->thread + L_GLREF,
+		L_OPENUPVAL - L_GLREF) == 0 &&
+	 mp_peek(words, r->low, n * sizeof(slot)) &&
+	 memcmp(words, r->words, n * sizeof(slot)) == 0;
+}
+
+bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p)
+{
+  reading r;
+  r.low = r.high = NULL;
+  r.windows = 0;
+  return read_thread(vm, L, r.thread) && read_frames(&r, p) &&
+	 is_same(vm, L, &r);
+}
+
+/* -- Showing -------------------------------------------------------------- */
+
+static slot tagged(int64_t tag, const void *p)
+{
+  return (uint64_t)(uintptr_t)p | (uint64_t)tag << 47;
+}
+
+static slot made_up(uint64_t *fn, const mp_parkedframe *fr)
+{
+  memset(fn, 0, 6 * sizeof(*fn));
+  AT(uint8_t, fn, OBJ_GCT) = GCT_FUNC;
+  AT(uint8_t, fn, FUNC_FFID) = (uint8_t)fr->ffid;
+  if (fr->ffid != 0) AT(const void *, fn, FUNC_C) = fr->code;
+  else AT(const char *, fn, FUNC_PC) = (const char *)fr->code + PT_BC;
+  return MKFUNC(fn);
+}
+
+void mp_parked_show(mp_parkedview *v, const mp_vm *vm, const mp_parkedframe *f,
+		    uint32_t n, mp_where *w)
+{
+  slot *at = v->stack + 1;
+  uint32_t i;
+  memset(v, 0, sizeof(*v));
+  AT(uint8_t, v->thread, OBJ_GCT) = GCT_THREAD;
+  AT(uint8_t, v->thread, FUNC_FFID) = FFID_C;
+  AT(char *, v->thread, L_GLREF) = vm->g;
+  AT(void *, v->thread, L_CFRAME) = v->cframe;
+  AT(slot *, v->thread, L_STACK) = v->stack;
+  AT(slot *, v->thread, L_MAXSTACK) = v->stack + MP_PARKED_SLOTS;
+  v->stack[0] = tagged(TAGTHREAD, v->thread);
+  for (i = n; i-- > 0;) {
+    at += f[i].below;
+    *at = f[i].link;
+    at[FRAME_FUNC] = made_up(v->funcs[i], &f[i]);
+    if (!LINK_ISCONT(*at)) continue;
+    at[FRAME_CONTPC] = f[i].contpc;
+    at[FRAME_CONT] = f[i].cont;
+  }
+  AT(slot *, v->thread, L_BASE) = AT(slot *, v->thread, L_TOP) = at + 1;
+  *w = (mp_where){ .L = (lua_State *)v->thread, .base = at + 1 };
+}
+
+/* -- The proof ------------------------------------------------------------ */
+
+/* Pushes the builtin, if the program has not replaced it. A C function that
+** yields, or an error, would end a hook that is under way: this does not. */
+static bool push_yield(lua_State *L)
+{
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  if (lua_istable(L, -1)) {
+    lua_pushliteral(L, "coroutine");
+    lua_rawget(L, -2);
+    lua_replace(L, 1);
+  }
+  if (lua_istable(L, -1)) {
+    lua_pushliteral(L, "yield");
+    lua_rawget(L, -2);
+    lua_replace(L, 1);
+  }
+  lua_settop(L, 1);
+  return lua_iscfunction(L, 1) &&
+	 AT(const uint8_t, lua_topointer(L, 1), FUNC_FFID) > FFID_C;
+}
+
+bool mp_parked_prove(const mp_vm *vm, lua_State *L)
+{
+  lua_State *co = lua_newthread(L);
+  mp_parked p;
+  bool ok = AT(uint8_t, co, FUNC_FFID) == FFID_C &&
+	    AT(uint8_t, co, L_STATUS) == 0 && !mp_parked_read(vm, co, &p);
+  if (ok && push_yield(co))
+    ok = lua_resume(co, 0) == LUA_YIELD && mp_parked_read(vm, co, &p) &&
+	 p.n == 1 && !p.cut && p.frames[0].ffid > FFID_C &&
+	 lua_resume(co, 0) == 0 && !mp_parked_read(vm, co, &p);
+  lua_pop(L, 1);
+  return ok;
+}
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** The stack of a coroutine that has yielded, read by another thread while the
+** VM goes on.
+**
+** All of it is read with the kernel's help, and read again afterwards: what has
+** changed meanwhile is no stack. The frames have the addresses of prototypes
+** and C functions, which the thread of the VM can name as long as these have
+** not been freed.
+*/
+#ifndef MP_PARKED_H
+#define MP_PARKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "vm/vm.h"
+#include "vm/where.h"
+
+#include "lua.h"
+
+#define MP_PARKED_FRAMES 32	/* Kept of a stack, from the top. */
+#define MP_PARKED_SLOTS	2048	/* That these take, at most. */
+
+typedef struct mp_parkedframe {
+  const void *code;		/* The prototype, or the C function. */
+  uint64_t link;		/* As it stands on the stack, with the PC */
+  uint64_t contpc, cont;	/* below a metamethod, and what called it. */
+  uint32_t below;		/* Slots to the link of the frame below. */
+  uint32_t ffid;		/* 0: a Lua function. */
+} mp_parkedframe;
+
+typedef struct mp_parked {
+  uint32_t n;			/* Frames, the top one first. */
+  bool cut;			/* There are more. */
+  mp_parkedframe frames[MP_PARKED_FRAMES];
+} mp_parked;
+
+/* Whether what is read below is where it should be, on the VM of L, which was
+** proved otherwise. Raises Lua errors: out of memory. */
+bool mp_parked_prove(const mp_vm *vm, lua_State *L);
+
+/* In any thread: reads the stack of a coroutine. False: it has not yielded, is
+** garbage or gone, or has changed meanwhile. */
+bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p);
+
+/* A stack made up of such frames. */
+typedef struct mp_parkedview {
+  uint64_t thread[(L_SIZE + L_EXTRA) / 8];
+  _Alignas(16) uint64_t cframe[CF_SIZE / 8];
+  uint64_t funcs[MP_PARKED_FRAMES][6];
+  uint64_t stack[MP_PARKED_SLOTS];
+} mp_parkedview;
+
+/* In the thread of the VM, which has freed none of the code: the place for a
+** capture. */
+void mp_parked_show(mp_parkedview *v, const mp_vm *vm, const mp_parkedframe *f,
+		    uint32_t n, mp_where *w);
+
+#endif
