@@ -145,6 +145,14 @@ tap.like(attach("-t 0.3 -O L "..p.pid).out, "\n +held by [^\n]* keep",
   "and so have its leaks")
 tap.like(p:stop(), "^right", "its results are right")
 
+-- -- Coroutines -------------------------------------------------------------
+
+p = start(program("coroutines"))
+r = attach("-t 0.3 -O I "..p.pid)
+tap.like(r.out, "\n +%d+%%~? .* coroutine%.yield < coroutines%.lua:12",
+  "where coroutines wait, older ones too")
+tap.like(p:stop(), "^right", "and its results are right")
+
 -- -- Ends ------------------------------------------------------------------
 
 p = start(program("alloc"))
