@@ -317,8 +317,8 @@ for i = 1, 30000 do
 end
 parent[30001], frame[30001] = 30000, 1
 p = profile.new({ info = {}, frames = frames,
-  stacks = { parent = parent, frame = frame }, rows = { { stack = 30001,
-  cpu = 1 } } })
+  stacks = { parent = parent, frame = frame }, zones = {},
+  rows = { { stack = 30001, cpu = 1 } } })
 g = cumulative.sums(p, { cpu }, cumulative.names(p, "f"))
 tap.is(#cumulative.cycles(g, 1)[1], 30000, "a cycle of 30000 functions")
 
