@@ -19,7 +19,7 @@ end
 much()
 little()
 ]])
-tap.luajit("-joff -jm=fb1,app.mp app.lua", { dir = dir })
+tap.luajit("-joff -jm=fb1i1000000,app.mp app.lua", { dir = dir })
 
 -- The output of commands of vim.
 local function nvim(...)
