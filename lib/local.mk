@@ -84,23 +84,25 @@ dist_mpformat_DATA = \
 	lib/jit/mp/format/firefox.lua \
 	lib/jit/mp/format/firefox_tables.lua \
 	lib/jit/mp/format/folded.lua \
+	lib/jit/mp/format/folded_walk.lua \
 	lib/jit/mp/format/formats.lua \
 	lib/jit/mp/format/gzip.lua \
 	lib/jit/mp/format/heapprofile.lua \
+	lib/jit/mp/format/heapsnapshot.lua \
+	lib/jit/mp/format/html.lua \
 	lib/jit/mp/format/json.lua \
 	lib/jit/mp/format/metrics.lua \
 	lib/jit/mp/format/pprof.lua \
 	lib/jit/mp/format/report.lua \
+	lib/jit/mp/format/server.lua \
 	lib/jit/mp/format/speedscope.lua \
 	lib/jit/mp/format/zlib.lua
 
 mpheapdir = $(luadir)/jit/mp/heap
 dist_mpheap_DATA = \
-	lib/jit/mp/heap/folded.lua \
 	lib/jit/mp/heap/held.lua \
 	lib/jit/mp/heap/paths.lua \
 	lib/jit/mp/heap/report.lua \
-	lib/jit/mp/heap/snapshot.lua \
 	lib/jit/mp/heap/stored.lua \
 	lib/jit/mp/heap/trigger.lua \
 	lib/jit/mp/heap/walk.lua
@@ -110,8 +112,7 @@ dist_mppush_DATA = \
 	lib/jit/mp/push/address.lua \
 	lib/jit/mp/push/curl.lua \
 	lib/jit/mp/push/requests.lua \
-	lib/jit/mp/push/send.lua \
-	lib/jit/mp/push/view.lua
+	lib/jit/mp/push/send.lua
 
 mppagedir = $(luadir)/jit/mp/page
 dist_mppage_DATA = \
@@ -121,7 +122,6 @@ dist_mppage_DATA = \
 	lib/jit/mp/page/facts.lua \
 	lib/jit/mp/page/heap.lua \
 	lib/jit/mp/page/jit.lua \
-	lib/jit/mp/page/html.lua \
 	lib/jit/mp/page/order.lua \
 	lib/jit/mp/page/parts.lua \
 	lib/jit/mp/page/source.lua \

@@ -3,7 +3,7 @@
 --   luajit pages.lua DIRECTORY
 
 local cumulative = require("jit.mp.model.cumulative")
-local html = require("jit.mp.page.html")
+local html = require("jit.mp.format.html")
 local numbers = require("jit.mp.model.numbers")
 local options = require("jit.mp.options")
 

@@ -4,7 +4,7 @@
 -- and does is for a browser to tell: browser/test.mjs.
 
 local tap = require("tap")
-local html = require("jit.mp.page.html")
+local html = require("jit.mp.format.html")
 local options = require("jit.mp.options")
 local profile = require("jit.mp.model.profile")
 local snapshots = require("snapshots")
@@ -304,7 +304,7 @@ tap.is(e.profiles[1].info.facts[2][2], "11.8 MiB", "KiB, MiB and GiB")
 -- -- From another directory -------------------------------------------------
 
 local program = tap.program([[
-local html = require("jit.mp.page.html")
+local html = require("jit.mp.format.html")
 local ffi = require("ffi")
 ffi.cdef("int chdir(const char *);")
 assert(ffi.C.chdir("/") == 0)

@@ -27,14 +27,14 @@ local list = {
   { ".prom", view = "format.metrics", lines = false },
   { ".folded", view = "format.folded", lines = false,
     set = { folded = true } },
-  { ".heapsnapshot", view = "heap.snapshot", walk = true },
-  { ".html", view = "page.html", types = true },
+  { ".heapsnapshot", view = "format.heapsnapshot", walk = true },
+  { ".html", view = "format.html", types = true },
   profile,
   { ".bin", view = "format.file_write", part = true,  -- See misc.lua.
     kind = ".mp", types = true },
 }
 
-local server = { "", kind = "server", view = "push.view", types = true }
+local server = { "", kind = "server", view = "format.server", types = true }
 
 -- The format of a file name, or of the address of a server; nil: text. o: the
 -- options of a plan, of which memprof means a profile in any file.
@@ -124,7 +124,7 @@ end
 local function view(name, o)
   local format = of(name, o)
   if format and format.view == "format.folded" and o.walk then
-    return require("jit.mp.heap.folded"), o, false
+    return require("jit.mp.format.folded_walk"), o, false
   end
   if not format then return require("jit.mp."..text_view(o)), o, true end
   local set = format.pprof and { pprof = pprof_kind(o) } or format.set
