@@ -43,7 +43,8 @@ typedef struct entry {
   uint32_t frame, n;		/* Its frames: these, */
   bool cut;			/* and there are more; */
   uint32_t labels;		/* the coroutine's. */
-  atomic_bool stale;		/* Some of its code was freed since. */
+  atomic_bool stale;		/* Some of its code was freed since; or */
+				/* perhaps before its row was made. */
   _Atomic double seconds;	/* Sums over looks: time by coroutines; */
   _Atomic double ones, squares;	/* its square by them and their square. */
   _Atomic double now;		/* Coroutines seen at that look. */
@@ -259,8 +260,9 @@ static void make_row(watching *w, mp_capture *c, const table *t, entry *e)
   uint64_t bit, *filter;
   mp_where at;
   uint32_t i;
-  if (e->frees != GET(w->frees)) {
+  if (e->frees != GET(w->frees)) {  /* The next look makes another entry. */
     e->row = mp_capture_named(c, UNKNOWN, 'C');
+    SET(e->stale, true);
     return;
   }
   mp_parked_show(&w->view, w->vm, f, e->n, &at);

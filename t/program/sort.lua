@@ -19,7 +19,7 @@ collectgarbage()
 ]])
 local function profile(numbers)
   local name = tap.tmpname(".mp")
-  tap.luajit(("-joff -jm=fb1,%s %s %s"):format(name, program, numbers))
+  tap.luajit(("-joff -jm=fb1i1000000,%s %s %s"):format(name, program, numbers))
   return name
 end
 local sorted, larger = profile("1000 100"), profile("1100 900")

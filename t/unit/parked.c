@@ -25,14 +25,16 @@ static int park(lua_State *L) { return lua_yield(L, lua_gettop(L)); }
 ** nothing. */
 static int read_it(lua_State *L)
 {
-  mp_view *v = mp_calloc(1, sizeof(*v));
-  mp_walk *walk = mp_calloc(1, sizeof(*walk));
+  mp_view *v;
+  mp_walk *walk;
   uint32_t below;
   bool cut;
   mp_where w;
   int i, n;
-  ck_assert(v != NULL && walk != NULL);
   if (!mp_parked_read(&vm, lua_tothread(L, 1), &parked)) return 0;
+  v = mp_calloc(1, sizeof(*v));
+  walk = mp_calloc(1, sizeof(*walk));
+  ck_assert(v != NULL && walk != NULL);
   mp_parked_show(&shown, &vm, parked.frames, parked.n, &w);
   n = mp_view_frames(v, &vm, walk, &w, &below, &cut);
   ck_assert_int_gt(n, 0);
@@ -46,6 +48,7 @@ static int read_it(lua_State *L)
   lua_pushboolean(L, parked.cut);
   mp_view_free(v);
   mp_free(v);
+  mp_walk_free(walk);
   mp_free(walk);
   return 2;
 }
