@@ -18,8 +18,8 @@ local GROWTH = 16e6        -- Bytes that may come with the last half of it.
 
 local dir, remove = trial.directory()
 local options = { "f", "fl", "flb1", "h", "cm0", "fi1" }
--- The signals of the CPU clock cut sleeps short.
-local gentle = { "h", "hl", "hlb1" }
+-- The signals of the CPU clock cut sleeps short: none may come.
+local gentle = { "hi1000000", "hli1000000", "hlb1i1000000" }
 
 local function attach(kind, pid)
   local r = tap.sh(("%s attach -t %.2f -O %s %s"):format(tap.mp,
