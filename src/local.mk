@@ -37,6 +37,7 @@ src_libmp_la_SOURCES = \
 	src/data/sparse.c src/data/sparse.h \
 	src/data/spell.c src/data/spell.h \
 	src/data/stacks.c src/data/stacks.h \
+	src/data/thread.c src/data/thread.h \
 	src/data/timer.c src/data/timer.h \
 	src/data/usage.c src/data/usage.h
 

@@ -18,6 +18,7 @@
 #include "data/clock.h"
 #include "data/fd.h"
 #include "data/seed.h"
+#include "data/thread.h"
 #include "data/timer.h"
 
 /* -- A clock that is watched ---------------------------------------------- */
@@ -59,11 +60,7 @@ static int watch_ticks(mp_watch *w, int *ms)
 /* Waits until the time has passed or the thread is to end, under the lock. */
 static void rest(mp_watch *w, uint64_t ns)
 {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  ns += (uint64_t)t.tv_nsec;
-  t.tv_sec += (time_t)(ns / SECOND);
-  t.tv_nsec = (long)(ns % SECOND);
+  const struct timespec t = mp_thread_after(ns);
   pthread_cond_timedwait(&w->changed, &w->lock, &t);
 }
 
@@ -110,23 +107,10 @@ static void *watch(void *ud)
   return NULL;
 }
 
-/* The signals of the process are for other threads. */
-static bool make_thread(mp_watch *w)
-{
-  sigset_t all, old;
-  int err;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  err = pthread_create(&w->thread, NULL, watch, w);
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  return err == 0;
-}
-
 /* Starts to watch. False: there is no thread to be had. */
 static bool watch_start(mp_watch *w, pid_t tid, int sig, uint64_t interval,
 		    uint64_t seed)
 {
-  pthread_condattr_t a;
   w->tid = tid;
   w->sig = sig;
   w->interval = interval;
@@ -137,11 +121,8 @@ static bool watch_start(mp_watch *w, pid_t tid, int sig, uint64_t interval,
   w->time = 0;
   if (mp_clock_thread(tid) < 0) return false;
   pthread_mutex_init(&w->lock, NULL);
-  pthread_condattr_init(&a);
-  pthread_condattr_setclock(&a, CLOCK_MONOTONIC);
-  pthread_cond_init(&w->changed, &a);
-  pthread_condattr_destroy(&a);
-  return make_thread(w);
+  mp_thread_condition(&w->changed);
+  return mp_thread_start(&w->thread, NULL, watch, w) == 0;
 }
 
 /* Ends the thread, and waits for that. A signal may still be on its way. */

@@ -4,8 +4,8 @@
 **
 ** The timer is the best that the system permits: the task clock of
 ** perf_event_open, which is exact to microseconds; or else a POSIX timer, which
-** looks at the clock at each tick of the kernel only; or else a thread of ours
-** (data/timer.h). None survives exec or a fork.
+** looks at the clock at each tick of the kernel only; or else a thread of
+** ours that looks at the clock. None survives exec or a fork.
 **
 ** The intervals of the first and the last vary at random between a half and one
 ** and a half times their mean, so that they never keep step with the program or

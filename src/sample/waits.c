@@ -14,7 +14,6 @@
 #ifdef MP_LAYOUT
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "data/map.h"
 #include "data/mem.h"
 #include "data/seed.h"
+#include "data/thread.h"
 #include "vm/parked.h"
 
 #define INTERVAL	0.02	/* Mean seconds from look to look. */
@@ -217,12 +217,8 @@ static void look(watching *w)
 static bool wait(watching *w)
 {
   uint64_t ns = mp_seed_vary(&w->random, (uint64_t)(INTERVAL * 1e9));
-  struct timespec until;
+  const struct timespec until = mp_thread_after(ns);
   bool stop;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  ns += (uint64_t)until.tv_nsec;
-  until.tv_sec += (time_t)(ns / 1000000000);
-  until.tv_nsec = (long)(ns % 1000000000);
   pthread_mutex_lock(&w->mutex);
   while (!w->stop &&
 	 pthread_cond_timedwait(&w->cond, &w->mutex, &until) == 0)
@@ -386,24 +382,15 @@ void mp_waits_look(mp_waits *waits, mp_capture *c)
 
 /* -- Beginning and end ---------------------------------------------------- */
 
-/* The thread gets none of the program's signals. */
 static int begin(watching *w)
 {
-  pthread_condattr_t monotonic;
   pthread_attr_t attr;
-  sigset_t all, before;
   int err;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&w->cond, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  mp_thread_condition(&w->cond);
   pthread_mutex_init(&w->mutex, NULL);
   pthread_attr_init(&attr);
   pthread_attr_setstacksize(&attr, STACK);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  err = pthread_create(&w->thread, &attr, run, w);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  err = mp_thread_start(&w->thread, &attr, run, w);
   pthread_attr_destroy(&attr);
   return err;
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See data/thread.h.
+*/
+#include "config.h"
+
+#include <signal.h>
+
+#include "data/thread.h"
+
+#define SECOND	1000000000u	/* Nanoseconds. */
+
+int mp_thread_start(pthread_t *thread, const pthread_attr_t *attr,
+		    void *(*f)(void *data), void *data)
+{
+  sigset_t all, before;
+  int err;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  err = pthread_create(thread, attr, f, data);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return err;
+}
+
+/* The clock must not be set back, as that of the time of day may be. */
+void mp_thread_condition(pthread_cond_t *condition)
+{
+  pthread_condattr_t attr;
+  pthread_condattr_init(&attr);
+  pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  pthread_cond_init(condition, &attr);
+  pthread_condattr_destroy(&attr);
+}
+
+struct timespec mp_thread_after(uint64_t ns)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  ns += (uint64_t)t.tv_nsec;
+  t.tv_sec += (time_t)(ns / SECOND);
+  t.tv_nsec = (long)(ns % SECOND);
+  return t;
+}
