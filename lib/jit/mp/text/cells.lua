@@ -3,6 +3,7 @@
 -- Cells of a text table: padding, cutting, and rows that are aligned.
 ----------------------------------------------------------------------------
 
+local numbers = require("jit.mp.model.numbers")
 local style = require("jit.mp.text.style")
 local widths = require("jit.mp.text.width")
 
@@ -141,7 +142,14 @@ local function rows(list, width, bold)
   return table.concat(out)
 end
 
+-- The line below a table that counts the rows which the limit hides, or "".
+local function hidden(n, o, width)
+  return n == 0 and "" or wrap(("  and %s below %g%%: option m\n"):format(
+    numbers.counted(n, "row"), o.min), width)
+end
+
 return {
   above = above, pad = pad, cut = cut, clip = clip, cut_levels = cut_levels,
-  wrap = wrap, parts = parts, arrow = arrow, rows = rows
+  wrap = wrap, parts = parts, arrow = arrow, rows = rows,
+  hidden = hidden
 }

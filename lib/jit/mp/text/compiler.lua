@@ -163,10 +163,7 @@ local function interpreted(p, o, j, width)
       out[#out+1] = cells.wrap("      "..line.."\n", width or WIDTH)
     end
   end
-  if hidden > 0 then
-    out[#out+1] = cells.wrap(("  and %s below %g%%: option m\n"):format(
-      numbers.counted(hidden, "row"), o.min), width)
-  end
+  out[#out+1] = cells.hidden(hidden, o, width)
   return table.concat(out)
 end
 

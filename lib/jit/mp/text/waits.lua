@@ -104,9 +104,6 @@ return function(p, o, env)
   local rows = { { "of all", "waited", "on average", "now", "" } }
   local hidden = add_lines(rows, p, o, all, all, 0)
   out[#out+1] = cells.rows(rows, env.width)
-  if hidden > 0 then
-    out[#out+1] = cells.wrap(("  and %s below %g%%: option m\n"):format(
-      numbers.counted(hidden, "row"), o.min), width)
-  end
+  out[#out+1] = cells.hidden(hidden, o, width)
   return table.concat(out)
 end
