@@ -379,6 +379,7 @@ EXTRA_DIST += \
 	t/browser/time.mjs \
 	t/browser/usual.mjs \
 	t/census.lua \
+	t/clock.lua \
 	t/find_object.c \
 	t/golden/callgraph.txt \
 	t/golden/heap.txt \

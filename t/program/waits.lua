@@ -11,22 +11,7 @@ if not tap.knows_layout() then
   tap.done()
 end
 
--- Programs may take a while: seconds() on a clock, and rest(s).
-local clock = [[
-local ffi = require("ffi")
-ffi.cdef("typedef struct { long s, ns; } waits_ts;"..
-  "int clock_gettime(int, waits_ts *);"..
-  "int nanosleep(const waits_ts *, waits_ts *);")
-local ts = ffi.new("waits_ts")
-local function seconds()
-  ffi.C.clock_gettime(1, ts)
-  return tonumber(ts.s) + tonumber(ts.ns) * 1e-9
-end
-local function rest(s)
-  ts.s, ts.ns = 0, s * 1e9
-  ffi.C.nanosleep(ts, nil)
-end
-]]
+local clock = require("clock")
 
 -- -- Sums --------------------------------------------------------------------
 
@@ -54,9 +39,9 @@ start(two, 2)
 start(three, 3)
 -- This one does not wait.
 kept[#kept+1] = coroutine.create(print)
-local from = seconds()
+local from = now()
 rest(0.3)
-io.stderr:write(("%.6f\n"):format(seconds() - from))
+io.stderr:write(("%.6f\n"):format(now() - from))
 ]]
 
 local file = tap.program(waiting)
@@ -147,8 +132,8 @@ for i = 1, 6 do
   kept[i] = coroutine.create(assert(loadstring(code, "=wait"..i)))
   coroutine.resume(kept[i])
 end
-local function churn(seconds_)
-  local stop = seconds() + seconds_
+local function churn(seconds)
+  local stop = now() + seconds
   repeat
     for i = 1, 50 do
       local code = ("\n"):rep(i).."coroutine.yield() coroutine.yield(1)"
@@ -156,7 +141,7 @@ local function churn(seconds_)
       coroutine.resume(co)
     end
     collectgarbage()
-  until seconds() > stop
+  until now() > stop
 end
 churn(0.3)
 collectgarbage() -- The last look is at all that wait.

@@ -16,22 +16,9 @@ local runs = tonumber(arg[1] or 3)
 local seconds = tonumber(arg[2] or 1)
 local seed = tonumber(arg[3] or 1)
 
-local scheduler = [[
+local scheduler = require("clock")..[[
 local count, seconds, mode, seed = ...
 count, seconds, seed = tonumber(count), tonumber(seconds), tonumber(seed)
-local ffi = require("ffi")
-ffi.cdef("typedef struct { long s, ns; } waits_ts;"..
-  "int clock_gettime(int, waits_ts *);"..
-  "int nanosleep(const waits_ts *, waits_ts *);")
-local ts = ffi.new("waits_ts")
-local function now()
-  ffi.C.clock_gettime(1, ts)
-  return tonumber(ts.s) + tonumber(ts.ns) * 1e-9
-end
-local function rest(s)
-  ts.s, ts.ns = math.floor(s), s % 1 * 1e9
-  ffi.C.nanosleep(ts, nil)
-end
 math.randomseed(seed)
 local known = { 0, 0, 0 }
 local current, sleeping = nil, {}
