@@ -36,10 +36,7 @@
 ** exits with this status. */
 #define EXIT_LEAK	3
 
-static bool leaky;
-
-/* The program leaked more than is allowed. */
-static void note_leak(void) { leaky = true; }
+static bool leaky;		/* The program leaked more than is allowed. */
 
 #ifdef HAVE_ON_EXIT
 
@@ -141,7 +138,7 @@ static int report(mp_ctx *c, char *buf, size_t n)
   err = mp_report_finish(&c->report, &c->plan, &leaked, buf, n);
   if (c->plan.writer.on_stop != NULL && !mp_process_stands_in())
     c->plan.writer.on_stop(c->plan.writer.ctx, err < 0 ? -1 : err);
-  if (c->plan.leak_limit > 0 && leaked >= c->plan.leak_limit) note_leak();
+  if (c->plan.leak_limit > 0 && leaked >= c->plan.leak_limit) leaky = true;
   return err;
 }
 

@@ -87,7 +87,7 @@ static void put_off(mp_ctx *c, double began)
 
 /* Rewrites the files. L is at rest; NULL: the VM is not, and there is no walk.
 ** An error is only reported at the end, if it persists. */
-static void mp_rewrite(mp_ctx *c, lua_State *L)
+static void rewrite(mp_ctx *c, lua_State *L)
 {
   mp_profile *p = &c->profile;
   double began = mp_span_wall(&p->span);
@@ -124,7 +124,7 @@ static void draw(mp_ctx *c)
 static void write_due(mp_ctx *c, lua_State *L, double wall)
 {
   if (mp_screen_due(&c->screen, wall) && !c->final.read) draw(c);
-  if (c->plan.every > 0 && wall >= c->due) mp_rewrite(c, L);
+  if (c->plan.every > 0 && wall >= c->due) rewrite(c, L);
 }
 
 static void take_signal(void)

@@ -102,7 +102,7 @@ static int take_after(int dir, const char *name, int fd)
 
 /* Writes a file of that name in the directory, or leaves the old one. The new
 ** file has the mode and owner of the one that it replaces. */
-static int mp_replace(int dir, const char *name, const char *text, size_t len)
+static int replace_file(int dir, const char *name, const char *text, size_t len)
 {
   char temp[NAME_MAX + 1];
   int fd, err;
@@ -383,10 +383,10 @@ static int check_target(mp_output *o)
 static int write_file(mp_output *o, const char *text, size_t len)
 {
   int err = check_target(o);
-  if (err == 0) err = mp_replace(o->dir.fd, o->name, text, len);
+  if (err == 0) err = replace_file(o->dir.fd, o->name, text, len);
   if (err != ENOENT) return err;
   err = find_target(o);  /* The directory may have been made again. */
-  return err != 0 ? err : mp_replace(o->dir.fd, o->name, text, len);
+  return err != 0 ? err : replace_file(o->dir.fd, o->name, text, len);
 }
 
 static int write_special(mp_output *o, const char *text, size_t len)

@@ -32,10 +32,13 @@
 ** program's descriptors, signals or terminal.
 */
 
+#define FDS	8		/* A text has fewer parts. */
+#define HIGH	64		/* Descriptors from here on stay. */
+
 typedef struct mp_launch {
   const char *file;		/* The command's absolute name. */
   char *const *argv;		/* The command's words, the last one NULL. */
-  int fds[MP_LAUNCH_FDS];	/* For 0, 1, 2, ...: from MP_LAUNCH_HIGH on. */
+  int fds[FDS];			/* For 0, 1, 2, ...: from HIGH on. */
   int nfds;
   pid_t pid;			/* What was started; 0: not known. */
 } mp_launch;
@@ -109,8 +112,6 @@ static int launch_orphan(mp_launch *what)
 }
 
 /* -- Requests ------------------------------------------------------------- */
-
-#define HIGH		MP_LAUNCH_HIGH
 
 bool mp_push_is_address(const char *name)
 {

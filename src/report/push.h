@@ -21,10 +21,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define MP_LAUNCH_FDS	8	/* At most. */
-#define MP_LAUNCH_HIGH	64	/* Descriptors from here on stay. */
-
-#define MP_PUSH_PARTS	6	/* At most; see MP_LAUNCH_FDS. */
+#define MP_PUSH_PARTS	6	/* At most. */
 
 typedef enum mp_pushed {
   MP_PUSH_NONE,			/* Nothing was sent. */

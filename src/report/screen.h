@@ -7,8 +7,7 @@
 ** known or too small) gets the whole report every second instead, in between
 ** the program's output.
 **
-** Keys that are pressed are taken where they cannot be meant for the program
-** (report/screen.h).
+** Keys that are pressed are taken where they cannot be meant for the program.
 */
 #ifndef MP_SCREEN_H
 #define MP_SCREEN_H

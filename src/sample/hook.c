@@ -511,9 +511,8 @@ bool mp_hook_remove(mp_alloc *h, lua_State *L)
 
 void mp_hook_coroutines(mp_alloc *h, lua_State *L)
 {
-  void *ud;
   if (h->coroutines != NULL || !h->vm.proved || !h->installed ||
-      !is_hook(lua_getallocf(L, &ud)) || ud != h)
+      !mp_hook_removable(h, L))
     return;
   know_coroutines(h, false);
   lua_setallocf(L, hook_for(h), h);
