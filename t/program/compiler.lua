@@ -78,8 +78,10 @@ for i = 1, 300 do s = s + tree(6) end
 ]] },
   { "blacklisted", "p.lua:1", body("s = s + f(i)",
     "f = function(x) return x end jit.off(f)") },
+  -- Only where the loop is hot before the function, as addresses decide.
   { "JIT compilation disabled for function", "p.lua:1",
-    body("s = s + f(i)", "f = function(x) return x end jit.off(f)") },
+    body("s = s + f(i)", "f = function(x) return x end jit.off(f)"),
+    tries = 10 },
   { "trace too long", "many", lines("s = s + (x[#] or i) % 7", 400),
     "-Omaxrecord=500" },
   { "too many snapshots", "many",
@@ -191,15 +193,20 @@ end
 
 for _, program in ipairs(programs) do
   local reason, place = program[1], program[2]
-  local plain, r = run(program)
+  local plain, r, found
+  for _ = 1, program.tries or 1 do
+    plain, r = run(program)
+    found = has(plain.out:gsub("/%S*/", ""), place, reason) and
+      has(r.out, place, reason)
+    if found or r.status ~= 0 then break end
+  end
   local name = reason..(program.flush and ", "..program.flush or "")
   tap.is(r.status, 0, name..": the program ends as it would")
   if program.flush then
     tap.like(r.out, program.flush, name..": why all traces were thrown away")
   end
   if not program.unsure then
-    tap.ok(has(plain.out:gsub("/%S*/", ""), place, reason) and
-      has(r.out, place, reason), name..": as jit.attach has it",
+    tap.ok(found, name..": as jit.attach has it",
       plain.out.."\n"..r.out)
   end
 end
