@@ -227,17 +227,19 @@ check-processor: all
 check-views: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS=t/program/every-view.lua
 
-# Some of them under valgrind, where they do less.
+# Some of them under valgrind, where they do less. CHECK=recheck runs again
+# those that failed.
 VALGRIND_TESTS = $(check_PROGRAMS) \
 	t/program/heap.lua \
 	t/program/robust.lua \
 	t/program/api.lua \
 	t/program/heapwalk.lua
+CHECK = check
 check-valgrind: all
 	@valgrind --version >/dev/null || \
 	  { echo 'valgrind is missing; on Debian: apt-get install valgrind'; \
 	    exit 1; }
-	$(MAKE) $(AM_MAKEFLAGS) check \
+	$(MAKE) $(AM_MAKEFLAGS) $(CHECK) \
 	  LUAJIT='"$(abs_srcdir)/t/valgrind" $(LUAJIT)' \
 	  MP_RUN='"$(abs_srcdir)/t/valgrind"' MP_TEST_SLOW=1 \
 	  TESTS='$(VALGRIND_TESTS)'
