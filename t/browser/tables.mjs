@@ -195,12 +195,46 @@ async function source(page) {
   is(await page.locator("#lines tr.gap").count(), 0, "or not");
 }
 
+// The source scrolls in a box of its own.
+async function scroller(page) {
+  const box = page.locator(".lines");
+  const hottest = page.locator('#lines tr[data-line="5555"]');
+  ok(
+    await hottest.evaluate((e) => {
+      const { top, bottom } = e.getBoundingClientRect();
+      const of = e.closest(".lines").getBoundingClientRect();
+      return top >= of.top && bottom <= of.bottom;
+    }),
+    "its box opens at the hottest line"
+  );
+  const heat = (e) => getComputedStyle(e.cells[0]).backgroundColor;
+  ok(
+    (await hottest.evaluate(heat)) !==
+      (await page.locator('#lines tr[data-line="5554"]').evaluate(heat)),
+    "which has a colour"
+  );
+  ok(
+    (await page.evaluate(() => document.documentElement.scrollHeight)) < 6000,
+    "the page is short"
+  );
+  await box.evaluate((e) => {
+    e.scrollTop = 0;
+  });
+  await page.locator('#table [data-sort="name"]').click();
+  is(
+    await box.evaluate((e) => e.scrollTop),
+    0,
+    "it stays where one has scrolled to"
+  );
+}
+
 // Of a large source only what is near is drawn.
 export async function large() {
   const page = await open("large");
   const rows = page.locator("#lines tbody tr");
   await page.locator("#lines table").waitFor({ state: "attached" });
   is((await rows.count()) < 1500, true, "a part of 6,000 lines is drawn");
+  await scroller(page);
   const marked = page.locator("#lines tr.on");
   await page.locator('#files [data-step="1"]').click();
   like(

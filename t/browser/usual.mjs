@@ -34,13 +34,13 @@ async function header(page) {
   );
   is(
     (await page.locator("#chart .name").allTextContents()).join(),
-    "CPU,Allocated,Memory,Collections",
+    "CPU,Allocated,Memory,51 collections",
     "the timeline's strips"
   );
   ok((await page.locator("#chart .gc").count()) > 10, "collections are marked");
   like(
     await page.locator("#chart svg").getAttribute("aria-label"),
-    /^Over 4\.20 s: in use up to .*51 cycles/,
+    /^Over 4\.20 s: in use up to .*51 collections/,
     "the timeline in words"
   );
   await shot(page, "normal-light");
@@ -181,6 +181,21 @@ async function inverting(page) {
   await segment(page, "top").click();
 }
 
+// at: the place of the function.
+async function middle(page, at) {
+  const callees = '.flame[aria-label="Callees"]';
+  const below = await (
+    await frame(page, "encode_string", callees)
+  ).boundingBox();
+  const gap = below.y - (at.y + at.height);
+  ok(gap >= 0 && gap < 4, "callees right below the function", gap);
+  is(
+    await page.locator(`${callees} [aria-label^="encode,"]`).count(),
+    0,
+    "which is there once"
+  );
+}
+
 async function sandwiching(page) {
   await page.locator("#table .fn", { hasText: /^encode$/ }).click();
   await settle(page);
@@ -207,8 +222,30 @@ async function sandwiching(page) {
     /39% of CPU time/,
     "callees"
   );
+  await middle(page, at);
   await shot(page, "normal-sandwich");
   await segment(page, "top").click();
+}
+
+async function folding(page) {
+  const levels = () =>
+    page.locator(".flame [role=treeitem]").evaluateAll((all) =>
+      all.reduce((most, e) => Math.max(most, e.ariaLevel), 0)
+    );
+  await settle(page);
+  const before = await levels();
+  await page.locator("[data-of=chains]").click();
+  await settle(page);
+  ok((await levels()) < before, "frames with one callee are one with it");
+  like(
+    await (await frame(page, "serve")).getAttribute("aria-label"),
+    /^serve, \d+% of CPU time/,
+    "the last of them stands for all"
+  );
+  await shot(page, "normal-chains");
+  await page.locator("[data-of=chains]").click();
+  await settle(page);
+  is(await levels(), before, "and apart again");
 }
 
 export async function usual() {
@@ -220,5 +257,6 @@ export async function usual() {
   await viewing(page);
   await inverting(page);
   await sandwiching(page);
+  await folding(page);
   await close(page, "normal");
 }

@@ -52,6 +52,7 @@ const FIELDS = {
   label: known((P, r) => labelNames(P, P.raw.rows.zone[r])),
   state: known(stateName), type: known(typeName), range,
   held: oneOf("end", "new"), hidden: items, focus: anItem, collapse: flag,
+  chains: flag,
   search: text, sel: anItem, zoom: { write: String,
     read: (s) => items.read(s) && s },
   sort: oneOf("name", "self", "total", ...DIFF ? ["self before",

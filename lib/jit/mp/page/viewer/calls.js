@@ -9,9 +9,9 @@ const { DIFF, VIEWS, TITLE } = mp.profile;
 const { percent } = mp.numbers;
 const { state } = mp;
 const { stats, chance, empty } = mp.sums;
-const { tree, path } = mp.tree;
+const { tree, path, labels } = mp.tree;
 const { amount, withDoubt, isRough, chanceOf, change, wholeOf } = mp.words;
-const { search } = mp.matches;
+const { search, within } = mp.matches;
 
 const KIDS = 100, HALF = 0.5, DEEP = 60;
 const open = new Set();		/* Paths of the rows that are open. */
@@ -93,15 +93,16 @@ function row(calls, node) {
         `${node.more} smaller ones`));
   }
   const id = name(node), kids = calls.kids(node).length > 0;
-  const { active, hit } = search(), k = node.key;
+  const k = node.key;
   return el("tr", { role: "row", "aria-level": node.depth + 1,
     "data-path": id, tabindex: id === at ? "0" : "-1",
-    class: active && hit[k] ? "found" : null,
+    class: search().active && within(node) ? "found" : null,
     "aria-expanded": kids ? String(open.has(id)) : null,
     onclick: () => toggle(id) },
     el("td", { role: "gridcell", ...indent }, el("span", { class: "fn" },
       el("i", { class: kids ? "fold" : "", "aria-hidden": "true" }),
-      item.label[k], el("span", { class: "at" }, item.at[k]))), cells(node));
+      labels(node).join(" › "), el("span", { class: "at" }, item.at[k]))),
+    cells(node));
 }
 
 /* -- Keys ----------------------------------------------------------------- */

@@ -58,7 +58,8 @@ function addFilters(box) {
     box.append(choice(label, name, [["", "all"], ...all]));
   }
   box.append(toggle("Collapse recursion", "collapse",
-    "A function that calls itself is one frame"));
+    "A function that calls itself is one frame"), toggle("Fold chains",
+    "chains", "Frames that only call the next one are one frame with it"));
 }
 
 function addViews(box) {

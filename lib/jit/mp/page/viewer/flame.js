@@ -10,10 +10,13 @@ const { layout, place, boxAt, fit } = mp.layout;
 const ROW = 24, LABELS = 400;
 
 class Flame {
-  /* on: active(flame), zoom(flame, node), hover(flame, node, x, y); color and
-  ** ink of a node, label(node), place(node), words(node), rootName(tree). */
-  constructor(id, label, flip, on) {
-    Object.assign(this, { id, flip, on, tree: null, levels: [], win: [0, 1] });
+  /* flip: the root is at the bottom. open: the root is not drawn, as another
+  ** graph above it shows it. on: active(flame), zoom(flame, node),
+  ** hover(flame, node, x, y); color and ink of a node, label(node),
+  ** place(node), words(node), rootName(tree). */
+  constructor(id, label, flip, on, open = false) {
+    Object.assign(this, { id, flip, on, open, tree: null, levels: [],
+      win: [0, 1] });
     this.canvas = el("canvas", { "aria-hidden": "true" });
     this.layer = el("div", { class: "layer", role: "none" });
     this.inner = el("div", { role: "none" }, this.canvas, this.layer);
@@ -51,7 +54,7 @@ class Flame {
     this.active = tree.find(active);
     if (!this.active.size) this.active = this.zoom;
     this.win = place(tree, this.zoom);
-    this.box.hidden = !tree.root.size;
+    this.box.hidden = !tree.root.size || this.open && !tree.kids(tree.root)[0];
     this.render();
   }
 
@@ -60,7 +63,7 @@ class Flame {
     this.width = box.clientWidth;
     if (!this.tree || !this.width) return;
     this.levels = layout(this.tree, this.win, this.width);
-    this.inner.style.height = this.levels.length * ROW + "px";
+    this.inner.style.height = this.rows() * ROW + "px";
     if (box.clientWidth !== this.width) {  /* A scroll bar has come. */
       this.width = box.clientWidth;
       this.levels = layout(this.tree, this.win, this.width);
@@ -70,9 +73,12 @@ class Flame {
     this.timer = setTimeout(() => this.label(), 40);
   }
 
-  y(depth) {
-    return (this.flip ? this.levels.length - 1 - depth : depth) * ROW;
+  /* Levels are rows, the root's too unless it is not drawn. */
+  rows() { return this.levels.length - (this.open ? 1 : 0); }
+  turned(n) {
+    return this.flip ? this.levels.length - 1 - n : n - (this.open ? 1 : 0);
   }
+  y(depth) { return this.turned(depth) * ROW; }
 
   /* The canvas is as large as the visible part of the graph. */
   context(height) {
@@ -92,7 +98,7 @@ class Flame {
   draw() {
     const { box, levels } = this, top = box.scrollTop;
     if (!this.width) return;
-    const height = Math.min(box.clientHeight, levels.length * ROW);
+    const height = Math.min(box.clientHeight, this.rows() * ROW);
     const c = this.context(height), em = c.measureText("m").width;
     levels.forEach((level, d) => {
       const y = this.y(d) - top;
@@ -129,6 +135,7 @@ class Flame {
     this.levels.forEach((level, d) => {
       for (const { node, left, right } of level) {
         const on = node === this.active;
+        if (this.y(d) < 0) continue;
         if (!on && (right - left < 12 || list.length > LABELS)) continue;
         const e = this.labelOf(node, d, on);
         e.style.cssText = `left:${left}px;top:${this.y(d)}px;` +
@@ -153,7 +160,8 @@ class Flame {
   nodeAt(x, y) {
     const r = this.box.getBoundingClientRect();
     const line = Math.floor((y - r.top + this.box.scrollTop) / ROW);
-    const d = this.flip ? this.levels.length - 1 - line : line;
+    const d = this.flip ? this.levels.length - 1 - line :
+      line + (this.open ? 1 : 0);
     return boxAt(this.levels[d], x - r.left)?.node || null;
   }
 

@@ -10,9 +10,9 @@ const { percent } = mp.numbers;
 const { state } = mp;
 const { timed } = mp.counts;
 const { stats, whole, largest } = mp.sums;
-const { tree, path } = mp.tree;
+const { tree, path, labels } = mp.tree;
 const { shade, changeShade, inks } = mp.colors;
-const { search } = mp.matches;
+const { search, within } = mp.matches;
 const { levels, place } = mp.layout;
 const { Flame } = mp.flame;
 const { amount, nodeDoubt, change, words, details, shareOf, wholeOf } =
@@ -24,16 +24,14 @@ let flame = null;	/* The one that has, or would have, the focus. */
 /* -- Functions that a flame graph calls ----------------------------------- */
 
 function colorOf(node) {
-  const { active, hit } = search();
-  if (active) return hit[node.key] ? inks().found : inks().quiet;
+  if (search().active) return within(node) ? inks().found : inks().quiet;
   if (!DIFF) return shade(node.key);
   return state.now.share ?
     changeShade(node.total / wholeOf(0), node.before / wholeOf(1)) :
     changeShade(node.total, node.before);
 }
 function inkOf(node) {
-  const { active, hit } = search();
-  return active && !hit[node.key] ? inks().faint : inks().ink;
+  return search().active && !within(node) ? inks().faint : inks().ink;
 }
 const rootName = ({ root }) =>
   `${item.label[root.key]}: ${amount(state.now.view, root.total)}`;
@@ -57,8 +55,9 @@ function showTip(kids, of, x, y) {
 const hover = (f, node, x, y) =>
   showTip(node && details(node), node, x, y);
 /* The place of a node, where its label says another thing. */
-const placeOf = ({ key }) => item.name[key] === item.label[key] ?
-  item.at[key] : item.name[key].replace(/:[^:]*$/, "");
+const placeOf = ({ key, chain }) => chain.length ? "" :
+  item.name[key] === item.label[key] ? item.at[key] :
+    item.name[key].replace(/:[^:]*$/, "");
 
 function zoomed(f, node) {
   $("tip").hidden = true;
@@ -73,10 +72,10 @@ function activated(f) {
 }
 
 const ON = { active: activated, zoom: zoomed, hover, color: colorOf,
-  ink: inkOf, words, rootName, label: ({ key }) => item.label[key],
+  ink: inkOf, words, rootName, label: (node) => labels(node).join(" › "),
   place: placeOf };
-const getFlame = (id, label, flip) =>
-  flames[id] ||= new Flame(id, label, flip, ON);
+const getFlame = (id, label, flip, open) =>
+  flames[id] ||= new Flame(id, label, flip, ON, open);
 const shownFlames = () =>
   Object.values(flames).filter((f) => f.box.isConnected);
 
@@ -103,16 +102,16 @@ function chosenItem() {
 function showTwo(box) {
   const name = () => el("b", {}, item.label[state.now.sel]);
   const up = getFlame("callers", "Callers", true);
-  const down = getFlame("callees", "Callees");
+  const down = getFlame("callees", "Callees", false, true);
   if (box.children[1] !== up.box) {
     const part = () => el("p", { class: "part" });
-    box.replaceChildren(part(), up.box, part(), down.box);
+    box.replaceChildren(part(), up.box, down.box, part());
   }
-  box.children[0].replaceChildren("Callers of ", name());
-  box.children[2].replaceChildren("Callees of ", name());
-  up.box.hidden = down.box.hidden = false;
   up.set(tree("callers"), around.callers);
   down.set(tree("callees"), around.callees);
+  box.children[0].replaceChildren("Callers of ", name());
+  box.children[3].replaceChildren(...down.box.hidden ?
+    ["No callees of ", name(), " in this view"] : ["Callees of ", name()]);
   up.box.scrollTop = up.box.scrollHeight;
   if (flame !== up) flame = down;
 }

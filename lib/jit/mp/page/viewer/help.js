@@ -64,6 +64,7 @@ const KEYS = [
   ["f", "focus: only stacks with the frame"],
   ["h", "hide the frame: its part goes to its caller"],
   ["u", "show all frames again"], ["r", "collapse recursion"],
+  ["k", "fold chains of frames that only call the next one"],
   ["i", "flame graph or inverted"], ["a", "call tree"],
   ["l", "functions or lines"], ["o", "bytes or objects"],
   ["g", "go to the graph"], ["w", "go to the heap walk, if there is one"],
@@ -102,7 +103,8 @@ const ACTS = {
   a: () => flip("mode", "calls", "top", { zoom: "" }),
   o: () => flip("objects", true, false), l: () =>
     UNITS.length > 1 && flip("unit", "func", "lines", ANEW), r: () =>
-    flip("collapse", true, false),
+    flip("collapse", true, false), k: () =>
+    flip("chains", true, false, { zoom: "" }),
   u: () => state.set({ hidden: [], focus: -1 }),
   f: () => onFrame(focus), h: () => onFrame(hide),
   c: () => onFrame(graph.sandwich),

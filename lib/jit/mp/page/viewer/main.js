@@ -21,6 +21,7 @@ const SHOWN_BY = {
   search: ["graph", "calls", "found", "table"], sel: ["graph", "table"],
   width: ["controls", "graph"], group: ["controls", "graph", "found"],
   mode: ["controls", "graph", "calls", "found", "table"],
+  chains: ["controls", "graph", "calls", "found"],
   share: DIFF ? ["controls", "graph", "calls", "table"] : []
 };
 

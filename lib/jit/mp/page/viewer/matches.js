@@ -54,6 +54,12 @@ function look() {
 ** looked at; error: what is wrong with the expression. */
 const search = () => state.kept("search", "found", look);
 
+/* Whether a node, or a frame that is folded into it, was found. */
+function within({ key, chain }) {
+  const { hit } = search();
+  return hit[key] === 1 || chain.some((k) => hit[k]);
+}
+
 /* Share of a view whose stacks have an item that was found. */
 function share(i, view) {
   const { hit } = search(), { n, at, up, key } = shape(i);
@@ -68,4 +74,4 @@ function share(i, view) {
   return sum > 0 ? found / sum : 0;
 }
 
-mp.matches = { search, share };
+mp.matches = { search, within, share };

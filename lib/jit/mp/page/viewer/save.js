@@ -6,7 +6,7 @@ const { $, svg, say } = mp.dom;
 const { A, WORDS } = mp.profile;
 const { item } = mp.items;
 const { state } = mp;
-const { tree } = mp.tree;
+const { tree, labels } = mp.tree;
 const { layout, fit } = mp.layout;
 const { shade, changeShade } = mp.colors;
 const { DIFF } = mp.profile;
@@ -18,7 +18,7 @@ const WIDTH = 1200, ROW = 18, EM = 7.2, STEP = 500;
 /* The frames to a node, from the root on, without the root. */
 function frames(node) {
   const out = [];
-  for (let n = node; n.up; n = n.up) out.unshift(item.label[n.key]);
+  for (let n = node; n.up; n = n.up) out.unshift(...labels(n));
   return out;
 }
 const downwards = () => state.now.mode !== "bottom" &&
@@ -60,7 +60,7 @@ function* folded() {
   while (walk.length) {
     const [node, above] = walk.pop();
     const here = node.up ? above + (above && ";") +
-      clean(item.label[node.key]) : "";
+      labels(node).map(clean).join(";") : "";
     const v = Math.round(node.self * unit);
     if (v > 0) lines.push(`${here || "all"} ${v}\n`);
     for (const kid of top.kids(node)) walk.push([kid, here]);
@@ -94,7 +94,7 @@ function drawing() {
       { x: left.toFixed(2), y: d * ROW, width: Math.max(0.4, w - 1).toFixed(2),
         height: ROW - 1, fill: color(node) }), room > 2 ? svg("text",
       { x: (left + 4).toFixed(2), y: d * ROW + 13, fill: ink },
-      fit(item.label[node.key], room)) : ""));
+      fit(labels(node).join(" › "), room)) : ""));
   }));
   return new XMLSerializer().serializeToString(root);
 }

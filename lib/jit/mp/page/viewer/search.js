@@ -34,11 +34,11 @@ function showFound() {
 /* Frames that match, the largest first; of those within one another the
 ** outermost. What is too small to be seen is left out. */
 function found() {
-  const { hit } = matches.search(), shown = tree(graph.flame.id), out = [];
+  const shown = tree(graph.flame.id), out = [];
   const least = shown.root.size * LEAST, todo = [shown.root];
   while (todo.length && out.length < MOST) {
     const node = todo.pop();
-    if (hit[node.key]) out.push(node);
+    if (matches.within(node)) out.push(node);
     else todo.push(...shown.kids(node).filter((kid) => kid.size >= least));
   }
   return out.sort((a, b) => b.size - a.size || a.id - b.id);

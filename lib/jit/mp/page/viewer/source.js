@@ -21,17 +21,25 @@ const fileOf = new Map(FILES.map((f, i) => [f.source, i]));
 const has = (k) => item.kind[k] === LUA && fileOf.has(item.source[k]) &&
   item.line[k] >= 0;
 
-function scrollToMark() {
+/* Lines scroll in a box of their own: the page stays as short as it is. */
+const scroller = $("lines").parentNode;
+
+/* A row to the middle of the box. */
+function center(row) {
+  const at = row.getBoundingClientRect(), of = scroller.getBoundingClientRect();
+  scroller.scrollTop += at.top - of.top - (of.height - at.height) / 2;
+}
+function showMark(block) {
   const row = $("lines").querySelector("tr.on");
-  if (row) scrollTo(row, "center");
+  if (row) center(row);
+  scrollTo($("source"), block);
 }
 
 /* A line of a file, by the number of its source. */
 function goTo(from, line) {
   state.set({ file: fileOf.get(from), mark: line });
-  scrollTo($("source"), "start");
-  scrollToMark();
-  $("lines").parentNode.focus({ preventScroll: true });
+  showMark("start");
+  scroller.focus({ preventScroll: true });
 }
 const go = (k) => goTo(item.source[k], Math.max(1, item.line[k]));
 const hasFile = (from) => fileOf.has(from);
@@ -49,7 +57,7 @@ function hotter(file, step) {
 }
 function goHot(at, step) {
   state.set({ file: at, mark: hotter(FILES[at], step) ?? -1 });
-  scrollToMark();
+  showMark("nearest");
 }
 const hotButton = (text, at, step, title) => quiet(text,
   () => goHot(at, step), { title, "data-step": step });
@@ -126,10 +134,19 @@ function shareCell({ view, self, total, sum }) {
       `${amount(view, self * sum)}; with callees ${percent(total)}, ` +
       amount(view, total * sum) }, self ? percent(self) : "");
 }
+/* The more a line has of the chosen view, the stronger its colour. */
+function heatOf(shares) {
+  const { view, self = 0 } = shares.find((s) => s.view === state.now.view) ||
+    {};
+  const part = Math.round(8 + 24 * Math.sqrt(self));
+  return self > HOT ?
+    `color-mix(in oklch, ${color(view)} ${part}%, transparent)` : null;
+}
 function lineRow(file, n, text, shares) {
   const hot = shares.some((s) => s.self > HOT);
   const mark = n === state.now.mark;
-  return el("tr", { class: `${hot ? "hot" : ""} ${mark ? "on" : ""}` },
+  return el("tr", { class: `${hot ? "hot" : ""} ${mark ? "on" : ""}`,
+    "data-line": n, "--heat": heatOf(shares) },
     shares.map(shareCell), el("td", { class: "n" }, String(n)),
     el("td", {}, el("code", {}, text), " ", marker(file.source, n)));
 }
@@ -175,7 +192,7 @@ function watchParts() {
   near = new IntersectionObserver((list) => {
     for (const { target, isIntersecting } of list)
       if (isIntersecting) target.make?.();
-  }, { rootMargin: NEAR });
+  }, { root: scroller, rootMargin: NEAR });
 }
 const parts = () => [...$("lines").querySelectorAll("tbody")];
 const makeAll = () => parts().forEach((part) => part.make?.());
@@ -187,19 +204,31 @@ function heightOf(table) {
   return rows.length ? table.tBodies[0].offsetHeight / rows.length : 0;
 }
 
-/* Draws the first part, and that of the marked line; the others come as one
-** scrolls to them. */
-function fillTable(table, rows, make) {
+/* Draws the first part, and that of a line; the others come as one scrolls to
+** them. */
+function fillTable(table, rows, make, line) {
   watchParts();
   table.append(el("tbody", {}, rows.slice(0, PART).map(make)));
   const height = rows.length > PART ? heightOf(table) : 0;
   for (let i = PART; i < rows.length; i += PART)
     table.append(partOf(rows.slice(i, i + PART), height, make));
-  parts().find((part) => part.lines?.has(state.now.mark))?.make();
+  parts().find((part) => part.lines?.has(line))?.make();
 }
 
 /* ------------------------------------------------------------------------- */
 
+/* The file and view in the box, which stays where it is while they are the
+** same, and else opens at the marked line, or the hottest one. */
+let opened = "";
+
+function openAt(file, line, top) {
+  const now = JSON.stringify([file.source, state.now.whole, state.now.view]);
+  const row = $("lines").querySelector(`tr[data-line="${line}"]`);
+  if (now === opened) scroller.scrollTop = top;
+  else if (row) center(row);
+  else scroller.scrollTop = 0;
+  opened = now;
+}
 
 function showLines(file) {
   const views = VIEWS.filter((v) => !empty(v));
@@ -211,12 +240,16 @@ function showLines(file) {
   const beyond = linesOf(file.source).some((k) => item.line[k] > text.length &&
     views.some((v) => stats(0, v, "lines").total[k]));
   const table = el("table", {}, el("thead", {}, el("tr", {}, head)));
+  const top = scroller.scrollTop, line = state.now.mark > 0 ? state.now.mark :
+    hotter(file, 1);
   $("lines").replaceChildren(beyond ? el("p", { class: "mute" },
     "This file has changed since: the profile has lines beyond its end.") : "",
     table);
   const shares = sharesOf(file, views);
   fillTable(table, plannedRows(text.length, shares), ([n, gap]) => gap ?
-    gapRow(gap, views.length + 2) : lineRow(file, n, text[n - 1], shares(n)));
+    gapRow(gap, views.length + 2) : lineRow(file, n, text[n - 1], shares(n)),
+  line);
+  openAt(file, line, top);
 }
 
 function showSource() {

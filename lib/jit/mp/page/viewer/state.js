@@ -22,6 +22,7 @@ const first = Object.freeze({
   held: "end",		/* In use at the end of the range, or "new" in it. */
   hidden: [], focus: -1,	/* Items. */
   collapse: false,	/* Direct recursion is one frame. */
+  chains: false,	/* Frames with a single callee are one with it. */
   search: "", sel: -1,	/* The item of the sandwich. */
   zoom: "",		/* Items from the root on, joined by dots. */
   sort: DIFF ? "self change" : "self", sortView: "", dir: -1, shown: 60,
@@ -33,7 +34,7 @@ const first = Object.freeze({
 /* Fields that numbers depend on, and those that trees do besides. */
 const COUNTED = ["objects", "zone", "label", "state", "type", "range",
   "held", "hidden", "focus", "collapse"];
-const TREE = [...COUNTED, "view", "unit", "group", "sel", "width"];
+const TREE = [...COUNTED, "view", "unit", "group", "sel", "width", "chains"];
 
 let now = first;
 const listeners = [], caches = { counts: new Map(), trees: new Map(),

@@ -133,11 +133,11 @@ function drawCycles(s) {
         y: y0 + GC_HEIGHT - height, height }));
     }
   });
-  label(s, "Collections", EACH || most < 1 ? cycleWords() :
+  label(s, cycleWords(cycles), EACH || most < 1 ? "" :
     `up to ${fixed(most, 0)} a second`, y0, GC_HEIGHT);
   s.y = y0 + GC_HEIGHT;
 }
-const cycleWords = () => cycles === 1 ? "1 cycle" : `${cycles} cycles`;
+const cycleWords = (n) => `${n} ${n === 1 ? "collection" : "collections"}`;
 
 /* Moments when the compiler threw all traces away. */
 const FLUSHES = mp.data.jit?.flushes || [];
@@ -175,7 +175,7 @@ function legend() {
 function summary() {
   return `Over ${seconds(A.time[NP])}: in use up to ${bytes(max(T.inuse))}, ` +
     `at the end ${bytes(T.inuse[NP - 1])}; allocated ` +
-    `${bytes(T.allocated[NP - 1])}; ${cycleWords()} of the collector`;
+    `${bytes(T.allocated[NP - 1])}; ${cycleWords(cycles)}`;
 }
 
 /* The interval that ends at a point, in words. */
@@ -184,7 +184,7 @@ function readout(point) {
   return `${seconds(A.time[point])}: CPU ${cores(RATE.cpu[i])}, allocating ` +
     `${bytes(RATE.alloc[i])}/s, in use ${bytes(T.inuse[i])}` +
     (T.rss[i] ? `, RSS ${bytes(T.rss[i])}` : "") +
-    (n ? `, ${n} ${n === 1 ? "cycle" : "cycles"}` : "") +
+    (n ? `, ${cycleWords(n)}` : "") +
     (phase ? `, collector: ${phase}` : "");
 }
 

@@ -5,9 +5,11 @@
 ** few of a large profile's nodes are wide enough to be seen.
 **
 ** A node: id, key (its item), up (its parent), depth; total and self, and for
-** a comparison before and selfBefore; size, by which it is drawn.
+** a comparison before and selfBefore; size, by which it is drawn. Where chains
+** are folded, the last frame of a chain stands for all: chain has the items of
+** the others, the outermost first.
 */
-const { ALL, item } = mp.items;
+const { ALL, GROUP, item } = mp.items;
 const { PROFILES, groupPath } = mp.profile;
 const { state } = mp;
 const { weights } = mp.counts;
@@ -22,22 +24,50 @@ class Tree {
   /* grow(tree, node) makes the node's children. */
   add(up, key, grow) {
     const node = { id: this.nodes.length, key, up, depth: up ? up.depth + 1 : 0,
-      total: 0, self: 0, before: 0, selfBefore: 0, size: 0, list: null,
+      total: 0, self: 0, before: 0, selfBefore: 0, size: 0, own: null,
+      list: null, chain: [],
       parts: PROFILES.map(() => []), grow };
     this.nodes.push(node);
     return node;
   }
 
-  /* Children, the largest first; those with nothing are left out. */
-  kids(node) {
-    if (!node.list) {
-      node.list = node.grow(this, node);
-      for (const kid of node.list) this.measure(kid);
-      node.list = node.list.filter((kid) => kid.total > 0 || kid.before > 0);
-      node.list.sort((a, b) => b.size - a.size ||
+  /* The frames that follow, the largest first; those with nothing are left
+  ** out. */
+  next(node) {
+    if (!node.own) {
+      const kids = node.grow(this, node);
+      for (const kid of kids) this.measure(kid);
+      node.own = kids.filter((kid) => kid.total > 0 || kid.before > 0);
+      node.own.sort((a, b) => b.size - a.size ||
         (item.name[a.key] < item.name[b.key] ? -1 : 1));
     }
+    return node.own;
+  }
+
+  /* Children: frames that follow, or ends of the chains that begin there. */
+  kids(node) {
+    node.list ||= this.next(node).map((kid) => {
+      const end = state.now.chains ? this.endOf(kid) : kid;
+      end.up = node;
+      end.depth = node.depth + 1;
+      return end;
+    });
     return node.list;
+  }
+
+  /* The last frame of the chain that begins with one: each has one callee,
+  ** and nothing of its own. */
+  endOf(node) {
+    const chain = [];
+    for (let end = node; ; end = end.own[0]) {
+      const [only, ...others] = this.next(end);
+      if (!only || others.length || item.kind[end.key] === GROUP ||
+          end.self > 0 || end.selfBefore > 0) {
+        end.chain = chain;
+        return end;
+      }
+      chain.push(end.key);
+    }
   }
 
   /* Sums over the parts: [stack, amount, amount of the stack alone]. */
@@ -196,4 +226,7 @@ const MAKERS = {
 };
 const tree = (which) => state.kept("trees", which, MAKERS[which]);
 
-mp.tree = { tree, path };
+/* The names of a node's frames, the outermost first. */
+const labels = (node) => [...node.chain, node.key].map((k) => item.label[k]);
+
+mp.tree = { tree, path, labels };

@@ -86,7 +86,10 @@ function details(node) {
   const k = node.key, place = item.kind[k] === LUA &&
     el("div", { class: "mute" }, item.name[k] === item.label[k] ? "" :
       item.at[k] + ", ", item.path[k]);
-  return [el("b", {}, item.label[k]), place || "", facts(node)];
+  const calls = node.chain.length > 0 && el("div", { class: "mute" },
+    `called by ${node.chain.slice(-8).reverse().map((c) =>
+      item.label[c]).join(", by ")}`);
+  return [el("b", {}, item.label[k]), place || "", calls || "", facts(node)];
 }
 
 mp.words = { amount, withDoubt, nodeDoubt, isRough, inNoise, chanceOf, change,
