@@ -29,7 +29,7 @@ uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
   }
   if (c->closed || c->nrows >= MP_COUNTS_MAX - 1) return 0;
   id = c->nrows + 1;
-  if (!mp_mem_room((void **)&c->rows, id, &c->caprows, sizeof(*r)) ||
+  if (!mp_mem_room(&c->rows, id, &c->caprows, sizeof(*r)) ||
       !mp_map_put(&c->map, h, id)) return 0;
   r = &c->rows[id];
   memset(r, 0, sizeof(*r));

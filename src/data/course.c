@@ -92,7 +92,7 @@ static void thin_changes(mp_course *c, uint32_t n, uint32_t most)
 static bool room_before(mp_course *c, uint32_t rows)
 {
   uint32_t cap = c->capbefore;
-  if (!mp_mem_room((void **)&c->before, rows, &c->capbefore,
+  if (!mp_mem_room(&c->before, rows, &c->capbefore,
 		   sizeof(*c->before)))
     return false;
   memset(c->before + cap, 0, (c->capbefore - cap) * sizeof(*c->before));
@@ -141,7 +141,7 @@ static bool add_list(mp_course *c, const mp_counts *counts)
   most = n > MP_COURSE_CHANGES / MP_COURSE_MIN ? n * MP_COURSE_MIN :
 	 MP_COURSE_CHANGES;
   thin_changes(c, n, most);
-  if (!mp_mem_room((void **)&c->changes, c->nchanges + n, &c->capchanges,
+  if (!mp_mem_room(&c->changes, c->nchanges + n, &c->capchanges,
 		   sizeof(*c->changes)))
     return false;
   add_changes(c, counts);

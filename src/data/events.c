@@ -34,7 +34,7 @@ static __attribute__((noinline)) uint32_t find_event(mp_events *e,
   if (e->limit != 0 && mp_mem_after(e->count, e->cap, sizeof(*e->list)) +
       mp_map_after(&e->map, 1) + e->capmet * sizeof(*e->met) > e->limit)
     return 0;
-  if (!mp_mem_room((void **)&e->list, e->count, &e->cap, sizeof(*e->list)) ||
+  if (!mp_mem_room(&e->list, e->count, &e->cap, sizeof(*e->list)) ||
       !mp_map_put(&e->map, h, e->count + 1)) return 0;
   e->list[e->count] = (mp_event){ 0, 0, 0, at, origin, kind };
   __atomic_store_n(&e->count, e->count + 1, __ATOMIC_RELEASE);
@@ -47,7 +47,7 @@ static __attribute__((noinline)) bool more_met(mp_events *e, uint32_t i)
   uint32_t n = e->capmet;
   if (e->limit != 0 && mp_mem_after(i, n, sizeof(*e->met)) > e->limit / 2)
     return false;
-  if (!mp_mem_room((void **)&e->met, i, &e->capmet, sizeof(*e->met)))
+  if (!mp_mem_room(&e->met, i, &e->capmet, sizeof(*e->met)))
     return false;
   memset(e->met + n, 0, (e->capmet - n) * sizeof(*e->met));
   return true;

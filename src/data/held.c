@@ -44,7 +44,7 @@ static void begin(mp_held *h, const mp_held_record *now,
 		  const mp_counts *counts)
 {
   uint32_t row;
-  if (!mp_mem_room((void **)&h->sums, counts->nrows, &h->capsums,
+  if (!mp_mem_room(&h->sums, counts->nrows, &h->capsums,
 		   sizeof(*h->sums)))
     return;
   for (row = 1; row <= counts->nrows; row++) {
@@ -68,7 +68,7 @@ static bool make_room(mp_held *h, uint32_t n)
   while (h->nrecords > 1 &&
 	 (h->nrecords == MP_HELD_RECORDS || h->nentries + n > most))
     thin(h);
-  return mp_mem_room((void **)&h->entries, h->nentries + n, &h->capentries,
+  return mp_mem_room(&h->entries, h->nentries + n, &h->capentries,
 		     sizeof(*h->entries));
 }
 

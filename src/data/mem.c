@@ -26,17 +26,19 @@ void mp_mem_allow(void) { mp_mem_denying = false; }
 
 bool mp_mem_refuses(void) { return pthread_equal(denied, pthread_self()); }
 
-bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size)
+bool mp_mem_room(void *array, uint32_t index, uint32_t *cap, size_t size)
 {
   uint64_t n = *cap ? *cap : 32;
-  void *p;
+  void *elements, *p;
   if (index < *cap) return true;
   do n *= 2; while (n <= index);
   if (n > UINT32_MAX) return false;
   mp_lock();
-  p = mp_realloc(*array, (size_t)n * size);
+  /* A pointer is copied as bytes, as its type is the caller's. */
+  memcpy(&elements, array, sizeof(elements));
+  p = mp_realloc(elements, (size_t)n * size);
   if (p != NULL) {
-    *array = p;
+    memcpy(array, &p, sizeof(p));
     *cap = (uint32_t)n;
   }
   mp_unlock();

@@ -80,9 +80,11 @@ static inline void *mp_realloc(void *p, size_t n)
 }
 
 /* Grows an array of *cap elements of that size, by doubling, until the index
-** is valid. False: no memory, and nothing has changed. The array moves under
-** the lock (data/lock.h): another thread may read it when the process ends. */
-bool mp_mem_room(void **array, uint32_t index, uint32_t *cap, size_t size);
+** is valid. The first argument is the address of the pointer to its elements,
+** whose type may be any. False: no memory, and nothing has changed. The array
+** moves under the lock (data/lock.h): another thread may read it when the
+** process ends. */
+bool mp_mem_room(void *array, uint32_t index, uint32_t *cap, size_t size);
 
 /* A copy of the string. NULL: no memory. */
 char *mp_mem_string(const char *s);

@@ -57,11 +57,9 @@ static mp_placeblock *next_block(mp_places *p)
 
 static mp_placeblock *new_block(mp_places *p, uint64_t key)
 {
-  void *blocks = p->blocks;
   mp_placeblock *b;
-  if (!mp_mem_room(&blocks, p->nblocks, &p->capblocks, sizeof(*p->blocks)))
+  if (!mp_mem_room(&p->blocks, p->nblocks, &p->capblocks, sizeof(*p->blocks)))
     return NULL;
-  p->blocks = blocks;
   b = next_block(p);
   if (b == NULL) return NULL;
   b->key = key;

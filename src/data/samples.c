@@ -17,7 +17,7 @@ uint32_t mp_samples_new(mp_samples *s)
     return id;
   }
   id = s->count + 1;
-  if (!mp_mem_room((void **)&s->list, id, &s->cap, sizeof(*s->list))) return 0;
+  if (!mp_mem_room(&s->list, id, &s->cap, sizeof(*s->list))) return 0;
   return s->count = id;
 }
 

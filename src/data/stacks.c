@@ -128,7 +128,7 @@ uint32_t mp_stacks_frame(mp_stacks *s, const mp_frame *f)
     if (same_frame(&s->frames[id], f)) return id;
   if (s->closed) return MP_NONE;
   id = s->nframes + 1;
-  if (!mp_mem_room((void **)&s->frames, id, &s->capframes, sizeof(*f)) ||
+  if (!mp_mem_room(&s->frames, id, &s->capframes, sizeof(*f)) ||
       !mp_map_reserve(&s->framemap) || !own_strings(s, &own, id))
     return MP_NONE;
   mp_map_put(&s->framemap, h, id);
@@ -148,7 +148,7 @@ uint32_t mp_stacks_push(mp_stacks *s, uint32_t parent, uint32_t frame)
       return id;
   if (s->closed) return MP_NONE;
   id = s->nnodes + 1;
-  if (!mp_mem_room((void **)&s->nodes, id, &s->capnodes, sizeof(*s->nodes)) ||
+  if (!mp_mem_room(&s->nodes, id, &s->capnodes, sizeof(*s->nodes)) ||
       !mp_map_put(&s->nodemap, h, id))
     return MP_NONE;
   s->nodes[id].parent = parent;

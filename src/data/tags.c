@@ -34,10 +34,9 @@ mp_tagleaf *mp_tags_find(mp_tags *t, uint64_t number)
 mp_tagleaf *mp_tags_make(mp_tags *t, uint64_t number)
 {
   mp_tagleaf *leaf = mp_tags_find(t, number);
-  void *leaves = t->leaves;
   if (leaf != NULL) return leaf;
-  if (!mp_mem_room(&leaves, t->nleaves + 1, &t->cap, sizeof(leaf))) return NULL;
-  t->leaves = leaves;
+  if (!mp_mem_room(&t->leaves, t->nleaves + 1, &t->cap, sizeof(leaf)))
+    return NULL;
   if ((leaf = mp_calloc(1, sizeof(*leaf))) == NULL) return NULL;
   if (!mp_map_put(&t->map, mp_mix(0, number), t->nleaves + 1)) {
     mp_free(leaf);

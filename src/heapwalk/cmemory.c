@@ -32,10 +32,7 @@ static uint32_t find_entry(const mp_cmemory *m, uint32_t node)
 /* Makes room for that many more entries. */
 static bool make_room(mp_cmemory *m, uint32_t more)
 {
-  void *tree = m->tree;
-  bool ok = mp_mem_room(&tree, m->n + more - 1, &m->cap, sizeof(*m->tree));
-  m->tree = tree;
-  return ok;
+  return mp_mem_room(&m->tree, m->n + more - 1, &m->cap, sizeof(*m->tree));
 }
 
 /* Fills in an entry whose holder has one already. A way up by jumps takes
@@ -117,16 +114,14 @@ typedef struct source {
 
 static void add_block(search *s, const mp_cblock *b, const source *from)
 {
-  void *a = s->a;
   if (s->n >= BLOCKS) {
     s->m->partly = true;
     return;
   }
-  if (!mp_mem_room(&a, s->n, &s->cap, sizeof(*s->a))) {
+  if (!mp_mem_room(&s->a, s->n, &s->cap, sizeof(*s->a))) {
     s->failed = true;
     return;
   }
-  s->a = a;
   s->a[s->n++] = (led){ *b, from->owner, from->steps + 1 };
   if (!mp_map_put(&s->seen, key_of(b->not), s->n)) s->failed = true;
 }

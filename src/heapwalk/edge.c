@@ -280,15 +280,13 @@ static bool lasts(const mp_heap *h, uint32_t number)
 static void reach(void *ud, const char *to, mp_how how, uint64_t detail)
 {
   reaching *r = ud;
-  void *list = r->list;
   uint32_t number;
   (void)detail;
   if (how == MP_BY_SLOT) return;
   number = mp_places_find(&r->h->places, to);
   if (number == 0 || lasts(r->h, number) || r->failed) return;
   r->h->lasting[number >> 6] |= UINT64_C(1) << (number & 63);
-  r->failed = !mp_mem_room(&list, r->n, &r->cap, sizeof(*r->list));
-  r->list = list;
+  r->failed = !mp_mem_room(&r->list, r->n, &r->cap, sizeof(*r->list));
   if (!r->failed) r->list[r->n++] = to;
 }
 

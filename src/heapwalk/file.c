@@ -62,16 +62,14 @@ typedef struct writing {
 static uint32_t name(writing *w, const char *s)
 {
   uint64_t hash = 1;
-  void *list = w->list;
   uint32_t i;
   const char *p;
   for (p = s; *p != '\0'; p++) hash = mp_mix(hash, (unsigned char)*p);
   if ((i = mp_map_get(&w->names, hash)) != 0) return i - 1;
-  if (!mp_mem_room(&list, w->nlist, &w->caplist, sizeof(*w->list))) {
+  if (!mp_mem_room(&w->list, w->nlist, &w->caplist, sizeof(*w->list))) {
     w->failed = true;
     return 0;
   }
-  w->list = list;
   if ((w->list[w->nlist++] = strdup(s)) == NULL ||
       !mp_map_put(&w->names, hash, w->nlist))
     w->failed = true;

@@ -17,25 +17,21 @@
 static void add_trace(mp_heap *h, const char *t)
 {
   uint32_t n = AT(uint16_t, t, TR_NUMBER), i = h->ntraces;
-  void *traces = h->traces;
   if (n == 0) return;  /* It was flushed. */
-  if (!mp_mem_room(&traces, n, &h->ntraces, sizeof(*h->traces))) {
+  if (!mp_mem_room(&h->traces, n, &h->ntraces, sizeof(*h->traces))) {
     h->failed = true;
     return;
   }
-  h->traces = traces;
   for (; i < h->ntraces; i++) h->traces[i] = NULL;
   h->traces[n] = t;
 }
 
 static void add_fixed(mp_heap *h, const char *o)
 {
-  void *fixed = h->fixed;
-  if (!mp_mem_room(&fixed, h->nfixed, &h->capfixed, sizeof(*h->fixed))) {
+  if (!mp_mem_room(&h->fixed, h->nfixed, &h->capfixed, sizeof(*h->fixed))) {
     h->failed = true;
     return;
   }
-  h->fixed = fixed;
   h->fixed[h->nfixed++] = o;
 }
 

@@ -99,12 +99,10 @@ static uint64_t way_of(const scan *c, mp_how how, uint64_t detail)
 
 static mp_entry *new_entry(mp_entries *s)
 {
-  void *entries = s->a;
-  if (!mp_mem_room(&entries, s->n, &s->cap, sizeof(*s->a))) {
+  if (!mp_mem_room(&s->a, s->n, &s->cap, sizeof(*s->a))) {
     s->failed = true;
     return NULL;
   }
-  s->a = entries;
   return memset(&s->a[s->n++], 0, sizeof(*s->a));
 }
 
@@ -382,12 +380,10 @@ static char *entry_name(const mp_entries *s, const mp_entry *e)
 
 static uint32_t new_line(mp_holders *s)
 {
-  void *lines = s->lines;
-  if (!mp_mem_room(&lines, s->nlines, &s->caplines, sizeof(*s->lines))) {
+  if (!mp_mem_room(&s->lines, s->nlines, &s->caplines, sizeof(*s->lines))) {
     s->entries.failed = true;
     return 0;
   }
-  s->lines = lines;
   memset(&s->lines[s->nlines], 0, sizeof(*s->lines));
   return s->nlines++;
 }

@@ -123,15 +123,12 @@ static void sift_up(finding *k, uint32_t at, uint32_t s)
 
 static void add_step(finding *k, uint32_t node, uint32_t next)
 {
-  void *steps = k->steps, *queue = k->queue;
   uint32_t length = next == 0 ? 0 : k->steps[next].length + 1;
-  if (!mp_mem_room(&steps, k->nsteps, &k->capsteps, sizeof(*k->steps)) ||
-      (k->steps = steps,
-       !mp_mem_room(&queue, k->nqueue, &k->capqueue, sizeof(*k->queue)))) {
+  if (!mp_mem_room(&k->steps, k->nsteps, &k->capsteps, sizeof(*k->steps)) ||
+      !mp_mem_room(&k->queue, k->nqueue, &k->capqueue, sizeof(*k->queue))) {
     k->failed = true;
     return;
   }
-  k->queue = queue;
   k->steps[k->nsteps] = (step){ node, next, length,
 				length + k->distance[node] };
   sift_up(k, k->nqueue++, k->nsteps++);
@@ -191,16 +188,14 @@ static void add_path(finding *k, uint32_t s)
 {
   mp_heappaths *w = k->w;
   char *name = mp_malloc(NAMED * MP_LABEL_MAX), *shorter;
-  void *list = w->list;
   if (name == NULL ||
-      !mp_mem_room(&list, w->nlist, &w->caplist, sizeof(*w->list))) {
+      !mp_mem_room(&w->list, w->nlist, &w->caplist, sizeof(*w->list))) {
     mp_free(name);
     k->failed = true;
     return;
   }
   name_path(k, s, name);
   shorter = mp_realloc(name, strlen(name) + 1);
-  w->list = list;
   w->list[w->nlist++] = (mp_heappath){ shorter != NULL ? shorter : name,
 				       k->steps[s].length };
 }

@@ -58,13 +58,11 @@ static mp_heapjoin *get_join(walking *k, uint32_t row, uint32_t line)
   mp_heapwalk *w = k->w;
   uint64_t key = mp_mix(mp_mix(1, row), line);
   uint32_t i = mp_map_get(&k->rows, key);
-  void *joins = w->joins;
   if (i != 0) return &w->joins[i - 1];
-  if (!mp_mem_room(&joins, w->njoins, &w->capjoins, sizeof(*w->joins))) {
+  if (!mp_mem_room(&w->joins, w->njoins, &w->capjoins, sizeof(*w->joins))) {
     k->failed = true;
     return NULL;
   }
-  w->joins = joins;
   w->joins[w->njoins] = (mp_heapjoin){ row, line, 0, 0, 1e300, -1 };
   if (!mp_map_put(&k->rows, key, ++w->njoins)) k->failed = true;
   return &w->joins[w->njoins - 1];
@@ -104,13 +102,11 @@ static mp_heapcjoin *get_cjoin(walking *k, uint32_t row, uint32_t line,
   mp_heapc *c = &k->w->c;
   uint64_t key = mp_mix(mp_mix(mp_mix(1, row), line), led);
   uint32_t i = mp_map_get(&k->crows, key);
-  void *joins = c->joins;
   if (i != 0) return &c->joins[i - 1];
-  if (!mp_mem_room(&joins, c->njoins, &c->capjoins, sizeof(*c->joins))) {
+  if (!mp_mem_room(&c->joins, c->njoins, &c->capjoins, sizeof(*c->joins))) {
     k->failed = true;
     return NULL;
   }
-  c->joins = joins;
   c->joins[c->njoins] = (mp_heapcjoin){ row, line, led, 0, 0 };
   if (!mp_map_put(&k->crows, key, ++c->njoins)) k->failed = true;
   return &c->joins[c->njoins - 1];

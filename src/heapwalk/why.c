@@ -78,13 +78,11 @@ static void add_reference(asking *k)
 {
   mp_heapwhy *w = k->w;
   char what[MP_LABEL_MAX];
-  void *list = w->list;
   mp_reference *r;
-  if (!mp_mem_room(&list, w->nlist, &w->caplist, sizeof(*w->list))) {
+  if (!mp_mem_room(&w->list, w->nlist, &w->caplist, sizeof(*w->list))) {
     k->failed = true;
     return;
   }
-  w->list = list;
   r = &w->list[w->nlist++];
   *r = (mp_reference){ NULL, NULL, 0, k->count };
   r->distance = make_path(k, k->node, true, &r->path);

@@ -33,12 +33,10 @@ typedef struct looking {
 static void see_segment(void *data, const mp_segment *s)
 {
   looking *k = data;
-  void *list = k->list;
   k->all++;
   k->resident += (double)mp_smaps_resident(s->base, s->size);
   if (s->free < PINNED || s->free < s->size / 2) return;
-  if (!mp_mem_room(&list, k->n, &k->cap, sizeof(*k->list))) return;
-  k->list = list;
+  if (!mp_mem_room(&k->list, k->n, &k->cap, sizeof(*k->list))) return;
   k->list[k->n++] = *s;
 }
 

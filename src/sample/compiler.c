@@ -122,7 +122,7 @@ static void count_giveup(mp_compiler *c, const mp_giveup *g)
   }
   i = c->ngiveups + 1;
   if (i > GIVEUPS_MAX ||
-      !mp_mem_room((void **)&c->giveups, i, &c->capgiveups,
+      !mp_mem_room(&c->giveups, i, &c->capgiveups,
 		   sizeof(*c->giveups)) ||
       !mp_map_put(&c->giveupmap, key, i)) {
     c->dropped++;
@@ -178,7 +178,7 @@ static void add_made(mp_compiler *c, const mp_jittrace *t)
   if (c->nmade >= MADE_MAX) compact(c);
   i = c->nmade + 1;
   if (i > MADE_MAX ||
-      !mp_mem_room((void **)&c->made, i, &c->capmade, sizeof(*c->made))) {
+      !mp_mem_room(&c->made, i, &c->capmade, sizeof(*c->made))) {
     c->dropped++;
     return;
   }
@@ -218,7 +218,7 @@ static bool read_trace(mp_compiler *c, uint32_t number)
 static void add_flush(mp_compiler *c, const mp_flush *f)
 {
   if (c->nflushes >= FLUSHES_MAX ||
-      !mp_mem_room((void **)&c->flushes, c->nflushes, &c->capflushes,
+      !mp_mem_room(&c->flushes, c->nflushes, &c->capflushes,
 		   sizeof(*c->flushes))) {
     c->dropped++;
     return;
@@ -518,7 +518,7 @@ static void add_blacklisted(mp_compiler *c)
     for (pos = 0; pt != NULL && mp_jitstate_blacklisted(pt, &pos, &loop);
 	 pos++) {
       k = c->nblacklisted;
-      if (!mp_mem_room((void **)&c->blacklisted, k, &c->capblacklisted,
+      if (!mp_mem_room(&c->blacklisted, k, &c->capblacklisted,
 		       sizeof(*c->blacklisted)))
 	return;
       c->blacklisted[k].start = proto_place(c->capture, pt, pos);

@@ -178,7 +178,7 @@ static uint64_t code_of(mp_codes *c, mp_vm *vm, const char *pt, int depth)
   h = identity(hash_objects(c, vm, h, pt, depth));
   if (i == 0) {
     i = c->count + 1;
-    if (!mp_mem_room((void **)&c->list, i, &c->cap, sizeof(*c->list)) ||
+    if (!mp_mem_room(&c->list, i, &c->cap, sizeof(*c->list)) ||
 	!mp_map_put(&c->map, key, i))
       return h;
     c->count = i;

@@ -96,7 +96,7 @@ static bool describe(const mp_view *v, mp_vm *vm, const cursor *c,
 /* Adds a frame. False: there is no room for it. */
 static bool add_frame(mp_view *v, int n, const mp_vmframe *fr)
 {
-  if (n >= MP_DEPTH || !mp_mem_room((void **)&v->frames, (uint32_t)n,
+  if (n >= MP_DEPTH || !mp_mem_room(&v->frames, (uint32_t)n,
 				    &v->capframes, sizeof(*v->frames)))
     return false;
   v->frames[n] = *fr;
