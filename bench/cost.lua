@@ -34,7 +34,7 @@ for line in assert(io.open(results)):lines() do
   end
 end
 if not rows or #rows == 0 then
-  error(results.." is no output of make bench", 0)
+  error(results.." is not an output of make bench", 0)
 end
 
 local function line_of(mode)

@@ -63,7 +63,7 @@ local function new(init)
   return server
 end
 
--- Puts load on that path, whose answer has so many bytes. Returns seconds and
+-- Puts load on that path, whose answer has that many bytes. Returns seconds and
 -- CPU seconds per request.
 local function measure(server, path, bytes)
   local before = cpu(server.pid)

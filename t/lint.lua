@@ -97,7 +97,7 @@ local function may_be_wide(name, line)
     name:find("^man/") and not line:find("^%.")
 end
 
--- The comments and strings of a line of code, in which % is no operator; all
+-- The comments and strings of a line of code, in which % is a sign; all
 -- of a line of another text.
 local function prose(line, language)
   if not closings[language] or line:find("^%s*%*%*") then return line end

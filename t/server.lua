@@ -8,7 +8,7 @@
 -- n.head and n.body there; the head comes last. Each is answered with what
 -- DIRECTORY/status says, 200 without it; with "hang" there is no answer, and
 -- with "endless" one of 32 MB, after which there is a file n.end. The server
--- ends after so many seconds, 60 by default.
+-- ends after that many seconds, 60 by default.
 --
 ----------------------------------------------------------------------------
 

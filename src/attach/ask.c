@@ -145,7 +145,7 @@ bool mp_session_start(mp_session *s, int state, const char *options,
   s->fd = mp_receive(s->pidfd, s->pid, (int)s->answer.fd);
   if (s->fd >= 0) return true;
   mp_session_stop(s, LAST, &never);
-  return fails(s, "its profile is no file that luajit-mp reads");
+  return fails(s, "its profile is not a file that luajit-mp reads");
 }
 
 bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)

@@ -35,14 +35,14 @@ typedef struct mp_pace {
 
 void mp_pace_init(mp_pace *p);
 
-/* A tick, or its capture, has taken so many seconds of CPU time. */
+/* A tick, or its capture, has taken that many seconds of CPU time. */
 void mp_pace_tick(mp_pace *p, double seconds);
 void mp_pace_capture(mp_pace *p, double seconds);
 
 /* The interval that comes next, in milliseconds. */
 int mp_pace_interval(const mp_pace *p);
 
-/* Counts ticks, each after so many milliseconds. p: NULL: the interval does not
+/* Counts ticks, each after some milliseconds. p: NULL: the interval does not
 ** adapt. */
 mp_tally mp_pace_count(mp_pace *p, int ticks, int ms);
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From now on mp_malloc and the like take memory from here, so many bytes at
+/* From now on mp_malloc and the like take memory from here, that many bytes at
 ** most. Older blocks must not be freed. */
 void mp_pool_begin(size_t limit);
 

@@ -227,7 +227,7 @@ static int collect(lua_State *L)
 /* A string's size may be rounded, and it ends in a zero. */
 static bool find_string(lua_State *L, const block *all)
 {
-  const char *str, text[] = "a string that is no multiple";
+  const char *str, text[] = "a string that is not a multiple";
   size_t size;
   lua_pushstring(L, text);
   str = lua_tostring(L, -1) - STR_DATA;

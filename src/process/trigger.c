@@ -182,7 +182,7 @@ static void refused(mp_ctx *c, size_t size)
 
 /* -- The processor ------------------------------------------------------- */
 
-/* Whether the thread has waited for nothing for so many seconds of CPU time. */
+/* Whether the thread waited for nothing for that many seconds of CPU time. */
 static void look_at_thread(mp_ctx *c, lua_State *L)
 {
   mp_triggers *s = &c->triggers;

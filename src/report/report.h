@@ -18,7 +18,7 @@
 typedef struct mp_report {
   mp_profile *profile;		/* What is reported, */
   const mp_moment *from, *to;	/* as in mp_snapshot; */
-  const mp_moment *at;		/* that moment, if it is no window, */
+  const mp_moment *at;		/* that moment, if it is not a window, */
   const struct mp_heapwalk *walk;  /* with that walk; or both NULL. */
   mp_state state;
 } mp_report;

@@ -33,7 +33,7 @@ bool mp_lend_begun(void);
 ** now. Async-signal-safe. */
 bool mp_lend_trigger(void *g, void (*trigger)(int));
 
-/* Waits until so many handlers of other threads have ended: none. */
+/* Waits until that many handlers of other threads have ended: none. */
 void mp_lend_await(const atomic_int *handlers);
 
 /* Around a stop of the profiler by that VM: gives it back to the VM, and starts

@@ -153,7 +153,7 @@ static bool operate(walk *w, uint8_t rex, uint8_t opcode, uint8_t modrm)
   }
 }
 
-/* One instruction that is no jump to another function. False: it is none of
+/* One instruction that is not a jump to another function. False: it is none of
 ** those that a choice consists of. */
 static bool step(walk *w)
 {

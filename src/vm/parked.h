@@ -4,7 +4,7 @@
 ** VM goes on.
 **
 ** All of it is read with the kernel's help, and read again afterwards: what has
-** changed meanwhile is no stack. The frames have the addresses of prototypes
+** changed meanwhile is not a stack. The frames have the addresses of prototypes
 ** and C functions, which the thread of the VM can name as long as these have
 ** not been freed.
 */

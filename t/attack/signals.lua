@@ -12,7 +12,7 @@ local count = trial.count(25)
 local dir, remove = trial.directory()
 
 -- The report takes a while: it has many stacks, and a page among its outputs.
--- The child is no fork of the profiler's: it sends its signals, and leaves.
+-- The child is not a fork of the profiler's: it sends its signals, and leaves.
 local program = [[
 local ffi = require("ffi")
 ffi.cdef "int kill(int, int), getpid(void), fork(void), usleep(unsigned);"

@@ -158,7 +158,7 @@ function webserver:quit(signal)
   self:check(signal)
 end
 
--- The command that puts load on it, for so many seconds; its output names what
+-- The command that puts load on it, for some seconds; its output names what
 -- went wrong.
 function webserver:load(seconds)
   return ("%s/usr/bin/wrk -t2 -c16 -d%d -s %s/check.lua %s/"):format(self.root,

@@ -167,7 +167,7 @@ if built and is_root and are_read() then
   end
 end
 
--- -- A process that is no friend ---------------------------------------------
+-- -- A process that is not a friend -------------------------------------------
 
 tap.sh("mkfifo fifo", { dir = dir })
 if tap.sh(("cc -Wl,-E -o hostile '%s/t/attach/hostile.c' "..
@@ -175,7 +175,7 @@ if tap.sh(("cc -Wl,-E -o hostile '%s/t/attach/hostile.c' "..
   { dir = dir }).status == 0 then
   for _, name in ipairs({ dir.."/fifo", "/dev/zero", "/etc/passwd" }) do
     refused("the profile is "..name:match("[^/]+$"), under_way(run(
-      ("./hostile %s %s"):format(p.file, name))), "its profile is no file "..
+      ("./hostile %s %s"):format(p.file, name))), "its profile is not a file "..
       "that luajit%-mp reads")
   end
 end

@@ -93,7 +93,7 @@ tap.unlike(once, "#2", "equal code is one chunk")
 tap.ok(tonumber((counts(once, "^same:1$"))) >= 5000, "with all of its objects",
   once)
 
--- A closure on the line of the function around it is no other chunk.
+-- A closure on the line of the function around it is not another chunk.
 tap.unlike(report("lhorm0b1", [[
 local f = loadstring("local function f(i) return { i } end "..
   "for i = 1, 1000 do keep = { f(i), function() return i end } end", "=same")

@@ -293,13 +293,13 @@ tap.like(tap.sh("mkfifo sf; cat from-stdin.lua >sf & "..tap.mp.." run sf; wait",
 -- -- Suffixes ----------------------------------------------------------------
 
 for _, name in ipairs({ "app.jsn", "app.svg", "x.dot", "x.HTML", "x.pb" }) do
-  wrong("convert old.mp "..name, 2, "no format; these are: .pb.gz")
-  wrong("report -o "..name.." old.mp", 2, "no format")
-  wrong("run -o "..name.." waste.lua", 2, "no format")
+  wrong("convert old.mp "..name, 2, "not a format; these are: .pb.gz")
+  wrong("report -o "..name.." old.mp", 2, "not a format")
+  wrong("run -o "..name.." waste.lua", 2, "not a format")
   tap.ok(not read(name), name..": nothing is written")
   r = tap.luajit("-jm=f,"..name.." waste.lua", { dir = dir })
   tap.is(r.status, 1, "-jm=f,"..name)
-  tap.like(r.err, name.."\" ends in %.%a+, which is no format; these are: ",
+  tap.like(r.err, name.."\" ends in %.%a+, which is not a format; these are: ",
     "-jm=f,"..name..": said")
 end
 for _, name in ipairs({ "plain", "x.txt", "x.log", "x.1234", "dir.d/x" }) do
@@ -334,7 +334,7 @@ for _, args in ipairs({ "report old.mp", "diff old.mp new.mp", "merge old.mp",
     args.." >&-: message")
 end
 
--- A reader that goes, as head does, is no error.
+-- A reader that goes, as head does, is not an error.
 local function without_reader(first)
   return tap.sh(("rm -f gone; %s{ until [ -e gone ]; do sleep 0.05; done; "..
     "%s report old.mp g; echo status $? >&2; } | { exec <&-; : >gone; }")

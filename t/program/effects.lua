@@ -130,7 +130,7 @@ local words = { "f", "F", "l", "4", "-4", "-", "s", "R", "p", "v", "z", "y",
   "a", "A", "g",
   "e", "n", "L", "W", "M", "q", "G" }
 
--- These may say what a report shows anyway, which is no error.
+-- These may say what a report shows anyway, which is not an error.
 local truths = { f = "", l = "", t = "", c = "", u = "",
   h = "^x%.[df][hi]", x = "^x%.dhat", G = "^x%.folded" }
 

@@ -475,7 +475,7 @@ local function test_pprof_samples(r)
   tap.is(gc.labels.type, nil, "no type, no label")
   tap.is(gc.labels.vmstate, "Garbage Collector", "label: the collector")
   local load = find(r, function(s) return s.values[1] == 30 end)
-  tap.is(load.labels.zone, "cache\\255", "label: a zone whose name is no text")
+  tap.is(load.labels.zone, "cache\\255", "label: a zone whose name is not text")
   tap.is(#find(r, function(s) return s.values[1] == 9 end).stack, 121,
     "a deep stack is whole")
   tap.is(stack_text(find(r, function(s) return s.values[1] == 11 end)),

@@ -352,7 +352,7 @@ tap.like(r.out, "error:\tjit.mp: heap takes a file name, not a number\n",
   "and a wrong name")
 tap.is(select(2, r.out:gsub("error:\tjit.mp: since compares two results of "..
   "mp.heap%(%), as in later:since%(earlier%)\n", "")), 3,
-  "and what is no walk")
+  "and what is not a walk")
 
 r = lua([[
 local mp = require("jit.mp")

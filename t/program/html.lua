@@ -292,7 +292,7 @@ bare.rows = { { stack = 0, zone = 0, state = "N", cpu = 1, alloc_objects = 1,
 e = decode(json(html(profile.new(bare), opts("l"))))
 tap.is(e.profiles[1].rows.peak_bytes, nil, "a profile without a peak")
 tap.like(e.profiles[1].info.empty.peak, "does not have", "which says so")
-tap.is(e.profiles[1].rows.inuse_bytes[1], 0, "what is no number is none")
+tap.is(e.profiles[1].rows.inuse_bytes[1], 0, "what is not a number is none")
 tap.is(e.profiles[1].rows.type[1], -1, "types that are not known")
 local start = decode(json(html(made(), opts("lvou")))).start
 tap.is(table.concat({ start.view, tostring(start.objects),

@@ -63,7 +63,7 @@ tap.is(verdict(line, 0), nil, "and so are none")
 tap.is(verdict(line, 20, 0.4), nil, "all of them long ago are too few")
 tap.is(verdict(line, 20, 1, nil, 0.5), nil, "a line in much doubt is unclear")
 
--- Memory that was all there early on and has not changed is no leak, however
+-- Memory that was all there early on and has not changed is not a leak, however
 -- few samples it has: a leak would have had some later.
 tap.is(verdict(constant, 50, 1, nil, 1), false,
   "one sample from the very beginning is flat")
@@ -95,7 +95,7 @@ for _, most in ipairs({ 1, 2, 4, 8 }) do
 end
 tap.ok(wrong <= 120, ("rare samples: %d of 4000 leaks are flat"):format(wrong))
 
--- Something large that is made for good at the end of a run is no leak.
+-- Something large that is made for good at the end of a run is not a leak.
 for from = 0.7, 0.99, 0.01 do
   local v = verdict(function(t) return t < from and 0 or 1e6 end, 20)
   if v then tap.ok(false, "one step at "..from.." grows") end
@@ -208,7 +208,7 @@ for name, case in pairs({ line = { line, true }, cache = { cache, false } }) do
     name, wrong))
 end
 
--- Memory that is freed by the end is no leak, whatever the records say.
+-- Memory that is freed by the end is not a leak, whatever the records say.
 local function native(inuse)
   local row = { native_inuse_bytes = inuse, native_inuse_objects = inuse / 10 }
   local p = { rows = { row }, collections = {}, native_records = {},

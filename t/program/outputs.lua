@@ -107,7 +107,7 @@ for _, outputs in ipairs { "c.txt", "c.html,c.txt", "c.txt,d/c.txt" } do
   is_report("c.txt", "descriptors closed, "..outputs..": the report")
 end
 is_report("d/c.txt", "descriptors closed: the report in another directory")
--- A stream that the program does not have is no file of the profiler's.
+-- A stream that the program does not have is not a file of the profiler's.
 tap.write(dir.."/streams.lua", [[
   local ffi = require("ffi")
   ffi.cdef "int readlink(const char *, char *, size_t);"

@@ -21,7 +21,7 @@ if jit.opt then jit.opt.start("-fwd") end -- As the command does.
 
 -- -- Columns -----------------------------------------------------------------
 
--- The bits of a double that is no number are those of other values in a slot
+-- The bits of a double that is not a number are those of other values in a slot
 -- of LuaJIT's: from a stranger's file they must never become one.
 do
   local forged = {}

@@ -145,7 +145,7 @@ r = tap.sh(("LUAJIT_MP_CURL= %s push http://127.0.0.1:1 %s"):format(tap.mp,
 tap.like(r.err, "cannot send to 'http://127.0.0.1:1': .*[Cc]onnect",
   "an empty name is none")
 r = tap.sh(tap.mp.." push app.html "..saved)
-tap.is(r.status, 2, "what is no address")
+tap.is(r.status, 2, "what is not an address")
 tap.like(r.err, "begins with http:// or https://", "is told")
 answer("200")
 
@@ -310,10 +310,10 @@ tap.ok(n >= 3, "all the while it sends", n)
 -- -- Wrong addresses ----------------------------------------------------------
 
 for text, message in pairs({
-  ["http://"] = "is no address of a server",
-  ["http:///x"] = "is no address of a server",
-  ["http://h?name"] = "is no LABEL=VALUE",
-  ["http://h?a-b=1"] = "is no name of a label",
+  ["http://"] = "is not an address of a server",
+  ["http:///x"] = "is not an address of a server",
+  ["http://h?name"] = "is not LABEL=VALUE",
+  ["http://h?a-b=1"] = "is not a name of a label",
   ["http://h?a="] = "is empty or has one of",
   ["http://h?a=%7B"] = "is empty or has one of",
 }) do

@@ -128,7 +128,7 @@ for _, cwd in ipairs({ "/srv/app", root, "/" }) do
 end
 tap.is(read("/srv/app/lib/a.lua", "/srv/app", root), "a\n",
   "--source-root: an absolute name is moved")
-tap.is(read("./lib/a.lua", "/srv/app", root), "a\n", "./ is no hidden file")
+tap.is(read("./lib/a.lua", "/srv/app", root), "a\n", "./ is not a hidden file")
 tap.is(read("good.lua", "/srv/app", root), "a\n",
   "links within it are followed")
 for _, name in ipairs({ "/etc/passwd", "../secret.txt", "lib/../../secret.txt",

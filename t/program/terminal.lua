@@ -36,7 +36,7 @@ local leaks, calls = profile("Li1b1", 40), profile("ni1", 20)
 local memory = profile("Mi1", 40)
 local file_of = { n = calls, M = memory }
 
--- The output of a command on a terminal of so many columns.
+-- The output of a command on a terminal of that many columns.
 local function on_terminal(columns, command, env)
   local out = tap.sh(("%s script -qec %s /dev/null"):format(
     env or "TERM=xterm", tap.quote(("stty rows 40 cols %d; %s"):format(columns,
@@ -49,7 +49,7 @@ local function report(columns, file, options, env)
     env)
 end
 
--- The lines of a text that are wider than so many columns.
+-- The lines of a text that are wider than that many columns.
 local function wide(text, columns)
   local lines = {}
   for line in text:gsub("\27%[%d*m", ""):gmatch("[^\n]+") do

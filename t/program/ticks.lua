@@ -28,7 +28,7 @@ local function allocate(seconds)
     for i = 1, 1000 do keep[i] = { i } end
   end
 end
--- Uses CPU until there are so many samples, for 20 seconds at most.
+-- Uses CPU until there are that many samples, for 20 seconds at most.
 local function compute(samples)
   local stop = os.clock() + 20
   while core.snapshot().cpu.samples < samples and os.clock() < stop do

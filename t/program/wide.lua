@@ -47,7 +47,7 @@ for _, name in ipairs({ %s }) do
 end
 ]]):format(table.concat(list, ", ")))
 
--- The output of a shell command on a terminal of so many columns.
+-- The output of a shell command on a terminal of that many columns.
 local function on_terminal(columns, command)
   return tap.sh(("TERM=dumb script -qec %s /dev/null"):format(tap.quote(
     ("stty rows 40 cols %d; %s"):format(columns, command)))).out

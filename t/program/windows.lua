@@ -86,7 +86,7 @@ for _, name in ipairs(groups) do
 end
 whole(bytes, s.heap, "and so do their rows")
 tap.ok(wall <= mp.snapshot().info.wall + 1e-6, "and their time")
-tap.is(s.info.window, nil, "a snapshot is no window")
+tap.is(s.info.window, nil, "a snapshot is not a window")
 
 -- A row that did nothing in a window, and holds nothing, is not in it.
 for i = 1, #keep do keep[i] = nil end
@@ -120,7 +120,7 @@ tap.like(tap.read(name), "work\n", "and has what happened")
 tap.is(mp.window(name), true, "the next one")
 tap.unlike(tap.read(name), "99%%.-work\n", "has nothing of it allocated")
 ok, msg = pcall(mp.window, "x.zip")
-tap.like(not ok and msg, "%.zip, which is no format", "a wrong format")
+tap.like(not ok and msg, "%.zip, which is not a format", "a wrong format")
 ok, msg = pcall(mp.window, {})
 tap.like(not ok and msg, "must be a file name, not a table", "a table")
 
@@ -136,7 +136,7 @@ tap.ok(sum(core.since(mark), "alloc_objects") >= 400, "which stays there")
 tap.is(core.since(mark, name), true, "written")
 tap.ok(sum(core.since(core.mark()), "alloc_objects") < 10,
   "a mark that nothing else holds")
-tap.ok(not pcall(core.since, 1), "something else is no mark")
+tap.ok(not pcall(core.since, 1), "something else is not a mark")
 mp.stop()
 tap.is(core.since(mark), nil, "a mark after the stop")
 tap.is(mp.start("f", "/dev/null"), true, "another profile")

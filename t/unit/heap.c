@@ -85,7 +85,7 @@ static uint32_t number(lua_State *L, const char *expr)
   lua_pushnil(L);
   lua_setglobal(L, "probe");
   n = mp_places_find(&h.places, o);
-  ck_assert_msg(n != 0, "%s is no object", expr);
+  ck_assert_msg(n != 0, "%s is not an object", expr);
   return n;
 }
 

@@ -108,7 +108,7 @@ END_TEST
 
 static lua_Alloc under;
 static void *underdata;
-static void *volatile kept[4];  /* What stays is no leak. */
+static void *volatile kept[4];  /* What stays is not a leak. */
 
 static void *over(void *ud, void *ptr, size_t osize, size_t nsize)
 {

@@ -45,7 +45,7 @@ static void take_signal(void)
   sum = (mp_tally){ 0, 0, 0 };
 }
 
-/* Uses so many seconds of this thread's CPU time. */
+/* Uses that many seconds of this thread's CPU time. */
 static void use(double seconds)
 {
   double end = mp_clock_thread(self()) + seconds;

@@ -174,7 +174,7 @@ end
 
 -- Draws the live view. width: columns of the terminal, or nil. plain: no escape
 -- sequences. keys: those pressed since the last view, or nil where they are
--- the program's. redirected: whether its standard input is no terminal.
+-- the program's. redirected: whether its standard input is not a terminal.
 -- Returns the text and the line below it.
 local function live(plan, snapshot, width, plain, keys, redirected)
   if keys and keys ~= "" then press(plan, keys) end

@@ -11,7 +11,7 @@ local merge = require("jit.mp.model.merge")
 return function(p, sum)
   if sum then
     p = merge({ assert(file.read(sum)), p })
-    p.from_file = nil  -- It is no stranger's.
+    p.from_file = nil  -- It is not a stranger's.
   end
   return p, assert(file.write(p))
 end

@@ -11,7 +11,8 @@ return function(given, operands, command)
   local o = files.parse_options(given.opts or "f", given, command)
   local to = operands[1]
   if not address.is_address(to) then
-    stop.usage(("push: %q is no address, which begins with http:// or https://")
+    stop.usage(("push: %q is not an address, which begins with http:// or "..
+      "https://")
       :format(to), command)
   end
   files.check_output(to, command)

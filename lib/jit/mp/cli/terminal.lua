@@ -73,7 +73,7 @@ end
 -- Columns; nil where they are not known.
 function Screen:width() return (select(2, size())) end
 
--- The beginning of a line that fits into so many columns. Sequences for bold
+-- The beginning of a line that fits into that many columns. Sequences for bold
 -- text take none.
 local function cut(line, columns)
   return (line:gsub("(\27?)([^\27]*)", function(escape, text)

@@ -106,7 +106,7 @@ local function put_table(out, t, content, intern)
   local head, data, n = { "table", t.name, 0 }, {}, nil
   for _, field in ipairs(t.fields) do
     local get, count = getter(t, content, field.name)
-    n = n or count  -- The first field is no optional one.
+    n = n or count  -- The first field is not optional.
     local list = encode[field.type](get, n, intern)
     if list then
       local bytes, kind = columns.pack(list, n)

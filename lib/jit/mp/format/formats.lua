@@ -76,7 +76,7 @@ local function known()
   return table.concat(t, " ")..",\nand for text .txt or none"
 end
 
--- The message about a name whose suffix is no format; nil: it is one.
+-- The message about a name whose suffix is not a format; nil: it is one.
 local function wrong_suffix(name)
   if address.is_address(name) then return select(2, address.parse(name)) end
   local suffix = name:match("[^/]%.([^./]+)$")
@@ -84,7 +84,7 @@ local function wrong_suffix(name)
       name:find("^/dev/") or name:find("^/proc/") then
     return nil
   end
-  return ('"%s" ends in .%s, which is no format; these are: %s'):format(
+  return ('"%s" ends in .%s, which is not a format; these are: %s'):format(
     names.printable(name), names.printable(suffix), (known():gsub("\n", " ")))
 end
 

@@ -15,9 +15,9 @@
 -- A group grows if it holds more at the end of the series than in the middle of
 -- the run, by more than DOUBT standard errors of the difference and by more
 -- than RISE of what it holds, and if more of the later records rise than fall.
--- Growth at the start is no evidence: programs warm up and caches fill. Nor is
+-- Growth at the start is not evidence: programs warm up and caches fill. Nor is
 -- growth of what was emptied before, or was larger before: a cache that is
--- emptied when it is full grows, too, until it is. One step is no growth: the
+-- emptied when it is full grows, too, until it is. One step is not growth: the
 -- program may have made permanent data at that moment.
 --
 -- A program that makes little garbage is collected only each time its heap has
@@ -37,7 +37,7 @@
 -- finalizers may free it, so that a part of a record may be garbage. If there
 -- were two full collections at the end, no record counts for more than they
 -- left; else only the lowest record between two collections counts, and few of
--- these prove nothing. What was freed by the end of the run is no leak: no
+-- these prove nothing. What was freed by the end of the run is not a leak: no
 -- record counts for more than is in use then.
 --
 -- The clock is the number of bytes that the program has allocated, which stands
@@ -435,7 +435,7 @@ local function came_last(g)
   return true
 end
 
--- No record counts for more than so many bytes.
+-- No record counts for more bytes than this.
 local function cap(g, most)
   for i, bytes in ipairs(g.bytes) do g.bytes[i] = math.min(bytes, most) end
 end

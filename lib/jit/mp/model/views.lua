@@ -30,7 +30,7 @@ local list = {
 local by = {}
 for _, view in ipairs(list) do by[view.name] = view end
 
--- Whether a share of a view (0 to 1) has so many percent, as they are printed.
+-- Whether a share of a view (0 to 1) has that percentage, as it is printed.
 local function reaches(share, percent)
   return share > 0 and math.floor(share * 100 + 0.5) >= percent
 end

@@ -40,11 +40,12 @@ local function labels(query)
   for pair in query:gmatch("[^&]+") do
     local key, value = pair:match("^([^=]+)=(.*)$")
     if not key then
-      return nil, ("%q after the ? is no LABEL=VALUE"):format(pair)
+      return nil, ("%q after the ? is not LABEL=VALUE"):format(pair)
     end
     key, value = decode(key), decode(value)
     if not key:find("^[%a_][%w_.]*$") then
-      return nil, ("%q is no name of a label: letters, digits, _"):format(key)
+      return nil, ("%q is not a name of a label: letters, digits, _")
+        :format(key)
     elseif not is_value(value) then
       return nil, ("the value of %s is empty or has one of , = { }"):format(key)
     end
@@ -62,7 +63,8 @@ local function parse(text)
   local url, query = text:match("^([^?#]+)%??([^#]*)$")
   local path = url and url:match("^https?://[^/%s]+(/?[^%s]*)$")
   if not path or url:find('["\\%c]') then
-    return nil, ("%q is no address of a server, as http://localhost:4040 is")
+    return nil, ("%q is not an address of a server, as "..
+      "http://localhost:4040 is")
       :format(shown(text))
   end
   local list, name = labels(query)

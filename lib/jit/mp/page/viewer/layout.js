@@ -47,7 +47,7 @@ const layout = (tree, window, width) => [...levels(tree, window, width)];
 /* The box of a level at a pixel, or undefined. */
 const boxAt = (level, x) => level?.find((b) => x >= b.left && x < b.right);
 
-/* A label for so many characters: the end of a name gives way, not the number
+/* A label of that many characters: the end of a name gives way, not the number
 ** of a line behind it. */
 function fit(text, room) {
   const [line] = /:\d+$/.exec(text) || [""], keep = room - line.length - 1;

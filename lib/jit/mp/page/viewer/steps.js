@@ -34,7 +34,7 @@ function later(line, work, ms) {
   showBusy();
 }
 
-/* In a line of work, after so many milliseconds. */
+/* In a line of work, after that many milliseconds. */
 const run = (line, work, ms = 0) => later(line, work, ms);
 
 mp.steps = { run };
