@@ -50,7 +50,7 @@ src_libreport_la_SOURCES = \
 
 # The files that know LuaJIT's internals; of LuaJIT they need the API.
 src_libvm_la_SOURCES = \
-	src/vm/layout.h \
+	src/vm/layout.h src/vm/layout_gc64.h src/vm/layout_refs32.h \
 	src/vm/allocator.c src/vm/allocator.h \
 	src/vm/arena.c src/vm/arena.h \
 	src/vm/bug.c src/vm/bug.h \

@@ -10,7 +10,7 @@
 #include "heapwalk/size.h"
 #include "vm/layout.h"
 
-#ifdef MP_LAYOUT
+#ifdef MP_HEAPWALK
 
 #define WEAK_KEYS	1
 #define WEAK_VALUES	2

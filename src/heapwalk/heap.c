@@ -10,7 +10,7 @@
 #include "heapwalk/heap.h"
 #include "vm/layout.h"
 
-#ifdef MP_LAYOUT
+#ifdef MP_HEAPWALK
 
 #define AHEAD		16	/* Chains of strings between two steps. */
 

@@ -14,7 +14,7 @@
 #include "vm/layout.h"
 #include "vm/variant.h"
 
-#ifdef MP_LAYOUT
+#ifdef MP_HEAPWALK
 
 #define KEY_SHOWN	40	/* Bytes shown of a string. */
 

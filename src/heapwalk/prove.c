@@ -29,7 +29,7 @@ static mp_heaplayout layout;
 static atomic_bool proved;	/* The layout is complete. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-#ifdef MP_LAYOUT
+#ifdef MP_HEAPWALK
 
 /* -- The allocator ------------------------------------------------------- */
 

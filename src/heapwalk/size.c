@@ -9,7 +9,7 @@
 #include "heapwalk/size.h"
 #include "vm/layout.h"
 
-#ifdef MP_LAYOUT
+#ifdef MP_HEAPWALK
 
 static uint64_t table_size(const char *t)
 {

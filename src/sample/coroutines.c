@@ -171,7 +171,7 @@ const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i,
 ** until the VM has written to it, it is nobody's. */
 void mp_coroutines_made(mp_coroutines *c, void *block)
 {
-  AT(char *, block, L_GLREF) = NULL;
+  SET_REF(block, L_GLREF, NULL);
   c->fresh = block;
   c->freshlabel = mp_coroutines_label(c, mp_vm_thread(c->vm));
 }
@@ -180,7 +180,7 @@ void mp_coroutines_settle(mp_coroutines *c)
 {
   const char *L = c->fresh;
   c->fresh = NULL;
-  if (AT(char *, L, L_GLREF) == c->vm->g && obj_gct(L) == GCT_THREAD &&
+  if (REF(char *, L, L_GLREF) == c->vm->g && obj_gct(L) == GCT_THREAD &&
       (c->all || c->freshlabel != 0))
     add(c, L, c->freshlabel);
 }
@@ -221,8 +221,8 @@ mp_coroutines *mp_coroutines_new(mp_vm *vm, bool all)
   c->vm = vm;
   c->all = all;
   c->size = (size_t)(vm->g - vm->mainl);
-  for (o = AT(const char *, vm->alloc, G_ROOT); all && o != NULL;
-       o = AT(const char *, o, OBJ_NEXT))
+  for (o = REF(const char *, vm->alloc, G_ROOT); all && o != NULL;
+       o = REF(const char *, o, OBJ_NEXT))
     if (obj_gct(o) == GCT_THREAD) add(c, o, 0);
   return c;
 }

@@ -28,9 +28,9 @@ static bool look_segment(mp_segment *s, const char *top, mp_arena *a)
 {
   const char *c = s->base, *end = c + s->size;
   while (c + CHUNK_MIN <= end) {
-    uint64_t head = AT(uint64_t, c, CHUNK_HEAD), n = head & ~CHUNK_BITS;
+    uintptr_t head = AT(uintptr_t, c, CHUNK_HEAD), n = head & ~CHUNK_BITS;
     if (n < CHUNK_MIN) return head == CHUNK_FENCE;
-    if (n > (uint64_t)(end - c)) return false;
+    if (n > (uintptr_t)(end - c)) return false;
     if (head & CHUNK_INUSE) {
       s->used += n;
       a->chunks++;
@@ -49,8 +49,8 @@ static bool look(const char *m, mp_arena *a, mp_arena_see *see, void *data)
   const char *top = AT(const char *, m, ARENA_TOP), *s;
   memset(a, 0, sizeof(*a));
   for (s = m + ARENA_SEGMENT; s != NULL; s = AT(const char *, s, SEG_NEXT)) {
-    mp_segment seg = { AT(const char *, s, SEG_BASE), AT(uint64_t, s, SEG_SIZE),
-		       0, 0 };
+    mp_segment seg = { AT(const char *, s, SEG_BASE),
+		       AT(uintptr_t, s, SEG_SIZE), 0, 0 };
     if (((uintptr_t)seg.base | seg.size) & (SEG_ALIGN - 1)) return false;
     if (!look_segment(&seg, top, a)) return false;
     a->system += seg.size;
@@ -88,7 +88,7 @@ static void prove(void)
   f = lua_getallocf(L, &ud);
   total = (uint64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
 	  (uint64_t)lua_gc(L, LUA_GCCOUNTB, 0);
-  /* A chunk has 8 bytes of its own, and there are few in a new state. */
+  /* A chunk has a word of its own, and there are few in a new state. */
   if (is_arena(ud) && look(ud, &a, NULL, NULL) && a.used >= total &&
       a.used < total * 3 / 2 + 4096 && a.free + a.used <= a.system)
     builtin = f;

@@ -25,7 +25,7 @@
 ** returned. Another thread's stack is farther away. */
 static bool has_called(const char *cf, const void *context)
 {
-  const uint64_t *ret = mp_machine_return(cf);
+  const uintptr_t *ret = mp_machine_return(cf);
   uint64_t end = ret != NULL ? (uintptr_t)ret : (uintptr_t)cf - 1;
   return end - mp_machine_interrupted(context).sp <= NEAR;
 }
@@ -48,21 +48,20 @@ static bool is_current(const mp_vm *vm, const char *thread,
 static bool note(const slot *f, mp_calleeframe *to)
 {
   slot words[1 - FRAME_CONT];
-  uint64_t func[FUNC_CUPVALUES / sizeof(uint64_t)];
+  uint64_t func[FUNC_CUPVALUES / sizeof(uint64_t)], link;
   const slot *w = words - FRAME_CONT;
   uint8_t ffid;
   if (!mp_peek(words, f + FRAME_CONT, sizeof(words)) ||
-      TAG(w[FRAME_FUNC]) != TAGFUNC ||
-      !mp_peek(func, PTR(w[FRAME_FUNC]), sizeof(func)))
+      !mp_peek(func, frame_object(w), sizeof(func)))
     return false;
   ffid = AT(uint8_t, func, FUNC_FFID);
   if (obj_gct(func) != GCT_FUNC || ffid == 0) return false;
   to->cfunc = AT(const void *, func, FUNC_C);
   to->builtin = ffid == FFID_C ? 0 : ffid;
-  to->link = *w;
-  if (LINK_ISCONT(*w)) {
-    to->contpc = w[FRAME_CONTPC];
-    to->cont = w[FRAME_CONT];
+  to->link = link = frame_link(w);
+  if (LINK_ISCONT(link)) {
+    to->contpc = frame_contpc(w);
+    to->cont = frame_cont(w);
   }
   return true;
 }
@@ -70,20 +69,20 @@ static bool note(const slot *f, mp_calleeframe *to)
 bool mp_callee_interrupted(const mp_vm *vm, const void *context, mp_callee *c)
 {
   uint64_t thread[L_SIZE / sizeof(uint64_t)];
-  const char *L = AT(const char *, vm->g, vm->curl);
+  const char *L = REF(const char *, vm->g, vm->curl);
   const slot *stack, *f;
   bool strict;
   if (mp_vm_ontrace(vm) || !mp_dispatch_listens(vm) ||
       !mp_peek(thread, L, L_SIZE) || obj_gct(thread) != GCT_THREAD ||
-      AT(char *, thread, L_GLREF) != vm->g ||
+      REF(char *, thread, L_GLREF) != vm->g ||
       !is_current(vm, (const char *)thread, context, &strict))
     return false;
-  stack = AT(const slot *, thread, L_STACK);
+  stack = REF(const slot *, thread, L_STACK);
   f = AT(const slot *, thread, L_BASE) - 1;
   memset(c, 0, sizeof(*c));
   c->L = L;
   c->strict = strict;
-  while (f > stack + 1 && note(f, &c->frames[c->n])) {
+  while (f > stack + FRAME_SLOTS - 1 && note(f, &c->frames[c->n])) {
     uint64_t link = c->frames[c->n++].link;
     c->at = (uint64_t)(f - stack);
     if (LINK_ISLUA(link)) return true;
@@ -104,11 +103,12 @@ static bool is_caller(const mp_callee *c, const slot *f, const slot *stack,
 		      uint64_t pc)
 {
   uint64_t link = c->frames[c->n - 1].link, above = c->at - (size_t)(f - stack);
-  if (!is_lua(f[FRAME_FUNC]) || !mp_frame_isfunc(f[FRAME_FUNC]) ||
-      !mp_proto_has(func_proto(PTR(f[FRAME_FUNC])), pc))
+  slot fn = frame_func(f);
+  if (!is_lua(fn) || !mp_frame_isfunc(fn) ||
+      !mp_proto_has(func_proto(PTR(fn)), pc))
     return false;
   return above == (LINK_ISCONT(link) ? LINK_DELTA(link) / sizeof(slot) :
-		   FRAME_SLOTS + (uint64_t)AT(uint8_t, link, BC_A - BC_SIZE));
+		   FRAME_SLOTS + (uint64_t)link_a(link));
 }
 
 /* The key of the stack at the safepoint becomes that of the other stack. */
@@ -126,12 +126,12 @@ static uint64_t key(const mp_callee *c, uint64_t k)
 bool mp_callee_find(const mp_callee *c, mp_where *w)
 {
   const mp_calleeframe *low = &c->frames[c->n - 1];
-  const slot *stack = AT(slot *, w->L, L_STACK), *top = w->base - 1, *f = top;
+  const slot *stack = REF(slot *, w->L, L_STACK), *top = w->base - 1, *f = top;
   uint64_t pc = LINK_ISCONT(low->link) ? low->contpc : low->link;
   int n;
   if (c->L != w->L || w->trace != NULL || w->lost || w->compiling) return false;
   if (c->strict && w->pc != pc + BC_SIZE) return false;
-  for (n = 0; n < (c->strict ? 1 : CALLERS) && f > stack + 1; n++) {
+  for (n = 0; n < (c->strict ? 1 : CALLERS) && f > frame_bottom(w->L); n++) {
     if (is_caller(c, f, stack, pc)) {
       w->cframe = mp_frame_cframe(w->L, top, f + 1);
       if (w->cframe == NULL) return false;

@@ -27,9 +27,9 @@ bool mp_cfunction_unwrap(void *ours, lua_CFunction f, const void *theirs)
   if (!is_cfunction(ours) || !is_cfunction(theirs) ||
       AT(lua_CFunction, ours, FUNC_C) != f)
     return false;
-  direct = AT(const uint32_t *, theirs, FUNC_PC);
-  if (AT(const uint32_t *, ours, FUNC_PC) != direct + 1) return false;
-  AT(const uint32_t *, ours, FUNC_PC) = direct;
+  direct = REF(const uint32_t *, theirs, FUNC_PC);
+  if (REF(const uint32_t *, ours, FUNC_PC) != direct + 1) return false;
+  SET_REF(ours, FUNC_PC, direct);
   return true;
 }
 

@@ -69,7 +69,10 @@ static uint64_t hash_string(uint64_t h, const char *s)
 static uint64_t hash_slot(slot v)
 {
   if (TAG(v) == TAGSTR) return hash_string(1, PTR(v));
-  return mp_mix(1, is_object(v) ? (uint64_t)TAG(v) : v);
+  /* Nil and booleans may have anything in the lower half. */
+  if (is_object(v) || (TAG(v) < 0 && TAG(v) > TAGSTR + 1))
+    return mp_mix(1, (uint64_t)TAG(v));
+  return mp_mix(1, v);
 }
 
 /* One entry of a constructor's table. The order does not matter: the table
@@ -82,8 +85,8 @@ static uint64_t hash_entry(uint64_t key, slot value)
 
 static uint64_t hash_table(const char *t)
 {
-  const slot *array = AT(const slot *, t, TAB_ARRAY);
-  const char *node = AT(const char *, t, TAB_NODE);
+  const slot *array = REF(const slot *, t, TAB_ARRAY);
+  const char *node = REF(const char *, t, TAB_NODE);
   uint32_t i, asize = AT(uint32_t, t, TAB_ASIZE);
   uint32_t hmask = AT(uint32_t, t, TAB_HMASK);
   uint64_t sum = 0;
@@ -103,14 +106,14 @@ static uint64_t hash_table(const char *t)
 
 /* The first of a prototype's n objects; NULL: it has none, or they do not lie
 ** within its own memory, as they do in every prototype that LuaJIT makes. */
-static const char *const *objects(const char *pt, uint32_t *n)
+static const gcref *objects(const char *pt, uint32_t *n)
 {
-  const char *k = AT(const char *, pt, PT_K);
+  const char *k = REF(const char *, pt, PT_K);
   const char *low = pt + PT_BC + (size_t)AT(uint32_t, pt, PT_SIZEBC) * BC_SIZE;
   const char *end = pt + AT(uint32_t, pt, PT_SIZE);
   *n = AT(uint32_t, pt, PT_SIZEKGC);
-  if (k < low || k > end || *n > (size_t)(k - low) / sizeof(k)) *n = 0;
-  return *n == 0 ? NULL : (const char *const *)(const void *)k - *n;
+  if (k < low || k > end || *n > (size_t)(k - low) / sizeof(gcref)) *n = 0;
+  return *n == 0 ? NULL : (const gcref *)(const void *)k - *n;
 }
 
 /* An instruction as it was before anything was compiled. A trace that begins
@@ -139,8 +142,8 @@ static uint64_t hash_instructions(mp_vm *vm, uint64_t h, const char *pt)
 /* Numbers, lines and names. */
 static uint64_t hash_data(uint64_t h, const char *pt)
 {
-  const char *k = AT(const char *, pt, PT_K);
-  const char *info = AT(const char *, pt, PT_LINEINFO);
+  const char *k = REF(const char *, pt, PT_K);
+  const char *info = REF(const char *, pt, PT_LINEINFO);
   const char *end = pt + AT(uint32_t, pt, PT_SIZE);
   size_t n = (size_t)AT(uint32_t, pt, PT_SIZEKN) * sizeof(slot);
   if (k > pt && k < end && n <= (size_t)(end - k)) h = hash_text(h, k, n);
@@ -154,14 +157,15 @@ static uint64_t hash_objects(mp_codes *c, mp_vm *vm, uint64_t h,
 			     const char *pt, int depth)
 {
   uint32_t i, n;
-  const char *const *o = objects(pt, &n);
+  const gcref *objs = objects(pt, &n);
   for (i = 0; i < n; i++) {
-    int gct = obj_gct(o[i]);
+    const char *o = (const char *)(uintptr_t)objs[i];
+    int gct = obj_gct(o);
     h = mp_mix(h, (uint64_t)gct);
-    if (gct == GCT_STR) h = hash_string(h, o[i]);
-    else if (gct == GCT_TAB) h = mp_mix(h, hash_table(o[i]));
+    if (gct == GCT_STR) h = hash_string(h, o);
+    else if (gct == GCT_TAB) h = mp_mix(h, hash_table(o));
     else if (gct == GCT_PROTO && depth < NESTED)
-      h = mp_mix(h, code_of(c, vm, o[i], depth + 1));
+      h = mp_mix(h, code_of(c, vm, o, depth + 1));
   }
   return h;
 }
@@ -191,13 +195,14 @@ static uint64_t code_of(mp_codes *c, mp_vm *vm, const char *pt, int depth)
 static void adopt(mp_codes *c, const char *pt, uint64_t chunk, int depth)
 {
   uint32_t i, n;
-  const char *const *o = objects(pt, &n);
+  const gcref *objs = objects(pt, &n);
   for (i = 0; i < n; i++) {
+    const char *o = (const char *)(uintptr_t)objs[i];
     uint32_t id;
-    if (obj_gct(o[i]) != GCT_PROTO) continue;
-    if ((id = mp_map_get(&c->map, address_key(o[i]))) != 0)
+    if (obj_gct(o) != GCT_PROTO) continue;
+    if ((id = mp_map_get(&c->map, address_key(o))) != 0)
       c->list[id].chunk = chunk;
-    if (depth < NESTED) adopt(c, o[i], chunk, depth + 1);
+    if (depth < NESTED) adopt(c, o, chunk, depth + 1);
   }
 }
 

@@ -36,7 +36,7 @@ static slot stand_in(mp_copy *c, const char *pt)
 {
   uint64_t *fn = new_function(c);
   if (fn == NULL) return 0;
-  AT(const char *, fn, FUNC_PC) = pt + PT_BC;
+  SET_REF(fn, FUNC_PC, pt + PT_BC);
   return MKFUNC(fn);
 }
 
@@ -51,9 +51,9 @@ static bool is_word(int op)
 ** may lie under a frame of varargs. */
 static slot *lowest_slot(lua_State *L, slot *frame)
 {
-  slot *stack = AT(slot *, L, L_STACK);
+  slot *stack = REF(slot *, L, L_STACK), *bottom = frame_bottom(L);
   int n;
-  for (n = 0; n < COPY_FRAMES && frame > stack + 1; n++)
+  for (n = 0; n < COPY_FRAMES && frame > bottom; n++)
     frame = frame_prev(frame);
   return frame + FRAME_CONT > stack ? frame + FRAME_CONT : stack;
 }
@@ -65,12 +65,12 @@ void mp_copy_thread(mp_copy *c, lua_State *L, const char *cf, uint64_t pc)
   c->L = (lua_State *)c->thread;
   AT(void *, c->thread, L_CFRAME) = c->cframe;
   AT(slot *, c->thread, L_BASE) = c->base;
-  if (AT(slot *, c->thread, L_MAXSTACK) < c->base)
-    AT(slot *, c->thread, L_MAXSTACK) = c->base;
+  if (REF(slot *, c->thread, L_MAXSTACK) < c->base)
+    SET_REF(c->thread, L_MAXSTACK, c->base);
   if (pc != 0) {
-    AT(uint64_t, c->cframe, CF_PC) = pc;
+    AT(gcref, c->cframe, CF_PC) = (gcref)pc;
   } else {  /* The VM itself writes this where there is no PC. */
-    AT(uint64_t, c->cframe, CF_PC) = AT(uint64_t, c->cframe, CF_L);
+    AT(gcref, c->cframe, CF_PC) = AT(gcref, c->cframe, CF_L);
   }
 }
 
@@ -90,10 +90,10 @@ static void show(mp_copy *c, slot *base, uintptr_t moved)
 {
   uintptr_t end;
   if (c->vbase == NULL) return;
-  end = AT(uintptr_t, c->real, L_MAXSTACK) + moved;
+  end = REF(uintptr_t, c->real, L_MAXSTACK) + moved;
   if (end < (uintptr_t)base) end = (uintptr_t)base;
-  AT(uintptr_t, c->thread, L_STACK) = AT(uintptr_t, c->real, L_STACK) + moved;
-  AT(uintptr_t, c->thread, L_MAXSTACK) = end;
+  SET_REF(c->thread, L_STACK, REF(uintptr_t, c->real, L_STACK) + moved);
+  SET_REF(c->thread, L_MAXSTACK, end);
   AT(slot *, c->thread, L_BASE) = base;
   AT(slot *, c->thread, L_TOP) = base;
 }
@@ -106,6 +106,35 @@ void mp_copy_show_copy(mp_copy *c)
 void mp_copy_show_stack(mp_copy *c) { show(c, c->base, 0); }
 
 /* Lays the snapshot's frames over the copy. `frame`: slot 0 of the trace. */
+#ifdef MP_REFS32
+
+/* The links of frames above the lowest one stand behind the entries, the lowest
+** last, each behind the PC of its continuation. */
+static void copy_snapshot(const mp_where *w, slot *frame)
+{
+  const uint32_t *map = mp_snap_entries(w->trace, w->snap);
+  const uint32_t *links = mp_snap_end(w->trace, w->snap);
+  uint32_t i, nent = AT(uint8_t, w->snap, SNAP_NENT);
+  for (i = 0; i < nent; i++) {
+    uint32_t e = map[i], s = ENT_SLOT(e);
+    uint64_t v;
+    int op = ENT_REF(e) < TR_INS0 ?
+	     mp_trace_const(w->trace, ENT_REF(e), &v) : 0;
+    if (e & ENT_NORESTORE) {
+      if (s > 0) frame[s] = w->base[(int)s - FRAME_SLOTS];
+    } else if (e & (ENT_FRAME | ENT_CONT)) {
+      set_func(&frame[s], op == K_GC || is_word(op) ? v : 0);
+      if (s > 0) set_link(&frame[s], *--links);
+    } else if (op == K_GC) {
+      if (obj_gct((char *)(uintptr_t)v) == GCT_FUNC) frame[s] = MKFUNC(v);
+    } else if (is_word(op)) {
+      frame[s] = v;
+    }
+  }
+}
+
+#else
+
 static void copy_snapshot(const mp_where *w, slot *frame)
 {
   const uint32_t *map = mp_snap_entries(w->trace, w->snap);
@@ -130,34 +159,37 @@ static void copy_snapshot(const mp_where *w, slot *frame)
   }
 }
 
+#endif
+
 /* Puts stand-ins, of the prototype that contains the PC, for the functions
 ** above the trace's base that are not known. False: a frame makes no sense. */
 static bool copy_functions(mp_copy *c, const mp_vm *vm, const mp_where *w,
 			   slot *f, slot *lim, uint64_t pc)
 {
   while (f >= lim) {
-    uint64_t link = *f;
-    slot *fn = &f[FRAME_FUNC];
-    bool ok = mp_frame_isfunc(*fn);
-    const char *pt = ok ? func_proto(PTR(*fn)) : NULL;
+    uint64_t link = frame_link(f);
+    slot fn = frame_func(f);
+    bool ok = mp_frame_isfunc(fn);
+    const char *pt = ok ? func_proto(PTR(fn)) : NULL;
     if (f == lim && ok && pc == 0) return true;
     if (!ok || (pt != NULL && pc != 0 && !mp_proto_has(pt, pc))) {
       pt = pc ? mp_trace_proto(vm, w->trace, pc) : NULL;
-      if (pt == NULL || (*fn = stand_in(c, pt)) == 0) return false;
+      if (pt == NULL || (fn = stand_in(c, pt)) == 0) return false;
+      set_func(f, fn);
     }
     if (f == lim) return true;
     if (LINK_ISVARG(link)) {	/* The same function, once more. */
       slot *below = frame_prev(f);
-      if (below < lim || !LINK_ISLUA(*below)) return below == lim;
-      below[FRAME_FUNC] = *fn;
+      if (below < lim || !LINK_ISLUA(frame_link(below))) return below == lim;
+      set_func(below, fn);
       f = below;
-      link = *f;
+      link = frame_link(f);
     }
     if (LINK_ISLUA(link)) {
       pc = link;
       if (pc == 0 || mp_trace_proto(vm, w->trace, pc) == NULL) return false;
     } else {
-      pc = LINK_ISCONT(link) ? f[FRAME_CONTPC] : 0;
+      pc = LINK_ISCONT(link) ? frame_contpc(f) : 0;
     }
     if (frame_prev(f) >= f) return false;
     f = frame_prev(f);
@@ -203,7 +235,8 @@ static uint64_t return_to_caller(mp_copy *c, const mp_vm *vm,
   f = frame_prev(f);
   if (f < c->vbase - 1) return pc;
   c->vtop = (slot *)f + 1;
-  return AT(uint64_t, c->cframe, CF_PC) = goes_on + BC_SIZE;
+  AT(gcref, c->cframe, CF_PC) = (gcref)goes_on + BC_SIZE;
+  return goes_on + BC_SIZE;
 }
 
 /* -- Functions that have returned ----------------------------------------- */
@@ -217,11 +250,9 @@ static void copy_cframe(mp_copy *c, const mp_calleeframe *from, slot *f,
   uint64_t *fn = new_function(c);
   AT(uint8_t, fn, FUNC_FFID) = from->builtin ? (uint8_t)from->builtin : FFID_C;
   AT(const void *, fn, FUNC_C) = from->cfunc;
-  *f = link;
-  f[FRAME_FUNC] = MKFUNC(fn);
-  if (!LINK_ISCONT(link)) return;
-  f[FRAME_CONTPC] = from->contpc;
-  f[FRAME_CONT] = from->cont;
+  set_link(f, link);
+  set_func(f, MKFUNC(fn));
+  if (LINK_ISCONT(link)) set_cont(f, from->cont, from->contpc);
 }
 
 /* The arguments of those above the lowest one are left out. */
@@ -229,7 +260,7 @@ bool mp_copy_called(mp_copy *c, const mp_where *w)
 {
   const mp_callee *called = w->called;
   size_t above = called->at + 1 -
-    (size_t)(w->base - AT(slot *, w->L, L_STACK));
+    (size_t)(w->base - REF(slot *, w->L, L_STACK));
   int i = (int)called->n - 1;
   slot *f;
   c->nfuncs = 0;
@@ -272,7 +303,7 @@ bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
   if (!ok) {  /* Only what is on the stack for certain. */
     memcpy(frame, w->base - FRAME_SLOTS, FRAME_SLOTS * sizeof(slot));
     c->vtop = c->vbase;
-    AT(uint64_t, c->cframe, CF_PC) = AT(uint64_t, c->cframe, CF_L);
+    AT(gcref, c->cframe, CF_PC) = AT(gcref, c->cframe, CF_L);
   }
   return true;
 }

@@ -27,8 +27,8 @@ const char *mp_frame_below(const char *cframe)
 const char *mp_frame_cframe(lua_State *L, const slot *f, const slot *next)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
-  const slot *stack = AT(slot *, L, L_STACK);
-  while (cf != NULL && f > stack + 1) {
+  const slot *stack = REF(slot *, L, L_STACK), *bottom = frame_bottom(L);
+  while (cf != NULL && f > bottom) {
     while (AT(int32_t, cf, CF_NRES) < 0) {
       if ((const char *)f >= (const char *)stack - AT(int32_t, cf, CF_NRES))
 	break;
@@ -36,8 +36,8 @@ const char *mp_frame_cframe(lua_State *L, const slot *f, const slot *next)
       if (cf == NULL) return NULL;
     }
     if (f < next) return cf;
-    if (LINK_ISC(*f) ||
-	(LINK_ISCONT(*f) && f[FRAME_CONT] == CONT_CALLBACK))
+    if (LINK_ISC(frame_link(f)) ||
+	(LINK_ISCONT(frame_link(f)) && frame_cont(f) == CONT_CALLBACK))
       cf = mp_frame_below(cf);
     f = frame_prev(f);
   }
@@ -47,22 +47,25 @@ const char *mp_frame_cframe(lua_State *L, const slot *f, const slot *next)
 uint64_t mp_frame_cframepc(lua_State *L, const slot *f, const slot *next)
 {
   const char *cf = mp_frame_cframe(L, f, next);
-  return cf != NULL ? AT(uint64_t, cf, CF_PC) : 0;
+  return cf != NULL ? AT(gcref, cf, CF_PC) : 0;
 }
 
 uint64_t mp_frame_pc(lua_State *L, const slot *top, const slot *next)
 {
   if (next == NULL) return mp_frame_toppc(CF_RAW(AT(void *, L, L_CFRAME)));
-  if (LINK_ISLUA(*next)) return *next;
-  if (LINK_ISCONT(*next)) return next[FRAME_CONTPC];
+  if (LINK_ISLUA(frame_link(next))) return frame_link(next);
+  if (LINK_ISCONT(frame_link(next))) return frame_contpc(next);
   return mp_frame_cframepc(L, top, next);
 }
 
 const slot *mp_frame_left(const slot *f, const slot *lim, uint64_t *pc)
 {
-  while (f > lim && (LINK_ISVARG(*f) || LINK_ISPCALL(*f))) f = frame_prev(f);
+  uint64_t link = 0;
+  while (f > lim && (link = frame_link(f),
+		     LINK_ISVARG(link) || LINK_ISPCALL(link)))
+    f = frame_prev(f);
   if (f <= lim) return NULL;
-  *pc = LINK_ISLUA(*f) ? *f : LINK_ISCONT(*f) ? f[FRAME_CONTPC] : 0;
+  *pc = LINK_ISLUA(link) ? link : LINK_ISCONT(link) ? frame_contpc(f) : 0;
   return *pc != 0 ? f : NULL;
 }
 
@@ -75,7 +78,7 @@ bool mp_proto_has(const char *pt, uint64_t pc)
 
 const char *mp_proto_chunkname(const char *proto, size_t *len)
 {
-  const char *s = AT(const char *, proto, PT_CHUNKNAME);
+  const char *s = REF(const char *, proto, PT_CHUNKNAME);
   *len = AT(uint32_t, s, mp_variant_len());
   return s + STR_DATA;
 }

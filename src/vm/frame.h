@@ -24,9 +24,9 @@ bool mp_frame_isfunc(uint64_t v);
 /* PC of the top function, in the C frame that runs it; 0: not known. */
 static inline uint64_t mp_frame_toppc(const char *cframe)
 {
-  if (cframe == NULL || AT(void *, cframe, CF_PC) == AT(void *, cframe, CF_L))
+  if (cframe == NULL || AT(gcref, cframe, CF_PC) == AT(gcref, cframe, CF_L))
     return 0;
-  return AT(uint64_t, cframe, CF_PC);
+  return AT(gcref, cframe, CF_PC);
 }
 
 /* The C frame below another one, or NULL. */

@@ -14,7 +14,7 @@
 /* Whether an instruction of the trace is there. */
 static bool has_instruction(const char *T, uint64_t pc)
 {
-  return pc - AT(uint64_t, T, TR_MCODE) < AT(uint32_t, T, TR_SZMCODE);
+  return pc - AT(uintptr_t, T, TR_MCODE) < AT(uint32_t, T, TR_SZMCODE);
 }
 
 /* Bytes of stack that C functions called by a trace have at most. Another
@@ -27,7 +27,7 @@ static bool has_instruction(const char *T, uint64_t pc)
 __attribute__((no_sanitize_address))
 static bool has_called(lua_State *L, const char *T, uint64_t sp, uint64_t *addr)
 {
-  const uint64_t *ret = mp_trace_return(L, T);
+  const uintptr_t *ret = mp_trace_return(L, T);
   if (ret == NULL || (uintptr_t)ret - sp > NEAR || !mp_trace_has(T, *ret))
     return false;
   *addr = *ret;
@@ -80,7 +80,7 @@ bool mp_interrupt_splits(const void *context, const void *begin, size_t size)
 
 static bool splits_slot(lua_State *L, const void *context)
 {
-  return mp_machine_splits(context, AT(void *, L, L_STACK),
+  return mp_machine_splits(context, REF(void *, L, L_STACK),
 			   AT(uint32_t, L, L_STACKSIZE) * sizeof(slot));
 }
 
@@ -104,7 +104,7 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
   if (L == NULL || !mp_trace_known(vm)) return false;
   *w = (mp_where){ .L = L, .base = mp_vm_jitbase(vm) };
   w->trace = running(vm, L, &at, &addr);
-  if (w->trace == NULL || w->base <= AT(slot *, L, L_STACK) + FRAME_SLOTS)
+  if (w->trace == NULL || w->base <= lowest_base(L))
     return false;
   *calm = addr == at.pc;
   if (*calm && splits_slot(L, context)) return false;
@@ -115,7 +115,7 @@ bool mp_interrupt_where(mp_vm *vm, const void *context, mp_where *w,
   w->trace = snap.trace;
   w->snap = snap.snap;
   w->next = snap.next;
-  w->pc = AT(uint64_t, w->trace, TR_MCODE) + mp_snap_offset(w->snap);
+  w->pc = AT(uintptr_t, w->trace, TR_MCODE) + mp_snap_offset(w->snap);
   return true;
 }
 

@@ -105,7 +105,7 @@ static const char *entry(const char *g, uint32_t ofs, uint32_t i)
 static uint32_t find_entry(const char *g, uint32_t ofs, uint32_t n, uint64_t pc)
 {
   uint32_t i = 0;
-  while (i < n && AT(const uint64_t, entry(g, ofs, i), PENALTY_PC) != pc) i++;
+  while (i < n && AT(const gcref, entry(g, ofs, i), PENALTY_PC) != pc) i++;
   return i;
 }
 
@@ -115,7 +115,7 @@ static bool has_entries(const char *g, uint32_t ofs, uint32_t n)
 {
   uint32_t i;
   for (i = 0; i < PENALTIES; i++)
-    if ((AT(const uint64_t, entry(g, ofs, i), PENALTY_PC) != 0) != (i < n))
+    if ((AT(const gcref, entry(g, ofs, i), PENALTY_PC) != 0) != (i < n))
       return false;
   return true;
 }
@@ -125,7 +125,8 @@ static uint32_t find_ring(const char *g, uint32_t from, uint64_t first,
 			  uint64_t second)
 {
   uint32_t ofs, found = 0, count = 0;
-  for (ofs = from; ofs + PENALTY_NEXT + 4 < J_SEARCH; ofs += 8) {
+  for (ofs = from; ofs + PENALTY_NEXT + 4 < J_SEARCH;
+       ofs += (uint32_t)sizeof(gcref)) {
     uint32_t n = AT(const uint32_t, g, ofs + PENALTY_NEXT);
     if (n >= PENALTIES || !has_entries(g, ofs, n) ||
 	find_entry(g, ofs, n, first) == n || find_entry(g, ofs, n, second) == n)
@@ -168,7 +169,7 @@ static const char *trace_in(mp_vm *vm, const char *pt)
   if (!mp_trace_known(vm)) return NULL;
   for (i = 1; i < mp_trace_limit(vm); i++) {
     const char *T = mp_trace_get(vm, i);
-    if (T != NULL && AT(const char *, T, TR_STARTPT) == pt &&
+    if (T != NULL && REF(const char *, T, TR_STARTPT) == pt &&
 	AT(uint16_t, T, TR_ROOT) == 0)
       return T;
   }
@@ -323,7 +324,7 @@ static void read_table(const mp_vm *vm, mp_penalty list[MP_PENALTIES])
   memset(list, 0, MP_PENALTIES * sizeof(*list));
   for (i = 0; penalty_ofs != 0 && i < PENALTIES; i++) {
     const char *e = entry(vm->g, penalty_ofs, i);
-    list[i].pc = AT(const uint64_t, e, PENALTY_PC);
+    list[i].pc = AT(const gcref, e, PENALTY_PC);
     list[i].value = AT(const uint16_t, e, PENALTY_VALUE);
     list[i].reason = AT(const uint16_t, e, PENALTY_REASON);
   }
@@ -394,7 +395,7 @@ bool mp_jitstate_trace(mp_vm *vm, uint32_t number, mp_jittrace *t)
   if (!traces_known || !mp_trace_known(vm)) return false;
   T = mp_trace_get(vm, number);
   if (T == NULL || AT(uint16_t, T, TR_NUMBER) != number) return false;
-  pt = AT(const char *, T, TR_STARTPT);
+  pt = REF(const char *, T, TR_STARTPT);
   if (pt == NULL || obj_gct(pt) != GCT_PROTO) return false;
   type = AT(uint8_t, T, TR_LINKTYPE);
   ir = AT(const char *, T, TR_IR) + (size_t)TR_INS0 * IR_SIZE;
@@ -407,7 +408,7 @@ bool mp_jitstate_trace(mp_vm *vm, uint32_t number, mp_jittrace *t)
   t->link = AT(uint16_t, T, TR_LINK);
   t->ends = type < LINKS ? links[type] : NULL;
   t->proto = pt;
-  if (!mp_jitstate_pos(pt, AT(uint64_t, T, TR_STARTPC), &t->pos)) t->pos = 0;
+  if (!mp_jitstate_pos(pt, AT(gcref, T, TR_STARTPC), &t->pos)) t->pos = 0;
   t->instructions = AT(uint32_t, T, TR_NINS) - TR_INS0;
   t->bytes = AT(uint32_t, T, TR_SZMCODE);
   t->exits = AT(uint16_t, T, TR_NSNAP);
@@ -424,12 +425,12 @@ bool mp_jitstate_alive(const char *pt)
   size = AT(uint32_t, head, PT_SIZE);
   return (uint64_t)AT(uint32_t, head, PT_SIZEBC) * BC_SIZE + PT_BC <= size &&
 	 mp_readable(pt + size - 1) &&
-	 mp_readable(AT(const char *, head, PT_CHUNKNAME));
+	 mp_readable(REF(const char *, head, PT_CHUNKNAME));
 }
 
 int mp_jitstate_line(const char *pt, uint32_t pos)
 {
-  const char *info = AT(const char *, pt, PT_LINEINFO);
+  const char *info = REF(const char *, pt, PT_LINEINFO);
   uint32_t first = AT(uint32_t, pt, PT_FIRSTLINE);
   uint32_t lines = AT(uint32_t, pt, PT_NUMLINE);
   if (info == NULL || pos >= AT(uint32_t, pt, PT_SIZEBC)) return 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** LuaJIT's internal layout: 2.1 in GC64 mode. What depends on the processor is
-** in vm/machine.h.
-**
-** An object reference is a plain 64-bit pointer there, a stack slot is 64
-** bits with the type in the upper 17, and a frame takes two slots below its
-** base: the function, and a link to the frame below it.
+** LuaJIT 2.1's internal layout. What depends on the processor is in
+** vm/machine.h. Builds are of two kinds, which are described apart, under the
+** same names: in GC64 mode (vm/layout_gc64.h), and with references of 32 bits
+** (vm/layout_refs32.h, where MP_REFS32 is defined). On x86-64, where there are
+** builds of both, the core is compiled for each.
 **
 ** Every offset, size and bit of the VM has its name here and nowhere else.
 ** vm/prove.c proves the parts that are used on the running VM; vm/type.c checks
@@ -23,52 +22,51 @@
 
 typedef uint64_t slot;		/* TValue. */
 
+#define WORD	((int)sizeof(void *))
+
+#ifdef MP_REFS32
+#include "vm/layout_refs32.h"
+#else
+#include "vm/layout_gc64.h"
+#endif
+
 #define AT(type, p, ofs)	(*(type *)((char *)(p) + (ofs)))
+
+/* The address that a reference leads to, and a way to write one. */
+#define REF(type, p, ofs)	((type)(uintptr_t)AT(gcref, p, ofs))
+#define SET_REF(p, ofs, to)	(AT(gcref, p, ofs) = (gcref)(uintptr_t)(to))
 
 enum {				/* Types of objects (gct). */
   GCT_STR = 4, GCT_UPVAL, GCT_THREAD, GCT_PROTO, GCT_FUNC, GCT_TRACE,
   GCT_CDATA, GCT_TAB, GCT_UDATA
 };
-#define OBJ_NEXT	0	/* Next object of the list that it is in. */
-#define OBJ_MARKED	8	/* uint8_t: colour bits, 3 of them white. */
-#define OBJ_GCT		9	/* uint8_t: type of object. */
 #define OBJ_WHITES	3	/* The two whites among the colour bits. */
 #define OBJ_TYPES	16	/* Numbers of types are less than that. */
 
-#define TAB_ARRAY	16	/* slot *: the array part. */
-#define TAB_NODE	40	/* The hash part. */
-#define TAB_ASIZE	48	/* uint32_t: slots of the array part. */
+#define NODE_VAL	0	/* slot */
+#define NODE_KEY	8	/* slot */
+#define NODE_SIZE	24
 
-#define STR_LEN		20	/* uint32_t */
-#define STR_DATA	24
 #define STR_LENS	4	/* Older builds have it so much earlier. */
 #define STR_SLACK	4	/* Bytes behind the text, at most. */
 
-#define STRTAB_MASK	8	/* From the string table: uint32_t. */
-#define BUF_END		(-8)	/* From a buffer's start: char *: its end, */
-#define BUF_W		(-16)	/* and where it is written to. */
-#define BUF_SIZE	16	/* From the write position to the start. */
-#define VEC_N		8	/* From a vector: uint32_t: elements. */
+#define STRTAB_MASK	WORD	/* From the string table: uint32_t. */
+#define STRTAB_CHAIN	UINT64_C(1) /* A bit of a chain's head. */
+#define BUF_END		(-WORD)	/* From a buffer's start: char *: its end, */
+#define BUF_W		(-2 * WORD)  /* and where it is written to. */
+#define BUF_SIZE	(2 * WORD)  /* From the write position to the start. */
+#define SBUF_E		WORD	/* From a buffer: char *: its end, */
+#define SBUF_B		(2 * WORD)  /* and its start. */
+#define VEC_N		WORD	/* From a vector: uint32_t: elements. */
 
-#define L_STATUS	11	/* uint8_t: as lua_status returns it. */
-#define L_GLREF		16	/* lua_State: its global state. */
-#define L_BASE		32	/* slot *: base of the running function. */
-#define L_TOP		40	/* slot *: first free slot. */
-#define L_MAXSTACK	48	/* slot *: last free slot. */
-#define L_STACK		56	/* slot *: the lowest slot. */
-#define L_CFRAME	80	/* Innermost C frame that runs this thread. */
-#define L_SIZE		96
 #define L_EXTRA		64	/* Bytes that other versions add. */
 
 /* The global state, from where it has the allocator, which is its beginning in
 ** most builds. */
 #define G_ALLOCF	0	/* The allocator, */
-#define G_ALLOCD	8	/* and its data. */
-#define G_TOTAL		16	/* size_t: bytes that the collector counts. */
-#define G_WHITE		32	/* uint8_t: the current white. */
-#define G_PHASE		33	/* uint8_t: the collector's phase. */
+#define G_ALLOCD	WORD	/* and its data. */
+#define G_TOTAL		(2 * WORD)  /* gcsize: bytes that are counted. */
 #define G_PHASES	6	/* Number of its phases. */
-#define G_ROOT		40	/* The list of all objects but strings. */
 #define EMPTY_HOOKMASK	1	/* From the empty string's text: uint8_t. */
 #define HOOK_VMEVENT	0x20	/* A handler of jit.attach runs. */
 #define HOOK_GC		0x40	/* A finalizer runs. */
@@ -82,37 +80,20 @@ enum {				/* Types of objects (gct). */
 #define J_ARRAY_SEARCH	4096	/* The trace array: before this. */
 
 /* From a word of the global state that was found. */
-#define VMSTATE_MAINL	8	/* From vmstate: the main thread. */
-#define CURL_JITBASE	8	/* From cur_L: slot *: base of a trace. */
+#define CURL_JITBASE	((int)sizeof(gcref))  /* From cur_L: base of a trace. */
+#define JITBASE_CTSTATE	((int)sizeof(gcref))  /* From jit_base: the FFI's */
+				/* state, or NULL. */
 /* From vmstate in variants that do not have it before the main thread: */
 #define VMSTATE_HOOKS	8	/* three functions or NULL, */
 #define VMSTATE_CURL	40	/* and the running thread, or NULL. */
-#define TRACES_FREE	8	/* From the trace array: uint32_t: a number, */
-#define TRACES_SIZE	12	/* uint32_t: its elements; */
-#define TRACES_END	16	/* what follows it. */
+#define TRACES_FREE	WORD	/* From the trace array: uint32_t: a number, */
+#define TRACES_SIZE	(WORD + 4)  /* uint32_t: its elements; */
+#define TRACES_END	(WORD + 8)  /* what follows it. */
 #define TRACES_MAX	65536	/* Elements that it may have. */
 #define EXIT_NUMBER	4	/* From a parent's number to its exit's. */
 
-#define FUNC_FFID	10	/* uint8_t: 0 Lua, 1 C, else a builtin. */
 #define FFID_C		1
-#define FUNC_PC		32	/* Lua function: its first instruction. */
-#define FUNC_C		40	/* C function: its address. */
 
-#define UPVAL_TV	16	/* slot: its own, once it is closed. */
-#define UPVAL_V		32	/* slot *: what it refers to. */
-#define UPVAL_SIZE	48
-
-#define PT_PARAMS	10	/* uint8_t: number of parameters. */
-#define PT_SIZEBC	12	/* uint32_t: number of instructions. */
-#define PT_K		32	/* Objects before it, numbers from it on. */
-#define PT_SIZEKGC	48	/* uint32_t: number of those objects, */
-#define PT_SIZEKN	52	/* uint32_t: and of those numbers. */
-#define PT_SIZE		56	/* uint32_t: bytes in all. */
-#define PT_CHUNKNAME	64	/* GCstr * */
-#define PT_FIRSTLINE	72	/* int32_t */
-#define PT_NUMLINE	76	/* int32_t */
-#define PT_LINEINFO	80	/* Lines and names, to the end; or NULL. */
-#define PT_BC		104	/* The instructions follow the prototype. */
 #define BC_SIZE		4	/* An instruction; its operand A is byte 1. */
 #define BC_A		1
 #define BC_TNEW		52	/* The compiler may change its operand D; */
@@ -134,23 +115,6 @@ enum {				/* Types of objects (gct). */
 #define BC_RET0		75
 #define BC_RET1		76	/* to here. */
 
-#define TR_NSNAP	10	/* uint16_t */
-#define TR_NINS		12	/* uint32_t */
-#define TR_IR		32	/* Instructions, constants below 0x8000. */
-#define TR_NK		40	/* uint32_t: lowest constant. */
-#define TR_SNAP		48
-#define TR_SNAPMAP	56	/* uint32_t * */
-#define TR_STARTPT	64	/* GCproto *: where it begins, */
-#define TR_STARTPC	72	/* at that instruction, */
-#define TR_STARTINS	80
-#define TR_SZMCODE	84	/* uint32_t */
-#define TR_MCODE	88
-#define TR_MCLOOP	96	/* uint32_t: where the loop is in it, or 0. */
-#define TR_SPADJUST	102	/* uint16_t */
-#define TR_NUMBER	104	/* uint16_t */
-#define TR_LINK		106	/* uint16_t: the trace that follows, or 0. */
-#define TR_LINKTYPE	116	/* uint8_t: how it ends (vm/jitstate.h). */
-#define TR_MINSIZE	112
 #define TR_INS0		0x8000	/* First instruction; below: constants. */
 
 #define IR_SIZE		8
@@ -158,7 +122,6 @@ enum {				/* Types of objects (gct). */
 #define IR_OP2		2	/* first one: numbers of parent and exit. */
 #define IR_TYPE		4	/* uint8_t: of the result, in these bits: */
 #define IRT_TYPES	0x1f
-#define IRT_P64		9	/* A pointer into an object. */
 #define IRT_CDATA	10
 #define IRT_TAB		11
 #define IRT_INT		19
@@ -176,10 +139,7 @@ enum {				/* Types of objects (gct). */
 #define OP_PROF		1
 
 #define PENALTIES	64	/* Starts of traces given up: a ring of */
-#define PENALTY_SIZE	16
-#define PENALTY_PC	0	/* uint64_t: the instruction, */
-#define PENALTY_VALUE	8	/* uint16_t: grows with each attempt, */
-#define PENALTY_REASON	10	/* uint16_t: of the last one; */
+				/* entries of PENALTY_SIZE; behind them */
 #define PENALTY_NEXT	(PENALTIES * PENALTY_SIZE)  /* uint32_t: next entry. */
 
 #define SNAP_SIZE	12
@@ -191,13 +151,12 @@ enum {				/* Types of objects (gct). */
 #define SNAP_NENT	10	/* uint8_t: slots that it lists. */
 #define SNAP_COUNT	11	/* uint8_t: how often the exit was taken; or: */
 #define SNAP_LINKED	255	/* a side trace begins there. */
-#define SNAP_BASE(pcbase)	((uint32_t)((pcbase) & 0xff))
-#define SNAP_PC(pcbase)		((pcbase) >> 8)
 
 #define ENT_SLOT(e)	((e) >> 24)
 #define ENT_REF(e)	((e) & 0xffff)
 
 #define ENT_FRAME	0x010000	/* Entry of a frame's link. */
+#define ENT_CONT	0x020000	/* Of a continuation. */
 #define ENT_NORESTORE	0x040000	/* The slot is on the stack already. */
 
 #define REF_NIL		0x7fff	/* The constant nil: its op is IR_KPRI. */
@@ -210,12 +169,6 @@ enum {				/* Ops of constants, from IR_KPRI on. */
 #define CF_RAW(cf)	((char *)((uintptr_t)(cf) & ~(uintptr_t)3))
 
 enum { VM_INTERP = ~0, VM_C = ~1, VM_GC = ~2, VM_EXIT = ~3, VM_LAST = ~6 };
-
-/* Words of a frame, from the slot of its link. */
-#define FRAME_FUNC	(-1)	/* The function. */
-#define FRAME_CONTPC	(-2)	/* Of a continuation: the PC below it, */
-#define FRAME_CONT	(-3)	/* and what it is. */
-#define FRAME_SLOTS	2	/* Slots of a frame below its base. */
 
 enum {				/* Kinds of frame links. */
   LINK_C = 1, LINK_CONT = 2, LINK_VARG = 3
@@ -234,123 +187,31 @@ enum {				/* Kinds of frame links. */
 #define DEBUG_MAX	0xffff
 #define DEBUG_CI(ofs, size)	((int)((unsigned)(size) << 16) + (ofs))
 
-#define TAG(v)		((int64_t)(v) >> 47)
-#define PTR(v)		((char *)((v) & ((UINT64_C(1) << 47) - 1)))
 #define TAGFUNC		(~(int64_t)GCT_FUNC)
 #define TAGTHREAD	(~(int64_t)GCT_THREAD)
-#define MKFUNC(p)	((uint64_t)(uintptr_t)(p) | (uint64_t)TAGFUNC << 47)
-
-/* -- The whole heap (heapwalk/heap.c) -------------------------------------- */
-
-#define OBJ_FIXED	0x20	/* Never collected. */
-#define OBJ_CDATAVAR	0x80	/* Cdata: a header lies before it. */
-#define OBJ_ALIGN	8	/* Addresses are multiples of this. */
-
-#define G_MMUDATA	80	/* Ring of objects with a finalizer due. */
-#define VMSTATE_STRTAB	32	/* The string table lies that far before. */
-#define VMSTATE_TMPBUF	16	/* From vmstate: the buffer for strings. */
-#define STRTAB_CHAIN	UINT64_C(1)  /* A bit of a chain's head. */
-#define JITBASE_CTSTATE	8	/* From jit_base: the FFI's state or NULL. */
-/* Among the objects that the VM needs, after the names of events: */
-#define ROOTS_BASEMT	14	/* metatables; */
-#define ROOTS_IO	2	/* files; */
-#define ROOTS_FIN	1	/* finalizers of cdata, in newer versions. */
-#define ROOTS_NAMES	32	/* Names of events, at most. */
-
-#define STR_ROUND	4	/* Sizes of strings are multiples of this. */
-#define STR_SIZE(len, round) \
-  (STR_DATA + (((len) + (round)) & ~((round) - UINT64_C(1))))
-
-#define UPVAL_CLOSED	10	/* uint8_t */
-
-#define TAB_NOMM	10	/* uint8_t: metamethods known to be absent. */
-#define TAB_COLO	11	/* int8_t: slots behind it; 0x80: not in use. */
-#define TAB_META	32
-#define TAB_HMASK	52	/* uint32_t: nodes - 1; 0: no nodes. */
-#define TAB_SIZE	64
-#define TAB_COLOSIZE	0x7f
-#define NODE_VAL	0	/* slot */
-#define NODE_KEY	8	/* slot */
-#define NODE_SIZE	24
-#define MM_MODE		3	/* The event of weak tables. */
-
-#define UD_TYPE		10	/* uint8_t */
-#define UD_ENV		16
-#define UD_LEN		24	/* uint32_t */
-#define UD_META		32
-#define UD_DATA		48
-#define UD_BUFFER	3	/* Type of string.buffer's. */
-#define SBUF_E		8	/* From a buffer: char *: its end, */
-#define SBUF_B		16	/* and its start. */
-#define SBUF_FLAGS	24	/* uint64_t */
-#define SBUF_COW	2	/* A flag: the memory is a string's, */
-#define SBUF_BORROW	4	/* or another buffer's. */
-#define SBUF_COWREF	32
-#define SBUF_DICTS	48	/* Two tables. */
-#define SBUF_SIZE	72
-
-#define CD_TYPE		10	/* uint16_t: number of its C type. */
-#define CD_SIZE		16
-#define CDV_OFFSET	(-8)	/* uint16_t: from the block's start. */
-#define CDV_EXTRA	(-6)	/* uint16_t: bytes besides the data. */
-#define CDV_LEN		(-4)	/* uint32_t: bytes of data. */
-
-#define CTS_TAB		0	/* From the FFI's state: the C types, */
-#define CTS_TOP		8	/* uint32_t: their number, */
-#define CTS_SIZETAB	12	/* uint32_t: room for them; */
-#define CTS_MAPS	32	/* two words, tables or not. */
-#define CT_SIZE		24	/* A C type: */
-#define CT_INFO		0	/* uint32_t: kind and child; */
-#define CT_BYTES	4	/* uint32_t: sizeof. */
-#define CT_KIND(info)	((info) >> 28)
-#define CT_CHILD(info)	((info) & 0xffff)
-#define CT_HASSIZE	5	/* Kinds up to this one have a size. */
-#define CT_ATTRIB	8	/* Kind: an attribute of the child. */
-
-#define FUNC_NUPVALUES	11	/* uint8_t */
-#define FUNC_ENV	16
-#define FUNC_UPVALUES	40	/* Lua: objects; C: */
-#define FUNC_CUPVALUES	48	/* slots. */
-
-#define L_OPENUPVAL	64	/* List of open upvalues. */
-#define L_ENV		72
-#define L_STACKSIZE	88	/* uint32_t: slots. */
-
-#define PT_FRAMESIZE	11	/* uint8_t */
-#define PT_SIZEUV	60	/* uint8_t */
-#define PT_TRACE	62	/* uint16_t: its first root trace. */
-#define PT_UVINFO	88	/* Names of upvalues, */
-#define PT_VARINFO	96	/* and of locals, with where they live. */
-#define VARNAMES	7	/* Names are bytes from this one on. */
-
-#define TR_NSNAPMAP	44	/* uint32_t */
-#define TR_LINKS	106	/* uint16_t: linked trace, root, and the next */
-#define TR_ROOT		108	/* uint16_t: its root, if it is not one. */
-#define TR_NEXTROOT	110	/* root */
-#define TR_NEXTSIDE	112	/* and side trace. */
-#define TR_SIZE		120
-#define SNAPMAP_SIZE	4
-
-/* LuaJIT's allocator: its state, segments, chunks (vm/arena.c). */
-#define ARENA_TOP	32	/* The chunk at the end that is not in use. */
-#define ARENA_SEGMENT	840	/* The first segment: */
-#define SEG_BASE	0
-#define SEG_SIZE	8
-#define SEG_NEXT	16
-#define SEG_ALIGN	4096	/* Both are multiples of this. */
-#define CHUNK_HEAD	8	/* uint64_t: size, and these bits: */
-#define CHUNK_BITS	UINT64_C(7)
-#define CHUNK_INUSE	2
-#define CHUNK_FENCE	11	/* Head of what ends a segment. */
-#define CHUNK_MIN	32
-
 #define TAGSTR		(~(int64_t)GCT_STR)
 #define TAGTAB		(~(int64_t)GCT_TAB)
 #define TAGCDATA	(~(int64_t)GCT_CDATA)
 #define TAGNIL		(~(int64_t)0)
-#define TAGNUM		(~(int64_t)13)	/* Numbers have this tag, or less. */
-#define KEY_HOOK	UINT64_C(0x8000000000000068)  /* debug.sethook's. */
-#define IS_NIL(v)	((v) == ~(slot)0)
+#define MKFUNC(p)	MKTAG(TAGFUNC, p)
+#define IS_NIL(v)	(TAG(v) == TAGNIL)
+
+#define VMSTATE_STRTAB	32	/* The string table lies that far before. */
+#define VMSTATE_TMPBUF	16	/* From vmstate: the buffer for strings. */
+
+/* LuaJIT's allocator: its state, segments, chunks (vm/arena.c). */
+#define ARENA_TOP	(8 + 3 * WORD)  /* The chunk at the end that */
+				/* is not in use. */
+#define ARENA_SEGMENT	(8 + 104 * WORD)  /* The first segment: */
+#define SEG_BASE	0
+#define SEG_SIZE	WORD
+#define SEG_NEXT	(2 * WORD)
+#define SEG_ALIGN	4096	/* Both are multiples of this. */
+#define CHUNK_HEAD	WORD	/* uintptr_t: size, and these bits: */
+#define CHUNK_BITS	((uintptr_t)7)
+#define CHUNK_INUSE	2
+#define CHUNK_FENCE	((uintptr_t)(3 + WORD))  /* What ends a segment. */
+#define CHUNK_MIN	(4 * WORD)
 
 /* Whether a slot holds an object. */
 static inline bool is_object(slot v)
@@ -369,7 +230,7 @@ static inline uint8_t obj_gct(const void *o)
 static inline const char *func_proto(const char *fn)
 {
   return AT(uint8_t, fn, FUNC_FFID) ? NULL :
-	 AT(const char *, fn, FUNC_PC) - PT_BC;
+	 REF(const char *, fn, FUNC_PC) - PT_BC;
 }
 
 /* Whether a block of that size may be a trace. */
@@ -384,8 +245,8 @@ static inline bool may_be_trace(const void *block, size_t size)
 static inline uint64_t func_id(const char *fn)
 {
   uint8_t ffid = AT(uint8_t, fn, FUNC_FFID);
-  if (ffid == 0) return AT(uint64_t, fn, FUNC_PC);
-  return AT(uint64_t, fn, FUNC_C) ^ (uint64_t)ffid << 56;
+  if (ffid == 0) return AT(gcref, fn, FUNC_PC);
+  return AT(uintptr_t, fn, FUNC_C) ^ (uint64_t)ffid << 56;
 }
 
 static inline bool is_lua(slot v)
@@ -393,13 +254,94 @@ static inline bool is_lua(slot v)
   return TAG(v) == TAGFUNC && AT(uint8_t, PTR(v), FUNC_FFID) == 0;
 }
 
+/* -- Frames ---------------------------------------------------------------- */
+
+/* A frame is known by the slot of its link. */
+
+#ifdef MP_REFS32
+
+static inline uint64_t frame_link(const slot *f) { return *f >> 32; }
+
+/* The address of the function, or of what else is in its place. Nothing is read
+** there. */
+static inline const char *frame_object(const slot *f) { return PTR(*f); }
+
+/* The function as a slot has it; 0: none. A frame of the VM's has a thread. */
+static inline slot frame_func(const slot *f)
+{
+  const char *o = PTR(*f);
+  return o == NULL ? 0 : MKTAG(~(int64_t)obj_gct(o), o);
+}
+
+/* Of a continuation: the PC below it, and what it is. */
+static inline uint64_t frame_contpc(const slot *f) { return f[-1] >> 32; }
+static inline uint64_t frame_cont(const slot *f) { return (uint32_t)f[-1]; }
+
+static inline void set_link(slot *f, uint64_t link)
+{
+  *f = (uint32_t)*f | link << 32;
+}
+
+static inline void set_func(slot *f, slot func)
+{
+  *f = (uint32_t)func | (*f & ~(slot)UINT32_MAX);
+}
+
+static inline void set_cont(slot *f, uint64_t cont, uint64_t pc)
+{
+  f[-1] = cont | pc << 32;
+}
+
+#else
+
+static inline uint64_t frame_link(const slot *f) { return *f; }
+
+static inline const char *frame_object(const slot *f)
+{
+  return TAG(f[-1]) == TAGFUNC ? PTR(f[-1]) : NULL;
+}
+
+static inline slot frame_func(const slot *f) { return f[-1]; }
+
+static inline uint64_t frame_contpc(const slot *f) { return f[-2]; }
+static inline uint64_t frame_cont(const slot *f) { return f[-3]; }
+
+static inline void set_link(slot *f, uint64_t link) { *f = link; }
+static inline void set_func(slot *f, slot func) { f[-1] = func; }
+
+static inline void set_cont(slot *f, uint64_t cont, uint64_t pc)
+{
+  f[-3] = cont;
+  f[-2] = pc;
+}
+
+#endif
+
+/* The call instruction that a Lua function's link tells has this operand A. */
+static inline uint32_t link_a(uint64_t link)
+{
+  return AT(uint8_t, (uintptr_t)link, BC_A - BC_SIZE);
+}
+
 /* The slot of the link of the frame below. */
 static inline slot *frame_prev(const slot *frame)
 {
-  uint64_t link = *frame;
+  uint64_t link = frame_link(frame);
   if (LINK_ISLUA(link))  /* The call instruction tells where its base is. */
-    return (slot *)frame - (FRAME_SLOTS + AT(uint8_t, link, BC_A - BC_SIZE));
-  return (slot *)((char *)frame - LINK_DELTA(link));
+    return (slot *)frame - (FRAME_SLOTS + link_a(link));
+  return (slot *)((char *)frame - (size_t)LINK_DELTA(link));
+}
+
+/* The link of a stack's lowest frame, which is nobody's. */
+static inline slot *frame_bottom(const void *thread)
+{
+  return REF(slot *, thread, L_STACK) + FRAME_SLOTS - 1;
+}
+
+/* The base of the frame above that one. */
+static inline slot *lowest_base(const void *thread)
+{
+  return REF(slot *, thread, L_STACK) + FRAME_SLOTS;
 }
 
 #endif

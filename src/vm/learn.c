@@ -104,7 +104,7 @@ static void *hook(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   learning *l = ud;
   if (ptr == NULL && nsize != 0) {
-    lua_State *L = AT(lua_State *, l->vm.g, l->vm.curl);
+    lua_State *L = REF(lua_State *, l->vm.g, l->vm.curl);
     if (mp_vm_state(&l->vm) == VM_EXIT) look_at_exit(l, L);
     else if (mp_vm_ontrace(&l->vm) && !mp_vm_collecting(&l->vm))
       look_at_call(l, L);

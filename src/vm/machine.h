@@ -38,9 +38,9 @@
 /* The word that holds the return address of a C function which compiled code
 ** has called; NULL: the function saves that where it likes, as a call does not
 ** (CALL_SAVES). sp: the code's stack pointer. */
-static inline const uint64_t *mp_machine_return(const char *sp)
+static inline const uintptr_t *mp_machine_return(const char *sp)
 {
-  return (const uint64_t *)(const void *)sp - 1;
+  return (const uintptr_t *)(const void *)sp - 1;
 }
 
 #elif defined(__aarch64__) && defined(__LP64__) && defined(__AARCH64EL__)
@@ -60,7 +60,7 @@ static inline const uint64_t *mp_machine_return(const char *sp)
 #define CF_SIZE		208
 #define CF_SPILL	16
 
-static inline const uint64_t *mp_machine_return(const char *sp)
+static inline const uintptr_t *mp_machine_return(const char *sp)
 {
   (void)sp;
   return NULL;

@@ -35,7 +35,7 @@ static bool is_garbage(const mp_vm *vm, const void *thread)
 static bool read_thread(const mp_vm *vm, const void *L, char *thread)
 {
   return mp_peek(thread, L, L_SIZE) && obj_gct(thread) == GCT_THREAD &&
-	 AT(char *, thread, L_GLREF) == vm->g &&
+	 REF(char *, thread, L_GLREF) == vm->g &&
 	 AT(uint8_t, thread, L_STATUS) == LUA_YIELD &&
 	 AT(void *, thread, L_CFRAME) == NULL && !is_garbage(vm, thread);
 }
@@ -43,7 +43,7 @@ static bool read_thread(const mp_vm *vm, const void *L, char *thread)
 /* Reads the slots up to that one. */
 static bool move_window(reading *r, const slot *p)
 {
-  const slot *stack = AT(const slot *, r->thread, L_STACK);
+  const slot *stack = REF(const slot *, r->thread, L_STACK);
   size_t n = (size_t)(p - stack) + 1;
   if (n > WINDOW) n = WINDOW;
   if (r->windows++ == WINDOWS || !mp_peek(r->words, p + 1 - n, n * 8))
@@ -55,22 +55,21 @@ static bool move_window(reading *r, const slot *p)
 
 static bool get(reading *r, const slot *p, slot *v)
 {
-  if (p < AT(const slot *, r->thread, L_STACK)) return false;
+  if (p < REF(const slot *, r->thread, L_STACK)) return false;
   if ((p < r->low || p >= r->high) && !move_window(r, p)) return false;
   *v = r->words[p - r->low];
   return true;
 }
 
 /* The function of a frame. */
-static bool read_function(slot v, mp_parkedframe *fr)
+static bool read_function(const char *object, mp_parkedframe *fr)
 {
   uint64_t fn[FUNC_CUPVALUES / 8];
-  if (TAG(v) != TAGFUNC || !mp_peek(fn, PTR(v), sizeof(fn)) ||
-      obj_gct(fn) != GCT_FUNC)
+  if (!mp_peek(fn, object, sizeof(fn)) || obj_gct(fn) != GCT_FUNC)
     return false;
   fr->ffid = AT(uint8_t, fn, FUNC_FFID);
   fr->code = fr->ffid != 0 ? AT(const void *, fn, FUNC_C) :
-	     AT(const char *, fn, FUNC_PC) - PT_BC;
+	     REF(const char *, fn, FUNC_PC) - PT_BC;
   return true;
 }
 
@@ -91,17 +90,25 @@ static bool read_distance(mp_parkedframe *fr)
 
 static bool read_frame(reading *r, const slot *f, mp_parkedframe *fr)
 {
-  slot func;
+  slot words[1 - FRAME_CONT], *w = words - FRAME_CONT;
+  int i;
   memset(fr, 0, sizeof(*fr));
-  return get(r, f, &fr->link) && get(r, f + FRAME_FUNC, &func) &&
-	 (!LINK_ISCONT(fr->link) || (get(r, f + FRAME_CONTPC, &fr->contpc) &&
-				     get(r, f + FRAME_CONT, &fr->cont))) &&
-	 read_function(func, fr) && read_distance(fr);
+  memset(words, 0, sizeof(words));
+  for (i = 0; i > -FRAME_SLOTS; i--)
+    if (!get(r, f + i, &w[i])) return false;
+  fr->link = frame_link(w);
+  if (LINK_ISCONT(fr->link)) {
+    for (; i >= FRAME_CONT; i--)
+      if (!get(r, f + i, &w[i])) return false;
+    fr->contpc = frame_contpc(w);
+    fr->cont = frame_cont(w);
+  }
+  return read_function(frame_object(w), fr) && read_distance(fr);
 }
 
 static bool read_frames(reading *r, mp_parked *p)
 {
-  const slot *bottom = AT(const slot *, r->thread, L_STACK) + 1;
+  const slot *bottom = frame_bottom(r->thread);
   const slot *f = AT(const slot *, r->thread, L_BASE) - 1;
   uint32_t slots = 2 * FRAME_SLOTS;
   p->n = 0;
@@ -144,41 +151,34 @@ bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p)
 
 /* -- Showing -------------------------------------------------------------- */
 
-static slot tagged(int64_t tag, const void *p)
-{
-  return (uint64_t)(uintptr_t)p | (uint64_t)tag << 47;
-}
-
 static slot made_up(uint64_t *fn, const mp_parkedframe *fr)
 {
   memset(fn, 0, 6 * sizeof(*fn));
   AT(uint8_t, fn, OBJ_GCT) = GCT_FUNC;
   AT(uint8_t, fn, FUNC_FFID) = (uint8_t)fr->ffid;
   if (fr->ffid != 0) AT(const void *, fn, FUNC_C) = fr->code;
-  else AT(const char *, fn, FUNC_PC) = (const char *)fr->code + PT_BC;
+  else SET_REF(fn, FUNC_PC, (const char *)fr->code + PT_BC);
   return MKFUNC(fn);
 }
 
 void mp_parked_show(mp_parkedview *v, const mp_vm *vm, const mp_parkedframe *f,
 		    uint32_t n, mp_where *w)
 {
-  slot *at = v->stack + 1;
+  slot *at = v->stack + FRAME_SLOTS - 1;
   uint32_t i;
   memset(v, 0, sizeof(*v));
   AT(uint8_t, v->thread, OBJ_GCT) = GCT_THREAD;
   AT(uint8_t, v->thread, FUNC_FFID) = FFID_C;
-  AT(char *, v->thread, L_GLREF) = vm->g;
+  SET_REF(v->thread, L_GLREF, vm->g);
   AT(void *, v->thread, L_CFRAME) = v->cframe;
-  AT(slot *, v->thread, L_STACK) = v->stack;
-  AT(slot *, v->thread, L_MAXSTACK) = v->stack + MP_PARKED_SLOTS;
-  v->stack[0] = tagged(TAGTHREAD, v->thread);
+  SET_REF(v->thread, L_STACK, v->stack);
+  SET_REF(v->thread, L_MAXSTACK, v->stack + MP_PARKED_SLOTS);
+  v->stack[0] = MKTAG(TAGTHREAD, v->thread);
   for (i = n; i-- > 0;) {
     at += f[i].below;
-    *at = f[i].link;
-    at[FRAME_FUNC] = made_up(v->funcs[i], &f[i]);
-    if (!LINK_ISCONT(*at)) continue;
-    at[FRAME_CONTPC] = f[i].contpc;
-    at[FRAME_CONT] = f[i].cont;
+    set_link(at, f[i].link);
+    set_func(at, made_up(v->funcs[i], &f[i]));
+    if (LINK_ISCONT(f[i].link)) set_cont(at, f[i].cont, f[i].contpc);
   }
   AT(slot *, v->thread, L_BASE) = AT(slot *, v->thread, L_TOP) = at + 1;
   *w = (mp_where){ .L = (lua_State *)v->thread, .base = at + 1 };

@@ -29,7 +29,7 @@ static bool has_allocator(mp_vm *vm, lua_State *L, uint32_t ofs)
 static bool prove_global(mp_vm *vm, lua_State *L, const mp_variant **v)
 {
   *v = NULL;
-  memcpy(&vm->g, (char *)L + L_GLREF, sizeof(vm->g));
+  vm->g = REF(char *, L, L_GLREF);
   if (vm->g != NULL && has_allocator(vm, L, G_ALLOCF)) return true;
   if (vm->g != NULL && obj_gct(L) == GCT_THREAD &&
       (*v = mp_variant_once()) != NULL && has_allocator(vm, L, (*v)->alloc))
@@ -50,23 +50,25 @@ static const char *no_global(lua_State *L)
 /* The stack: our own frame lies where it should. */
 static bool prove_stack(lua_State *L, lua_CFunction self)
 {
-  slot *base = AT(slot *, L, L_BASE), *stack = AT(slot *, L, L_STACK);
-  slot fn;
-  if (obj_gct(L) != GCT_THREAD || stack == NULL || base <= stack + 1 ||
+  slot *base = AT(slot *, L, L_BASE), *stack = REF(slot *, L, L_STACK);
+  slot frame[FRAME_SLOTS];
+  const char *fn;
+  if (obj_gct(L) != GCT_THREAD || stack == NULL || base < lowest_base(L) ||
       base > AT(slot *, L, L_TOP) ||
-      AT(slot *, L, L_TOP) > AT(slot *, L, L_MAXSTACK) ||
+      AT(slot *, L, L_TOP) > REF(slot *, L, L_MAXSTACK) ||
       AT(slot *, L, L_TOP) - base != lua_gettop(L) ||
-      !mp_peek(&fn, base - FRAME_SLOTS, sizeof(fn)))
+      !mp_peek(frame, base - FRAME_SLOTS, sizeof(frame)))
     return false;
-  return TAG(fn) == TAGFUNC && obj_gct(PTR(fn)) == GCT_FUNC &&
-	 AT(uint8_t, PTR(fn), FUNC_FFID) == 1 &&
-	 AT(lua_CFunction, PTR(fn), FUNC_C) == self;
+  fn = frame_object(frame + FRAME_SLOTS - 1);
+  return fn != NULL && mp_readable(fn) && obj_gct(fn) == GCT_FUNC &&
+	 AT(uint8_t, fn, FUNC_FFID) == FFID_C &&
+	 AT(lua_CFunction, fn, FUNC_C) == self;
 }
 
 /* lua_Debug: how it tells a frame from another. */
 static bool prove_debug(lua_State *L)
 {
-  int ofs = (int)(AT(slot *, L, L_BASE) - 1 - AT(slot *, L, L_STACK));
+  int ofs = (int)(AT(slot *, L, L_BASE) - 1 - REF(slot *, L, L_STACK));
   lua_Debug ar;
   if (lua_getstack(L, 0, &ar) == 0 || ar.i_ci != DEBUG_CI(ofs, 0)) return false;
   if (lua_getstack(L, 1, &ar) == 0) return true;
@@ -74,18 +76,20 @@ static bool prove_debug(lua_State *L)
   return ofs > 0 && ar.i_ci == DEBUG_CI(ofs, ar.i_ci >> 16);
 }
 
+#define WORDS	(G_SEARCH / sizeof(gcref))
+
 /* Notes which words of the global state equal the running thread. A variant
 ** notes the thread that asked for memory last, too: that is the other one. */
 static int note_words(lua_State *L)
 {
   uint8_t *seen = lua_touserdata(L, 1);
   lua_State *other = lua_touserdata(L, 2);
-  const char *g = AT(const char *, L, L_GLREF);
+  const char *g = REF(const char *, L, L_GLREF);
   uint32_t i;
   lua_pushcfunction(other, note_words);
   lua_pop(other, 1);
-  for (i = 0; i < G_SEARCH / 8; i++)
-    if (AT(lua_State *, g, (size_t)i * 8) != L) seen[i] = 0;
+  for (i = 0; i < WORDS; i++)
+    if (REF(lua_State *, g, (size_t)i * sizeof(gcref)) != L) seen[i] = 0;
   return 0;
 }
 
@@ -93,7 +97,7 @@ static int note_words(lua_State *L)
 ** inside of that, and this thread outside of both. */
 static bool prove_thread(mp_vm *vm, lua_State *L)
 {
-  uint8_t seen[G_SEARCH / 8];
+  uint8_t seen[WORDS];
   uint32_t i, n = 0;
   int round;
   memset(seen, 1, sizeof(seen));
@@ -109,8 +113,8 @@ static bool prove_thread(mp_vm *vm, lua_State *L)
     lua_call(L, 2, 0);
   }
   lua_pop(L, 2);
-  for (i = 0; i < G_SEARCH / 8; i++)
-    if (seen[i]) { vm->curl = i * 8; n++; }
+  for (i = 0; i < WORDS; i++)
+    if (seen[i]) { vm->curl = i * (uint32_t)sizeof(gcref); n++; }
   return n == 1;
 }
 
@@ -120,18 +124,18 @@ static const char *main_thread(const mp_vm *vm)
 {
   const char *L;
   for (L = vm->g - L_SIZE; L >= vm->g - L_SIZE - L_EXTRA; L -= 8)
-    if (obj_gct(L) == GCT_THREAD && AT(char *, L, L_GLREF) == vm->g) return L;
+    if (obj_gct(L) == GCT_THREAD && REF(char *, L, L_GLREF) == vm->g) return L;
   return NULL;
 }
 
-/* vmstate: the int 8 bytes before the link to the main thread. It says "C" in
+/* vmstate: the int before the link to the main thread. It says "C" in
 ** a C function. */
 static bool find_state(mp_vm *vm)
 {
   const char *mainl = vm->mainl;
   uint32_t i, n = 0;
-  for (i = G_ROOT; i + VMSTATE_MAINL < vm->curl; i += 8)
-    if (AT(const char *, vm->g, i + VMSTATE_MAINL) == mainl &&
+  for (i = G_ROOT; i + VMSTATE_MAINL < vm->curl; i += sizeof(gcref))
+    if (REF(const char *, vm->g, i + VMSTATE_MAINL) == mainl &&
 	AT(int32_t, vm->g, i) == VM_C) { vm->vmstate = i; n++; }
   return n == 1;
 }
@@ -165,7 +169,7 @@ static bool prove_collector(mp_vm *vm, lua_State *L)
   uint8_t white = mp_vm_white(vm);
   bool ok = (white == 1 || white == 2) &&
 	    (AT(uint8_t, co, OBJ_MARKED) & OBJ_WHITES) == white &&
-	    AT(lua_State *, vm->alloc, G_ROOT) == co &&
+	    REF(lua_State *, vm->alloc, G_ROOT) == co &&
 	    *mp_vm_total(vm) == total;
   lua_pop(L, 1);
   return ok;

@@ -27,6 +27,32 @@ const uint32_t *mp_snap_entries(const char *T, const char *snap)
   return AT(const uint32_t *, T, TR_SNAPMAP) + AT(uint32_t, snap, SNAP_MAPOFS);
 }
 
+const uint32_t *mp_snap_end(const char *T, const char *snap)
+{
+  const char *last = mp_snap_get(T, AT(uint16_t, T, TR_NSNAP) - 1u);
+  return AT(const uint32_t *, T, TR_SNAPMAP) +
+    (snap == last ? AT(uint32_t, T, TR_NSNAPMAP) :
+		    AT(uint32_t, snap + SNAP_SIZE, SNAP_MAPOFS));
+}
+
+#ifdef MP_REFS32
+
+/* The words behind the entries are the PC, and the links of frames. */
+uint64_t mp_snap_pc(const char *T, const char *snap, uint32_t *baseofs)
+{
+  const uint32_t *map = mp_snap_entries(T, snap);
+  uint32_t i, nent = AT(uint8_t, snap, SNAP_NENT);
+  *baseofs = 0;
+  for (i = nent; i-- > 0;)
+    if (map[i] & ENT_FRAME) {
+      *baseofs = ENT_SLOT(map[i]);
+      break;
+    }
+  return map[nent];
+}
+
+#else
+
 /* The word behind the entries: PC and base. */
 static uint64_t pcbase(const char *T, const char *snap)
 {
@@ -39,9 +65,11 @@ static uint64_t pcbase(const char *T, const char *snap)
 uint64_t mp_snap_pc(const char *T, const char *snap, uint32_t *baseofs)
 {
   uint64_t v = pcbase(T, snap);
-  *baseofs = SNAP_BASE(v);
-  return SNAP_PC(v);
+  *baseofs = (uint32_t)(v & 0xff);
+  return v >> 8;
 }
+
+#endif
 
 /* -- Behind a check ------------------------------------------------------ */
 
@@ -100,8 +128,11 @@ static bool same_place(const char *T, const char *a, const char *b)
 {
   const uint32_t *ma = mp_snap_entries(T, a), *mb = mp_snap_entries(T, b);
   uint32_t na = AT(uint8_t, a, SNAP_NENT), nb = AT(uint8_t, b, SNAP_NENT);
+  const uint32_t *ea = mp_snap_end(T, a), *eb = mp_snap_end(T, b);
   uint32_t i = 0, k = 0, link;
-  if (pcbase(T, a) != pcbase(T, b)) return false;
+  size_t n = (size_t)(ea - ma) - na;
+  if (n != (size_t)(eb - mb) - nb || memcmp(ma + na, mb + nb, n * 4) != 0)
+    return false;
   do {
     link = next_link(ma, na, &i);
     if (link != next_link(mb, nb, &k)) return false;
@@ -165,7 +196,7 @@ static uint32_t last_before(const char *T, uint64_t ofs)
 ** unless the program has gone on in another function or line since. */
 static mp_snap snap_at(const char *T, uint64_t addr)
 {
-  uint64_t ofs = addr - AT(uint64_t, T, TR_MCODE);
+  uint64_t ofs = addr - AT(uintptr_t, T, TR_MCODE);
   uint32_t i = last_before(T, ofs);
   const char *snap = mp_snap_get(T, i);
   return has_check(T, mp_snap_offset(snap), ofs) ?
@@ -185,7 +216,7 @@ static bool has_store(const char *T, uint64_t from, uint64_t to, int32_t base)
 mp_snap mp_snap_interrupted(const mp_vm *vm, const char *T, uint64_t addr,
 			    int32_t base)
 {
-  uint64_t ofs = addr - AT(uint64_t, T, TR_MCODE);
+  uint64_t ofs = addr - AT(uintptr_t, T, TR_MCODE);
   uint32_t i = last_before(T, ofs);
   if (!has_store(T, mp_snap_offset(mp_snap_get(T, i)), ofs, base))
     return snap_at(T, addr);
@@ -407,7 +438,7 @@ static mp_snap origin(const mp_vm *vm, const char *T, uint32_t ref)
 ** second operand is an instruction, too, or a constant. */
 static bool adds_key(const char *T, uint32_t ref, uint32_t table)
 {
-  return ir_type(T, ref) == IRT_P64 && ir_ref(T, ref, IR_OP1) == table &&
+  return ir_type(T, ref) == IRT_PART && ir_ref(T, ref, IR_OP1) == table &&
 	 ir_type(T, table) == IRT_TAB &&
 	 ir_ref(T, ref, IR_OP2) >= AT(uint32_t, T, TR_NK);
 }
@@ -463,11 +494,11 @@ static mp_snap sunk_at_exit(const mp_vm *vm, mp_snap exit, const char *cframe)
 {
   const char *T = exit.trace;
   const char *lowest = __builtin_frame_address(0), *p = lowest + SEARCH;
-  uint64_t ir = AT(uint64_t, T, TR_IR) + (uint64_t)TR_INS0 * IR_SIZE;
+  uint64_t ir = AT(uintptr_t, T, TR_IR) + (uint64_t)TR_INS0 * IR_SIZE;
   uint64_t size = (uint64_t)(AT(uint32_t, T, TR_NINS) - TR_INS0) * IR_SIZE;
   if (cframe > lowest && cframe < p) p = cframe;
-  while ((p -= sizeof(uint64_t)) >= lowest) {
-    uint64_t ofs = AT(const uint64_t, p, 0) - ir;
+  while ((p -= WORD) >= lowest) {
+    uint64_t ofs = AT(const uintptr_t, p, 0) - ir;
     uint32_t ref = TR_INS0 + (uint32_t)(ofs / IR_SIZE);
     if (ofs < size && ofs % IR_SIZE == 0 && needs(T, exit.snap, ref)) {
       mp_snap from = origin(vm, T, ref);

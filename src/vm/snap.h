@@ -58,6 +58,9 @@ uint64_t mp_snap_offset(const char *snap);
 /* The entries of a snapshot. */
 const uint32_t *mp_snap_entries(const char *trace, const char *snap);
 
+/* The end of all that belongs to its entries. */
+const uint32_t *mp_snap_end(const char *trace, const char *snap);
+
 /* Address of a snapshot's instruction, and the distance in slots from the
 ** trace's base to the snapshot's. */
 uint64_t mp_snap_pc(const char *trace, const char *snap, uint32_t *baseofs);

@@ -25,21 +25,23 @@ static const char *stack_pointer(lua_State *L, const char *T)
   return cf - CF_SPILL - AT(uint16_t, T, TR_SPADJUST);
 }
 
-const uint64_t *mp_trace_return(lua_State *L, const char *T)
+const uintptr_t *mp_trace_return(lua_State *L, const char *T)
 {
   return mp_machine_return(stack_pointer(L, T));
 }
 
 /* Whether these are traces, each under its number; one at least. The memory
 ** need not be there: the kernel reads it for us. */
-static bool are_traces(char **traces, uint32_t size)
+static bool are_traces(const gcref *traces, uint32_t size)
 {
   uint32_t n, met = 0;
   for (n = 1; n < size && met < TRACES_ASKED; n++) {
     _Alignas(8) char head[TR_MINSIZE];
     const char *T;
-    if (!mp_peek(&T, traces + n, sizeof(T))) return false;
-    if (T == NULL) continue;
+    gcref r;
+    if (!mp_peek(&r, traces + n, sizeof(r))) return false;
+    if (r == 0) continue;
+    T = (const char *)(uintptr_t)r;
     if (((uintptr_t)T & 7) || !mp_peek(head, T, sizeof(head)) ||
 	obj_gct(head) != GCT_TRACE || AT(uint16_t, head, TR_NUMBER) != n)
       return false;
@@ -53,12 +55,14 @@ static bool are_traces(char **traces, uint32_t size)
 static __attribute__((noinline)) bool find_array(mp_vm *vm)
 {
   uint32_t ofs;
-  for (ofs = vm->curl; ofs < J_ARRAY_SEARCH; ofs += 8) {
-    char **traces = AT(char **, vm->g, ofs);
+  ofs = (vm->curl + (uint32_t)WORD - 1) & ~((uint32_t)WORD - 1);
+  for (; ofs < J_ARRAY_SEARCH; ofs += (uint32_t)WORD) {
+    const gcref *traces = AT(const gcref *, vm->g, ofs);
     uint32_t nfree = AT(uint32_t, vm->g, ofs + TRACES_FREE);
     uint32_t size = AT(uint32_t, vm->g, ofs + TRACES_SIZE);
-    if (traces == NULL || ((uintptr_t)traces & 7) || (uintptr_t)traces >> 47 ||
-	size < 2 || size > TRACES_MAX || nfree > size)
+    if (traces == NULL || ((uintptr_t)traces & 7) ||
+	(uint64_t)(uintptr_t)traces >> 47 || size < 2 ||
+	size > TRACES_MAX || nfree > size)
       continue;
     if (are_traces(traces, size)) {
       vm->traces = ofs;
@@ -107,7 +111,7 @@ static _Unwind_Reason_Code unwind_step(struct _Unwind_Context *context,
 static bool meet(mp_vm *vm, lua_State *L, int32_t n)
 {
   const char *T = n > 0 ? mp_trace_get(vm, (uint32_t)n) : NULL;
-  const uint64_t *ret = T != NULL ? mp_trace_return(L, T) : NULL;
+  const uintptr_t *ret = T != NULL ? mp_trace_return(L, T) : NULL;
   if (ret == NULL || !mp_trace_has(T, *ret)) return false;
   vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, n, ret };
   return true;
@@ -171,14 +175,15 @@ int mp_trace_const(const char *T, uint32_t ref, uint64_t *v)
   const char *ir = AT(const char *, T, TR_IR);
   int op = AT(uint8_t, ir, (size_t)ref * IR_SIZE + IR_OP) -
 	   AT(uint8_t, ir, (size_t)REF_NIL * IR_SIZE + IR_OP);
-  *v = AT(uint64_t, ir, (size_t)(ref + 1) * IR_SIZE);
+  if (CONST_WIDE(op)) *v = AT(uint64_t, ir, (size_t)(ref + 1) * IR_SIZE);
+  else *v = AT(uint32_t, ir, (size_t)ref * IR_SIZE);
   return op;
 }
 
 /* The prototype among a trace's constants whose code contains pc. */
 static const char *constant_proto(const char *T, uint64_t pc)
 {
-  const char *pt = AT(const char *, T, TR_STARTPT);
+  const char *pt = REF(const char *, T, TR_STARTPT);
   uint32_t ref;
   if (pt != NULL && mp_proto_has(pt, pc)) return pt;
   for (ref = AT(uint32_t, T, TR_NK); ref < REF_CONST; ref++) {
@@ -190,8 +195,7 @@ static const char *constant_proto(const char *T, uint64_t pc)
 	   obj_gct(o) == GCT_FUNC ? func_proto(o) : NULL;
       if (pt != NULL && mp_proto_has(pt, pc)) return pt;
     }
-    if (op == K_GC || op == K_PTR || op == K_KPTR || op == K_NUM ||
-	op == K_INT64)
+    if (CONST_WIDE(op))
       ref++;  /* The value takes the place of an instruction. */
   }
   return NULL;

@@ -27,14 +27,15 @@ static inline uint32_t mp_trace_limit(const mp_vm *vm)
 /* The trace of that number, or NULL. The array must be known. */
 static inline const char *mp_trace_get(const mp_vm *vm, uint32_t n)
 {
-  return n < mp_trace_limit(vm) ? AT(const char **, vm->g, vm->traces)[n] :
+  return n < mp_trace_limit(vm) ? 
+	 REF(const char *, AT(gcref *, vm->g, vm->traces), n * sizeof(gcref)) :
 	 NULL;
 }
 
 /* Whether an address lies in the trace's machine code. */
 static inline bool mp_trace_has(const char *T, uint64_t addr)
 {
-  return addr - AT(uint64_t, T, TR_MCODE) <= AT(uint32_t, T, TR_SZMCODE);
+  return addr - AT(uintptr_t, T, TR_MCODE) <= AT(uint32_t, T, TR_SZMCODE);
 }
 
 /* The trace whose machine code called the C function that we are in, and the
@@ -46,14 +47,14 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n,
 /* The word that holds the return address of a C function which the trace has
 ** called; where it has called none, that word is anything. NULL: it may be
 ** anywhere (vm/machine.h). */
-const uint64_t *mp_trace_return(lua_State *L, const char *trace);
+const uintptr_t *mp_trace_return(lua_State *L, const char *trace);
 
 /* Whether the trace that was seen last (vm->met) is running still, or again,
 ** and in the same C frame. A trace must be running. */
 static inline bool mp_trace_same(const mp_vm *vm)
 {
   const mp_met_trace *m = &vm->met;
-  return m->L != NULL && AT(lua_State *, vm->g, vm->curl) == m->L &&
+  return m->L != NULL && REF(lua_State *, vm->g, vm->curl) == m->L &&
 	 mp_vm_state(vm) == m->number &&
 	 mp_trace_get(vm, (uint32_t)m->number) == m->trace &&
 	 AT(void *, m->L, L_CFRAME) == m->cframe &&
@@ -69,8 +70,8 @@ bool mp_trace_meet(mp_vm *vm);
 ** that is not such a call. */
 const void *mp_trace_calls(const char *trace, uint64_t addr);
 
-/* Kind of a constant (one of K_*, or another number); *v: its value if it is
-** one of 64 bits. */
+/* Kind of a constant (one of K_*, or another number); *v: its value if it has
+** one. */
 int mp_trace_const(const char *trace, uint32_t ref, uint64_t *v);
 
 /* The prototype whose code contains pc, if this trace knows it, or else if any

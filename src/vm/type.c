@@ -91,7 +91,7 @@ static int32_t find_offset(const void *ret, const char *frame)
   unwound u = { ret, NULL, false };
   int32_t i;
   if (!mp_unwind(unwind_step, &u)) return -1;
-  for (i = 0; u.found && i < FRAME_WORDS * 8; i += 8)
+  for (i = 0; u.found && i < FRAME_WORDS * WORD; i += WORD)
     if (AT(const void *, frame, i) == u.ip) return i;
   return -1;
 }
@@ -147,10 +147,10 @@ mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame)
 
 static bool refers_to_slot(const lua_State *L, const char *upval)
 {
-  const char *v = AT(const char *, upval, UPVAL_V);
+  const char *v = REF(const char *, upval, UPVAL_V);
   return v == upval + UPVAL_TV ||
-	 (L != NULL && v >= AT(const char *, L, L_STACK) &&
-	  v <= AT(const char *, L, L_MAXSTACK));
+	 (L != NULL && v >= REF(const char *, L, L_STACK) &&
+	  v <= REF(const char *, L, L_MAXSTACK));
 }
 
 /* The type of an object that is linked into the list of all objects, or whose
@@ -163,7 +163,7 @@ static mp_type object_type(mp_vm *vm, const char *p, size_t size)
     [GCT_PROTO] = MP_PROTO, [GCT_FUNC] = MP_FUNCTION,
     [GCT_TRACE] = MP_TRACE, [GCT_CDATA] = MP_CDATA, [GCT_TAB] = MP_TABLE
   };
-  const char *root = AT(const char *, vm->alloc, G_ROOT);
+  const char *root = REF(const char *, vm->alloc, G_ROOT);
   uint32_t i;
   if (root >= p && root < p + size) {  /* Aligned cdata begin a little later. */
     uint8_t gct = obj_gct(root);
@@ -185,7 +185,7 @@ static mp_type object_type(mp_vm *vm, const char *p, size_t size)
       return MP_UPVALUE;
     break;
   case GCT_UDATA:
-    if (AT(const char *, vm->mainl, OBJ_NEXT) == p) return MP_USERDATA;
+    if (REF(const char *, vm->mainl, OBJ_NEXT) == p) return MP_USERDATA;
     break;
   case GCT_TRACE:
     if (may_be_trace(p, size)) return MP_TRACE;
@@ -211,10 +211,10 @@ static mp_type vm_type(mp_vm *vm, const char *p, size_t size)
 {
   const lua_State *L = mp_vm_thread(vm);
   uint32_t i;
-  if (L != NULL && AT(const char *, L, L_STACK) == p) return MP_STACK;
-  for (i = 0; i < J_ARRAY_SEARCH; i += 8) {
+  if (L != NULL && REF(const char *, L, L_STACK) == p) return MP_STACK;
+  for (i = 0; i < J_ARRAY_SEARCH; i += (uint32_t)WORD) {
     if (AT(const char *, vm->g, i) != p) continue;
-    if (((size_t)AT(uint32_t, vm->g, i + STRTAB_MASK) + 1) * sizeof(void *) ==
+    if (((size_t)AT(uint32_t, vm->g, i + STRTAB_MASK) + 1) * sizeof(gcref) ==
 	size)
       return MP_STRTAB;
     if (is_buffer(vm->g + i, p, size)) return MP_BUFFER;
@@ -245,7 +245,7 @@ static mp_type stack_type(const char *p, size_t size)
   int page = (int)(-(uintptr_t)here & 4095);  /* To the end of this one. */
   /* The stack may be a small one, and end before. */
   if (page < n && !mp_readable(here + page)) n = page;
-  for (i = BUF_SIZE; i + VEC_N + 8 <= n; i += 8)
+  for (i = BUF_SIZE; i + VEC_N + WORD <= n; i += WORD)
     if (is_buffer(here + i, p, size) || is_vector(here + i, p, size))
       return MP_BUFFER;
   return MP_TYPE_UNKNOWN;
@@ -254,14 +254,14 @@ static mp_type stack_type(const char *p, size_t size)
 /* The type of a block that one of the youngest objects refers to. */
 static mp_type referred_type(const mp_vm *vm, const char *p)
 {
-  const char *o = AT(const char *, vm->alloc, G_ROOT);
+  const char *o = REF(const char *, vm->alloc, G_ROOT);
   int n;
-  for (n = 0; o != NULL && n < WALK; n++, o = AT(const char *, o, OBJ_NEXT)) {
+  for (n = 0; o != NULL && n < WALK; n++, o = REF(const char *, o, OBJ_NEXT)) {
     if (obj_gct(o) == GCT_TAB) {
-      if (AT(const char *, o, TAB_ARRAY) == p) return MP_ARRAY;
-      if (AT(const char *, o, TAB_NODE) == p) return MP_HASH;
+      if (REF(const char *, o, TAB_ARRAY) == p) return MP_ARRAY;
+      if (REF(const char *, o, TAB_NODE) == p) return MP_HASH;
     } else if (obj_gct(o) == GCT_THREAD) {
-      if (AT(const char *, o, L_STACK) == p) return MP_STACK;
+      if (REF(const char *, o, L_STACK) == p) return MP_STACK;
     }
   }
   return MP_TYPE_UNKNOWN;

@@ -45,7 +45,7 @@ void mp_cframes_climb(const mp_cframes *f, mp_step *at, const char *end)
   for (i = 0; i < CLIMB; i++) {
     const struct mp_cframe *e = entry_of(f, at->ip);
     if (e->ip == 0 || at->sp + e->size > end) return;
-    at->ret = (const uint64_t *)(const void *)(at->sp + e->ret);
+    at->ret = (const uintptr_t *)(const void *)(at->sp + e->ret);
     at->sp += e->size;
     at->ip = *at->ret;
   }
@@ -58,8 +58,8 @@ void mp_cframes_note(mp_cframes *f, const mp_step *at, const mp_step *next)
   struct mp_cframe e = { at->ip, (uint32_t)(next->sp - at->sp), 0 };
   uint32_t i, found = 0;
   if (at->ip == 0 || next->sp <= at->sp || f->count >= MP_CFRAMES / 2) return;
-  for (i = 0; i < e.size; i += sizeof(uint64_t)) {
-    if (*(const uint64_t *)(const void *)(at->sp + i) != next->ip) continue;
+  for (i = 0; i < e.size; i += sizeof(uintptr_t)) {
+    if (*(const uintptr_t *)(const void *)(at->sp + i) != next->ip) continue;
     e.ret = i;
     found++;
   }

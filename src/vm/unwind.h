@@ -36,7 +36,7 @@ typedef struct mp_cframes {
 typedef struct mp_step {
   uint64_t ip;			/* An address in a function. */
   const char *sp;		/* The function's stack pointer. */
-  const uint64_t *ret;		/* Where the address was found, or NULL. */
+  const uintptr_t *ret;		/* Where the address was found, or NULL. */
 } mp_step;
 
 /* Goes up to the first function whose frame is not known, or does not lie below

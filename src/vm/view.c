@@ -19,9 +19,9 @@
 static bool view_make(mp_view *v, mp_vm *vm, mp_where *w)
 {
   const char *pt;
-  slot fn = w->base[-FRAME_SLOTS];
+  slot fn = frame_func(w->base - 1);
   bool error = TAG(fn) == TAGTHREAD;  /* The VM makes an error's message. */
-  bool above = w->base > AT(slot *, w->L, L_MAXSTACK);  /* The stack grows. */
+  bool above = w->base > REF(slot *, w->L, L_MAXSTACK);  /* The stack grows. */
   v->copy.L = v->copy.real = w->L;
   v->copy.base = w->base;
   v->copy.vbase = NULL;
@@ -49,7 +49,7 @@ typedef struct cursor {
 
 static void cursor_down(const mp_view *v, cursor *c)
 {
-  c->varg = LINK_ISVARG(*c->f);
+  c->varg = LINK_ISVARG(frame_link(c->f));
   c->next = c->f;
   c->f = frame_prev(c->f);
   if (!c->copied || c->f >= v->copy.vbase - 1) return;
@@ -77,7 +77,7 @@ static bool describe(const mp_view *v, mp_vm *vm, const cursor *c,
 		     mp_vmframe *out)
 {
   const slot *top = AT(slot *, v->copy.L, L_BASE) - 1;
-  slot func = c->f[FRAME_FUNC];
+  slot func = frame_func(c->f);
   const char *fn = PTR(func);
   if (!mp_frame_isfunc(func)) return false;
   *out = (mp_vmframe){ .proto = func_proto(fn), .func = func_id(fn),
@@ -106,7 +106,7 @@ static bool add_frame(mp_view *v, int n, const mp_vmframe *fr)
 int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
 		   mp_where *w, uint32_t *below, bool *cut)
 {
-  const slot *bottom = AT(slot *, w->L, L_STACK) + 1;
+  const slot *bottom = frame_bottom(w->L);
   cursor c = { .level = walk->n - 1 };
   int n = 0;
   *below = 0;
@@ -118,12 +118,13 @@ int mp_view_frames(mp_view *v, mp_vm *vm, const mp_walk *walk,
   for (; c.copied || c.f > bottom; cursor_down(v, &c)) {
     mp_vmframe fr;
     /* A frame of the VM for errors is not a function's. */
-    if (c.varg || TAG(c.f[FRAME_FUNC]) == TAGTHREAD) continue;
+    if (c.varg || TAG(frame_func(c.f)) == TAGTHREAD) continue;
     if (!describe(v, vm, &c, &fr)) return -1;
     if (n > 0) {
-      v->frames[n - 1].site = fr.pc ^ (*c.next & LINK_KIND) << 56;
-      v->frames[n - 1].called = LINK_ISLUA(*c.next);
-      v->frames[n - 1].from_c = LINK_ISC(*c.next);
+      uint64_t link = frame_link(c.next);
+      v->frames[n - 1].site = fr.pc ^ (link & LINK_KIND) << 56;
+      v->frames[n - 1].called = LINK_ISLUA(link);
+      v->frames[n - 1].from_c = LINK_ISC(link);
     }
     if (*below != 0) break;
     fr.level = cursor_level(v, walk, &c);
@@ -141,7 +142,7 @@ int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name)
   ptrdiff_t ofs, size = f->next ? f->next - f->at : 0;
   if (f->copied) mp_copy_show_copy(&v->copy);
   else mp_copy_show_stack(&v->copy);
-  ofs = f->at - AT(slot *, v->copy.L, L_STACK);
+  ofs = f->at - REF(slot *, v->copy.L, L_STACK);
   *name = NULL;
   if (ofs > DEBUG_MAX || size > DEBUG_MAX) return -1;
   ar.i_ci = DEBUG_CI((int)ofs, (int)size);

@@ -15,16 +15,16 @@
 
 lua_State *mp_vm_find_thread(mp_vm *vm)
 {
-  char *L = AT(char *, vm->g, vm->curl), *cf;
+  char *L = REF(char *, vm->g, vm->curl), *cf;
   if (L == NULL || ((uintptr_t)L & 7) || obj_gct(L) != GCT_THREAD ||
-      AT(char *, L, L_GLREF) != vm->g)
+      REF(char *, L, L_GLREF) != vm->g)
     return NULL;
   /* A thread that is not running: C code resumed it and goes on by itself. */
   cf = CF_RAW(AT(void *, L, L_CFRAME));
   if (cf == NULL) return NULL;
   if (L == vm->dead) {  /* Unless a new thread in its place runs. */
     char *here = __builtin_frame_address(0);
-    if (cf < here || cf > here + C_STACK || AT(char *, cf, CF_L) != L)
+    if (cf < here || cf > here + C_STACK || REF(char *, cf, CF_L) != L)
       return NULL;
     vm->dead = NULL;
   }
@@ -35,7 +35,7 @@ lua_State *mp_vm_find_thread(mp_vm *vm)
 /* The C library keeps what it knows of a thread above the thread's stack. */
 mp_vm_place mp_vm_whereabouts(const mp_vm *vm)
 {
-  const char *L = AT(const char *, vm->g, vm->curl), *cf;
+  const char *L = REF(const char *, vm->g, vm->curl), *cf;
   const char *here = __builtin_frame_address(0);
   const char *self = (const char *)(uintptr_t)pthread_self();
   if (L == NULL || L == vm->dead || ((uintptr_t)L & 7) ||

@@ -28,7 +28,7 @@ typedef struct mp_met_trace {
   const void *cframe;		/* That thread's C frame, as it is stored. */
   const char *trace;		/* The GCtrace. */
   int32_t number;		/* The trace's number. */
-  const uint64_t *ret;		/* Return address of a function it calls. */
+  const uintptr_t *ret;		/* Return address of a function it calls. */
 } mp_met_trace;
 
 typedef struct mp_vm {
@@ -60,7 +60,7 @@ typedef struct mp_vm {
 lua_State *mp_vm_find_thread(mp_vm *vm);
 static inline lua_State *mp_vm_thread(mp_vm *vm)
 {
-  lua_State *L = AT(lua_State *, vm->g, vm->curl);
+  lua_State *L = REF(lua_State *, vm->g, vm->curl);
   /* C code may have resumed it and now run by itself: then it has no C
   ** frame. */
   return L == vm->alive && L != NULL && AT(void *, L, L_CFRAME) != NULL ? L :
@@ -80,7 +80,7 @@ mp_vm_place mp_vm_whereabouts(const mp_vm *vm);
 /* A VM as LuaJIT refers to it. Some VM of this LuaJIT was proved. */
 static inline void *mp_vm_global(lua_State *L)
 {
-  return AT(void *, L, L_GLREF);
+  return REF(void *, L, L_GLREF);
 }
 
 /* Whether no Lua code runs, judging by the main thread: the host program works
@@ -111,7 +111,7 @@ static inline int mp_vm_letter(const mp_vm *vm)
 /* Base of the running trace's frame; NULL: no compiled code is running. */
 static inline slot *mp_vm_jitbase(const mp_vm *vm)
 {
-  return AT(slot *, vm->g, vm->jitbase);
+  return REF(slot *, vm->g, vm->jitbase);
 }
 
 /* Whether compiled code is running. */
@@ -143,9 +143,9 @@ static inline void mp_vm_forget(mp_vm *vm) { vm->met.L = NULL; }
 
 /* The address of the word in which the collector counts the bytes of the
 ** heap. */
-static inline size_t *mp_vm_total(const mp_vm *vm)
+static inline gcsize *mp_vm_total(const mp_vm *vm)
 {
-  return (size_t *)(void *)(vm->alloc + G_TOTAL);
+  return (gcsize *)(void *)(vm->alloc + G_TOTAL);
 }
 
 /* Changes once in every collection cycle. */
@@ -171,7 +171,7 @@ static inline bool mp_vm_noarray(const void *table)
 static inline const void *mp_vm_array(const void *table, size_t *size)
 {
   *size = AT(const uint32_t, table, TAB_ASIZE) * sizeof(slot);
-  return AT(const void *const, table, TAB_ARRAY);
+  return REF(const void *, table, TAB_ARRAY);
 }
 
 /* Threads, prototypes and traces have at least this size. */
@@ -188,7 +188,7 @@ static inline bool mp_vm_watched(const void *block)
 /* The thread at `block` is being freed: it is not looked at again. */
 static inline void mp_vm_freeing(mp_vm *vm, const void *block)
 {
-  if (block == AT(void *, vm->g, vm->curl)) vm->dead = block;
+  if (block == REF(void *, vm->g, vm->curl)) vm->dead = block;
   if (block == vm->met.L) vm->met.L = NULL;
   if (block == vm->alive) vm->alive = NULL;
 }

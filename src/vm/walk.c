@@ -194,20 +194,22 @@ static inline void add_word(mp_walk *k, const slot *p, uint64_t word)
 ** key. */
 static uint64_t describe(mp_walk *k, lua_State *L, slot *top, slot *f)
 {
-  slot *below = frame_prev(f), func;
-  uint64_t h = key_word(0, *f);
-  if (LINK_ISCONT(*f)) {
-    h = key_word(h, mp_walk_word(k, f[FRAME_CONTPC]));
+  slot *below = frame_prev(f), func, word;
+  uint64_t link = frame_link(f), h = key_word(0, link);
+  if (LINK_ISCONT(link)) {
+    h = key_word(h, mp_walk_word(k, frame_contpc(f)));
     add_word(k, f + FRAME_CONTPC, f[FRAME_CONTPC]);
   }
-  if (below <= k->stack || TAG(below[FRAME_FUNC]) != TAGFUNC) return h;
-  func = below[FRAME_FUNC];
-  if (LINK_ISC(*f) && is_lua(func)) {
+  if (below <= k->stack) return h;
+  func = frame_func(below);
+  if (TAG(func) != TAGFUNC) return h;
+  word = below[FRAME_FUNC];
+  if (LINK_ISC(link) && is_lua(func)) {
     h = key_word(h, mp_walk_word(k, mp_frame_cframepc(L, top, f)));
-    func = VOLATILE;
+    word = VOLATILE;
   }
-  add_word(k, below + FRAME_FUNC, func);
-  return key_word(h, mp_walk_word(k, func_id(PTR(below[FRAME_FUNC]))));
+  add_word(k, below + FRAME_FUNC, word);
+  return key_word(h, mp_walk_word(k, func_id(PTR(func))));
 }
 
 /* Adds a frame on top of those that are known. */
@@ -215,12 +217,12 @@ static inline void push(mp_walk *k, lua_State *L, slot *top, slot *f)
 {
   int n = k->n++;
   mp_level *l = &k->levels[n];
-  uint64_t key = n > 0 ? l[-1].key : 0, link = *f;
+  uint64_t key = n > 0 ? l[-1].key : 0, link = frame_link(f);
   l->frame = f;
   if ((size_t)(f - k->stack) < k->nslots) k->byslot[f - k->stack] = (uint32_t)n;
   l->stack = 0;
   l->first = k->nwords;
-  add_word(k, f, link);
+  add_word(k, f, *f);
   if (LINK_ISLUA(link)) {
     const mp_callsite *s = site_slot(k, link);
     l->key = key_word(key, s->pc == link ? s->id : mp_walk_word(k, link));
@@ -314,7 +316,7 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
 
 uint64_t mp_walk_changed(mp_walk *k, lua_State *L, uint64_t *top, uint32_t same)
 {
-  slot *bottom = AT(slot *, L, L_STACK) + 1;
+  slot *bottom = frame_bottom(L);
   int n = 0;
   if (k->L == L && k->stack == bottom) {
     n = unchanged(k, top, same);

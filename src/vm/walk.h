@@ -113,7 +113,8 @@ static inline int mp_walk_find(const mp_walk *k, const lua_State *L,
 {
   size_t i;
   uint32_t n;
-  if (k->L != L || k->stack != AT(uint64_t *, L, L_STACK) + 1) return -1;
+  if (k->L != L || k->stack != REF(slot *, L, L_STACK) + FRAME_SLOTS - 1)
+    return -1;
   if (k->n > 0 && k->levels[k->n - 1].frame == top) return k->n - 1;
   i = (size_t)(top - k->stack);
   if (i >= k->nslots) return -1;

@@ -49,7 +49,7 @@ static inline bool where(mp_vm *vm, lua_State *L, mp_where *w)
     w->pc = mp_frame_toppc(mp_where_cframe(w));
     if (st == VM_EXIT) where_exit(vm, w, cf);
   }
-  return w->base > AT(slot *, L, L_STACK) + FRAME_SLOTS;
+  return w->base > lowest_base(L);
 }
 
 static inline void set_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
@@ -58,7 +58,7 @@ static inline void set_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
   uint64_t frames;
   mp_where_renew(vm, walk);
   frames = mp_walk_key(walk, w->L, w->base - 1);
-  w->key = mp_where_keyof(walk, frames, top[FRAME_FUNC], w->trace, w->pc);
+  w->key = mp_where_keyof(walk, frames, frame_func(top), w->trace, w->pc);
   if (w->snap != NULL) w->key = mp_mix(w->key, (uint64_t)(uintptr_t)w->snap);
   if (w->next) w->key = mp_mix(w->key, 2);
   if (w->lost) w->key = mp_mix(w->key, 1);
@@ -68,8 +68,8 @@ static inline void set_key(const mp_vm *vm, mp_walk *walk, mp_where *w)
 ** the caller: there is no snapshot until the next function. */
 static void leave_function(const mp_vm *vm, mp_where *w)
 {
-  const slot *bottom = AT(slot *, w->L, L_STACK) + FRAME_SLOTS, *f;
-  slot fn = w->base[-FRAME_SLOTS];
+  const slot *bottom = lowest_base(w->L), *f;
+  slot fn = frame_func(w->base - 1);
   uint64_t pc;
   if (!is_lua(fn) || !mp_frame_isfunc(fn) ||
       !mp_proto_has(func_proto(PTR(fn)), w->pc) || !mp_trace_isret(vm, w->pc))

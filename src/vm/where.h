@@ -108,9 +108,9 @@ bool mp_where_spot(mp_vm *vm, mp_spot *s)
 {
   bool found = mp_vm_ontrace(vm) ? mp_spot_ontrace(vm, s) :
 				   mp_spot_interpreted(vm, s);
-  if (!found || s->base <= AT(uint64_t *, s->L, L_STACK) + FRAME_SLOTS)
+  if (!found || s->base <= lowest_base(s->L))
     return false;
-  s->func = s->base[-FRAME_SLOTS];
+  s->func = frame_func(s->base - 1);
   return true;
 }
 
