@@ -91,8 +91,11 @@ dist_mpformat_DATA = \
 	lib/jit/mp/format/heapsnapshot.lua \
 	lib/jit/mp/format/html.lua \
 	lib/jit/mp/format/json.lua \
+	lib/jit/mp/format/measures.lua \
 	lib/jit/mp/format/metrics.lua \
+	lib/jit/mp/format/otlp.lua \
 	lib/jit/mp/format/pprof.lua \
+	lib/jit/mp/format/protobuf.lua \
 	lib/jit/mp/format/report.lua \
 	lib/jit/mp/format/server.lua \
 	lib/jit/mp/format/speedscope.lua \

@@ -52,6 +52,7 @@ lua_tests = \
 	t/program/together.lua \
 	t/program/html.lua \
 	t/program/formats.lua \
+	t/program/otlp.lua \
 	t/program/command.lua \
 	t/program/heapwalk.lua \
 	t/program/memory.lua \
@@ -408,6 +409,7 @@ EXTRA_DIST += \
 	t/readers/package.json \
 	t/readers/profiler-cli.mjs \
 	t/readers/profiles.lua \
+	t/readers/protobuf.lua \
 	t/readers/speedscope.mjs \
 	t/readers/test \
 	t/readers/walk.lua \

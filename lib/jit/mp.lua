@@ -28,7 +28,7 @@
 --   luajit -jm=L app.lua            leaks
 --   luajit -jm=T app.lua            the table live, in the terminal
 --   luajit -jm=f,app.html app.lua   a page for the browser; other suffixes give
---                                   .pb.gz .speedscope.json .cpuprofile
+--                                   .pb.gz .otlp .speedscope.json .cpuprofile
 --                                   .heapprofile .folded .mp
 --   luajit -jm=H                    all the options
 --

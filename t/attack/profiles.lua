@@ -105,8 +105,8 @@ end
 local views = { "f", "Fl", "l", "-3s", "vf", "zf", "tfo", "g", "e", "L", "M",
   "a", "Am0", "rm0", "Gh", "q", "kpxR" }
 local suffixes = { ".cpu.pb.gz", ".heap.pb.gz", ".pb.gz", ".speedscope.json",
-  ".cpuprofile", ".heapprofile", ".firefox.json", ".dhat.json", ".json",
-  ".prom",
+  ".otlp", ".cpuprofile", ".heapprofile", ".firefox.json", ".dhat.json",
+  ".json", ".prom",
   ".folded", ".html", ".mp" }
 
 -- Each is a test of its own: what one view does to the profile another sees.

@@ -48,7 +48,7 @@ for _, options in ipairs { "f", "fl", "g", "G", "a", "nfb1", "t", "e", "W", "L",
 end
 
 local formats = { "a.html", "a.pb.gz", "a.speedscope.json", "a.heapprofile",
-  "a.firefox.json", "a.prom" }
+  "a.firefox.json", "a.prom", "a.otlp" }
 run("f,"..table.concat(formats, ","), "all formats")
 for _, name in ipairs(formats) do
   if name == "a.pb.gz" then name = "a.heap.pb.gz" end

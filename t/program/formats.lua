@@ -14,9 +14,11 @@ local speedscope = require("jit.mp.format.speedscope")
 local cpuprofile = require("jit.mp.format.cpuprofile")
 local heapprofile = require("jit.mp.format.heapprofile")
 local profiles = require("readers.profiles")
+local protobuf = require("readers.protobuf")
 
 local bit = require("bit")
 
+local message, packed = protobuf.message, protobuf.packed
 local DIR = "/srv/app"
 
 -- The text that the command gzip unpacks.
@@ -28,45 +30,7 @@ local function gunzip(s)
   return r.out
 end
 
--- -- A reader of protocol buffers -------------------------------------------
-
-local function varint(s, pos)
-  local n, scale = 0, 1
-  while true do
-    local b = s:byte(pos)
-    n, pos, scale = n + b % 128 * scale, pos + 1, scale * 128
-    if b < 128 then return n, pos end
-  end
-end
-
--- Fields of a message: { [field] = list of numbers or strings }.
-local function message(s)
-  local t, pos = setmetatable({}, { __index = function(t, k)
-    t[k] = {}
-    return t[k]
-  end }), 1
-  while pos <= #s do
-    local tag, n
-    tag, pos = varint(s, pos)
-    local list = t[math.floor(tag / 8)]
-    n, pos = varint(s, pos)
-    if tag % 8 == 2 then
-      list[#list+1] = s:sub(pos, pos + n - 1)
-      pos = pos + n
-    else
-      assert(tag % 8 == 0, "a type of field that nobody writes")
-      list[#list+1] = n
-    end
-  end
-  assert(pos == #s + 1, "a field that ends behind its message")
-  return t
-end
-
-local function packed(s)
-  local t, pos = {}, 1
-  while pos <= #s do t[#t+1], pos = varint(s, pos) end
-  return t
-end
+-- -- A reader of pprof -----------------------------------------------------
 
 -- The mappings, functions and locations of a profile, by its message.
 local function read_pprof_tables(p, m, str)

@@ -35,7 +35,7 @@ local list = {
   { "l", "lines; with f or F: the lines within each function",
     lined = true,
     shows = "table diff g L W G a A q e .folded .html .mp .pb.gz "..
-      ".speedscope.json .cpuprofile .firefox.json .dhat.json server" },
+      ".otlp .speedscope.json .cpuprofile .firefox.json .dhat.json server" },
   { "<n>", "depth of the stacks shown",
     unit = "frames", from = 1, to = 100, default = 1, field = "depth",
     shows = "table:names diff:names L W G a A I .folded" },
@@ -46,8 +46,8 @@ local list = {
   { "R", "recursion collapsed: a function that calls itself is one frame",
     sets = "collapse",
     shows = "table:stacks diff:stacks g L W G a:callers A:callers .folded "..
-      ".html .pb.gz .speedscope.json .cpuprofile .heapprofile .firefox.json "..
-      ".dhat.json server" },
+      ".html .pb.gz .otlp .speedscope.json .cpuprofile .heapprofile "..
+      ".firefox.json .dhat.json server" },
   { "p", "full paths of source files",
     sets = "path",
     shows = "table:names diff:names g n L W I G a:callers A:callers .folded "..
@@ -61,25 +61,26 @@ local list = {
     shows = "table diff G a A I .folded .html" },
   { "t", "types of objects; before or after f, F or l: split by it",
     shows = "table:heap diff:heap G:heap a:heap A:heap e:measured "..
-      "n:measured .folded:amount .html .mp .pb.gz server" },
+      "n:measured .folded:amount .html .mp .pb.gz .otlp server" },
   { "c", "view: CPU",
-    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
-      ".html:first .cpuprofile .firefox.json" },
+    shows = "table diff g G a A q .folded:one .pb.gz .otlp "..
+      ".speedscope.json server .html:first .cpuprofile .firefox.json" },
   { "h", "view: heap, allocated",
-    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
-      ".heapprofile .dhat.json .firefox.json .html:first" },
+    shows = "table diff g G a A q .folded:one .pb.gz .otlp "..
+      ".speedscope.json server .heapprofile .dhat.json .firefox.json "..
+      ".html:first" },
   { "u", "view: heap, in use; default: these three views",
-    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
-      ".heapprofile .dhat.json .html:first" },
+    shows = "table diff g G a A q .folded:one .pb.gz .otlp "..
+      ".speedscope.json server .heapprofile .dhat.json .html:first" },
   { "x", "view: heap, in use when it was largest",
-    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
-      ".heapprofile .dhat.json .html:first" },
+    shows = "table diff g G a A q .folded:one .pb.gz .otlp "..
+      ".speedscope.json server .heapprofile .dhat.json .html:first" },
   { "Y", "view: C memory, allocated; luajit-mp run --native measures it",
-    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
-      ".html:first" },
+    shows = "table diff g G a A q .folded:one .pb.gz .otlp "..
+      ".speedscope.json server .html:first" },
   { "U", "view: C memory, in use",
-    shows = "table diff g G a A q .folded:one .pb.gz .speedscope.json server "..
-      ".html:first" },
+    shows = "table diff g G a A q .folded:one .pb.gz .otlp "..
+      ".speedscope.json server .html:first" },
   { "o", "count objects in the heap views, not bytes",
     sets = "objects",
     shows = "table:heap diff:heap g:heap G:heap a:heap A:heap q:heap n "..

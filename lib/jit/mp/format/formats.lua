@@ -18,6 +18,7 @@ local list = {
   { ".heap.pb.gz", view = "format.pprof", part = true, kind = ".pb.gz",
     types = true, set = { pprof = "heap" } },
   { ".pb.gz", view = "format.pprof", pprof = true, types = true },
+  { ".otlp", view = "format.otlp", pprof = true, types = true },
   { ".speedscope.json", view = "format.speedscope" },
   { ".cpuprofile", view = "format.cpuprofile" },
   { ".heapprofile", view = "format.heapprofile" },
