@@ -29,6 +29,7 @@ src_libmp_la_SOURCES = \
 	src/data/execport.h \
 	src/data/pool.c src/data/pool.h \
 	src/data/port.c src/data/port.h \
+	src/data/probe.c src/data/probe.h \
 	src/data/places.c src/data/places.h \
 	src/data/samples.c src/data/samples.h \
 	src/data/seccomp.c src/data/seccomp.h \

@@ -52,6 +52,7 @@ lua_tests = \
 	t/program/together.lua \
 	t/program/html.lua \
 	t/program/formats.lua \
+	t/program/probes.lua \
 	t/program/otlp.lua \
 	t/program/command.lua \
 	t/program/heapwalk.lua \

@@ -26,6 +26,7 @@
 */
 #include "config.h"
 
+#include "data/probe.h"
 #include "sample/hook.h"
 #include "sample/objects.h"
 
@@ -166,6 +167,7 @@ static __attribute__((noinline)) void *allocate_again(mp_alloc *h, void *ptr,
   count_realloc(h, osize, nsize);
   origin = h->tagged ? mp_objects_forget_tag(h, tag, osize) :
 	   mp_objects_freed(h, ptr, osize);
+  if (h->tagged && origin != 0) mp_probe_free(ptr);
   h->last = (mp_moved){ h->wants.events, origin, osize };
   if (!h->wants.events) return p;
   if (!h->frozen) count_event(h, MP_REALLOC, at, origin, nsize, osize);
@@ -253,7 +255,10 @@ static void *sampled_alloc(mp_alloc *h, void *ptr, size_t osize, size_t nsize,
   if (h->vm.proved) mp_alloc_watch(h, 0);
   else mp_alloc_inuse(h);
   id = record_sample(h, objects, nsize, row);
-  if (id != 0) mp_objects_count_type(h, site, row, nsize);
+  if (id != 0) {
+    mp_objects_count_type(h, site, row, nsize);
+    mp_probe_alloc(p, nsize, objects * (double)nsize);
+  }
   if (id != 0 && mp_objects_remember(h, p, id, nsize))
     mp_objects_ask_type(h, site, p, nsize, id);
   return p;
@@ -299,6 +304,7 @@ static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
   }
   mp_counts_alloc(h->capture->counts, row, 1, nsize);
   mp_objects_count_type(h, site, row, nsize);
+  mp_probe_alloc(p, nsize, (double)nsize);
   if (mp_objects_remember_row(h, p, row, nsize))
     mp_objects_ask_type(h, site, p, nsize, row);
   return p;

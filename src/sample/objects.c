@@ -70,7 +70,9 @@ uint32_t mp_objects_freed(mp_alloc *h, void *ptr, size_t osize)
   if (ptr != NULL && ptr == h->types.unknown.block) mp_objects_look_last(h);
   if (h->tagged) return mp_objects_forget_row(h, ptr, osize);
   id = mp_live_take(&h->live, ptr);
-  return id != 0 ? mp_objects_forget(h, id, osize) : 0;
+  if (id == 0) return 0;
+  mp_probe_free(ptr);
+  return mp_objects_forget(h, id, osize);
 }
 
 uint32_t mp_objects_id(const mp_alloc *h, const void *p, size_t size)

@@ -12,6 +12,7 @@
 #ifndef MP_OBJECTS_H
 #define MP_OBJECTS_H
 
+#include "data/probe.h"
 #include "sample/sampler.h"
 
 /* Makes the object at p known by its id. False: it is lost. */
@@ -57,10 +58,13 @@ static inline uint32_t mp_objects_forget_tag(mp_alloc *h, mp_tag tag,
 static inline uint32_t mp_objects_forget_row(mp_alloc *h, void *p, size_t size)
 {
   uint32_t row;
-  if (h->tagged)
-    return mp_objects_forget_tag(h, mp_tags_take(&h->tags, p, size), size);
-  row = mp_pages_take(&h->live.pages, p);
-  if (row != 0) mp_counts_freed(h->capture->counts, row, 1, size);
+  if (h->tagged) {
+    row = mp_objects_forget_tag(h, mp_tags_take(&h->tags, p, size), size);
+  } else {
+    row = mp_pages_take(&h->live.pages, p);
+    if (row != 0) mp_counts_freed(h->capture->counts, row, 1, size);
+  }
+  if (row != 0) mp_probe_free(p);
   return row;
 }
 
