@@ -39,6 +39,7 @@ lua_tests = \
 	t/program/advice.lua \
 	t/program/api.lua \
 	t/program/reentry.lua \
+	t/program/refused.lua \
 	t/program/own-dumps.lua \
 	t/program/vm-bug.lua \
 	t/program/c-programs.lua \

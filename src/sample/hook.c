@@ -122,14 +122,37 @@ static __attribute__((noinline)) void *exact_free(mp_alloc *h, void *ptr,
 
 /* -- Allocations --------------------------------------------------------- */
 
+/* The VM's allocator has no memory: the VM will raise an error. */
+static __attribute__((noinline)) void *no_memory(mp_alloc *h)
+{
+  if (h->vm.proved) mp_vm_refused(&h->vm);
+  return NULL;
+}
+
+/* Allocations that are no samples. */
+static __attribute__((noinline)) void *make_direct(mp_alloc *h, size_t nsize)
+{
+  void *p = h->direct.make(h->allocd, nsize);
+  return __builtin_expect(p != NULL, true) ? p : no_memory(h);
+}
+
+static __attribute__((noinline)) void *make(mp_alloc *h, size_t nsize)
+{
+  void *p = h->allocf(h->allocd, NULL, 0, nsize);
+  return __builtin_expect(p != NULL, true) ? p : no_memory(h);
+}
+
 /* Makes an allocation whose size was subtracted from the countdown; adds the
 ** size again if the allocation fails. */
 static inline void *allocate(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
 {
   size_t room = nsize + (h->tagged ? MP_TAGS_EXTRA : 0);
   void *p = h->allocf(h->allocd, ptr, osize, room);
-  if (p == NULL) h->now.countdown += (int64_t)nsize;
-  else h->now.allocs++;
+  if (p == NULL) {
+    h->now.countdown += (int64_t)nsize;
+    return no_memory(h);
+  }
+  h->now.allocs++;
   return p;
 }
 
@@ -377,9 +400,9 @@ static inline bool free_matters(mp_alloc *h, const void *ptr, size_t osize)
 }
 
 /* Arguments are passed on as they are, which costs nothing. A fresh allocation
-** that fails is counted all the same: to see that, the hook would have to come
-** back here, and the program is out of memory. direct: there are functions to
-** call instead of the allocator, which would choose once more. */
+** that fails is counted all the same: the program is out of memory. direct:
+** there are functions to call instead of the allocator, which would choose once
+** more. */
 static inline __attribute__((always_inline)) void *
 sampling(mp_alloc *h, void *ptr, size_t osize, size_t nsize, bool direct)
 {
@@ -391,7 +414,7 @@ sampling(mp_alloc *h, void *ptr, size_t osize, size_t nsize, bool direct)
     if ((h->now.countdown -= (int64_t)nsize) < 0)
       return slow_alloc(h, NULL, 0, nsize, RET, FRAME);
     h->now.allocs++;
-    if (direct) return h->direct.make(h->allocd, nsize);
+    return direct ? make_direct(h, nsize) : make(h, nsize);
   } else {
     return quick_realloc(h, ptr, osize, nsize, RET, FRAME);
   }

@@ -222,6 +222,8 @@ int mp_view_info(mp_view *v, const mp_vmframe *f, const char **name)
 
 lua_State *mp_vm_find_thread(mp_vm *vm) { return NULL; }
 
+void mp_vm_refused(mp_vm *vm) { }
+
 mp_vm_place mp_vm_whereabouts(const mp_vm *vm) { return MP_VM_IDLE; }
 
 bool mp_vm_iscode(const void *block, size_t size) { return false; }

@@ -32,6 +32,16 @@ lua_State *mp_vm_find_thread(mp_vm *vm)
   return (lua_State *)L;
 }
 
+/* A collection step in compiled code has set the base itself. */
+void mp_vm_refused(mp_vm *vm)
+{
+  slot *base = mp_vm_jitbase(vm);
+  lua_State *L;
+  if (base == NULL || mp_vm_state(vm) <= 0) return;
+  L = mp_vm_thread(vm);
+  if (L != NULL) AT(slot *, L, L_BASE) = base;
+}
+
 /* The C library keeps what it knows of a thread above the thread's stack. */
 mp_vm_place mp_vm_whereabouts(const mp_vm *vm)
 {

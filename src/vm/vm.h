@@ -7,8 +7,8 @@
 ** (vm/layout.h). vm/prove.h proves it on the running VM; until `proved` is set
 ** no function here may be called but mp_vm_forget.
 **
-** These functions only read, on the thread that runs the VM, inside the
-** allocator too.
+** These functions only read, but for mp_vm_refused, on the thread that runs the
+** VM, inside the allocator too.
 */
 #ifndef MP_VM_H
 #define MP_VM_H
@@ -66,6 +66,13 @@ static inline lua_State *mp_vm_thread(mp_vm *vm)
   return L == vm->alive && L != NULL && AT(void *, L, L_CFRAME) != NULL ? L :
 	 mp_vm_find_thread(vm);
 }
+
+/* The allocator is about to refuse memory. Where compiled code asked for it,
+** the stack's base is one of the past, where LuaJIT before 2 June 2023
+** (2d8300c1) looks for who catches the error: a tick of ours that left compiled
+** code in a called function makes that a crash. Gives the running thread the
+** base of the compiled code, as LuaJIT does since. */
+void mp_vm_refused(mp_vm *vm);
 
 /* Where the VM runs. */
 typedef enum mp_vm_place {
