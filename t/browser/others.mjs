@@ -213,7 +213,35 @@ async function short() {
   await close(page, "short");
 }
 
+// Objects that the next collection freed are a view, where they are known.
+async function temporary() {
+  const page = await open("exact");
+  await view(page, "temp").click();
+  await settle(page);
+  like(
+    await (await frame(page, "all")).getAttribute("aria-label"),
+    /^all, 100% of temporary objects, [\d.]+ MB$/,
+    "temporary objects as a graph"
+  );
+  is(
+    await page
+      .locator("#table thead .group")
+      .allInnerTexts()
+      .then((t) => t.pop()),
+    "Temporary",
+    "in the table"
+  );
+  is(
+    await page.locator("#lines thead th", { hasText: "Temporary" }).count(),
+    1,
+    "and beside the source"
+  );
+  await shot(page, "exact");
+  await close(page, "exact");
+}
+
 export async function less() {
+  await temporary();
   await nothing();
   await functions();
   await short();

@@ -84,6 +84,12 @@ page("walked", made.walked(made.run(1, 240, 4.2)), "fW")
 local functions = made.plain()
 functions.info.no_lines = true
 page("functions", functions, "f")
+local exact = made.run(1, 240, 4.2)
+for i, row in ipairs(exact.rows) do
+  row.temp_objects = i % 2 * row.alloc_objects
+  row.temp_bytes = i % 2 * row.alloc_bytes
+end
+page("exact", exact, "f")
 local short = made.run(1, 240, 4.2)
 table.insert(short.course, 1, { wall = 0.00001, cpu = 0.00006, allocated = 9,
   inuse = 1000, cycles = 0, phase = "pause", rss = 5000000 })

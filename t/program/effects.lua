@@ -225,7 +225,8 @@ for text, why in pairs({
   ["jf,x.prom"] = "'j' has no effect with %.prom: it shows no lines",
   ["w5"] = "'w' has no effect with a table: name a file",
   ["cb64k"] = "'b' has no effect with a table: with CPU alone",
-  ["e,x.html"] = "'e' has no effect with %.html: it is for text and %.mp",
+  ["e,x.pb.gz"] = "'e' has no effect with %.pb%.gz: it is for text, %.mp and "..
+    "%.html",
   ["n,x.pb.gz"] = "'n' has no effect with %.pb%.gz",
   ["L,x.prom"] = "'L' has no effect with %.prom: it shows nothing of leaks",
   ["s,http://localhost:9"] = "'s' has no effect with a server",

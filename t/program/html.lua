@@ -164,6 +164,24 @@ tap.is(got.frames.func[1], got.frames.func[2], "they are one function")
 tap.is(d.strings[d.functions.module[got.frames.func[1] + 1] + 1],
   source:match("[^/]+$"), "of that module")
 
+-- Temporary objects are a view where they are known.
+local function view_names(v)
+  local names = {}
+  for i, view in ipairs(v) do names[i] = view.name end
+  return table.concat(names, " ")
+end
+tap.is(view_names(d.views), "cpu alloc inuse peak", "the views")
+tap.is(got.rows.temp_bytes, nil, "temporary objects are not known")
+local exact = made()
+for i, row in ipairs(exact.rows) do
+  row.temp_objects, row.temp_bytes = i % 3, i % 3 * 40
+end
+local of_exact = data(assert(html(exact, opts())))
+tap.is(view_names(of_exact.views), "cpu alloc inuse peak temp",
+  "they are a view where they are")
+tap.is(sum(of_exact.profiles[1].rows.temp_bytes), sum(exact.rows, "temp_bytes"),
+  "and add up")
+
 -- -- The header -------------------------------------------------------------
 
 local header = require("jit.mp.text.header")(p, opts("f"), {})

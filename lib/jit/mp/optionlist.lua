@@ -100,7 +100,7 @@ local list = {
   { "e", "exact events: allocations, reallocations and frees by line, and "..
     "where the memory came from; implies b1",
     report = true, lined = true, sets = "events",
-    shows = "text .mp:measured" },
+    shows = "text .mp:measured .html:measured" },
   { "n", "calls: how often each function was called, and its memory per "..
     "call; implies b1, and the compiler is off",
     report = true, sets = "calls",

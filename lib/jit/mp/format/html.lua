@@ -37,20 +37,31 @@ end
 local words = {
   cpu = "CPU time", alloc = "allocations", inuse = "memory in use",
   peak = "the peak", native = "C memory allocated",
-  native_inuse = "C memory in use"
+  native_inuse = "C memory in use", temp = "temporary objects"
 }
 
--- native: the page has the views of C memory.
-local function encode_views(native)
+-- Objects that the first collection after their birth freed: only a page has
+-- them as a view.
+local temporary = { name = "temp", title = "temporary" }
+
+-- native: the page has the views of C memory. temp: that of temporary objects.
+local function encode_views(native, temp)
   local t = {}
-  for _, v in ipairs(views.list) do
-    if native or not v.name:find("^native") then
-      t[#t+1] = object({ "name", str(v.name),
-	"title", str((v.title:gsub("^%l", string.upper))),
-	"words", str(words[v.name]) })
-    end
+  local function add(v)
+    t[#t+1] = object({ "name", str(v.name),
+      "title", str((v.title:gsub("^%l", string.upper))),
+      "words", str(words[v.name]) })
   end
+  for _, v in ipairs(views.list) do
+    if native or not v.name:find("^native") then add(v) end
+  end
+  if temp then add(temporary) end
   return list(t)
+end
+
+-- Whether it is known which objects of a profile were temporary.
+local function knows_temporary(p)
+  return p.rows[1] and p.rows[1].temp_bytes ~= nil
 end
 
 -- Names for what is absent.
@@ -85,7 +96,8 @@ return function(p, o, extra)
   local walk, decisions = heap(p, strs), jit_of(p, strs)
   local native = p.native.enabled or before and before.native.enabled
   local data = object({ "version", "2", "start", encode_start(p, o),
-    "views", encode_views(native), "absent", encode_absent(),
+    "views", encode_views(native, knows_temporary(p)),
+    "absent", encode_absent(),
     "profiles", list(profiles),
     "functions", columns.encode_functions(funcs), "files", sources,
     "heap", walk, "jit", decisions, "strings", encode.strings(str_list) })

@@ -73,11 +73,12 @@ local native = { "native_objects", "native_bytes", "native_inuse_objects",
 local function rows(p)
   local states, state_list = encode.interner()
   local types, type_list = encode.interner()
-  local state, kind, peak = {}, {}, false
+  local state, kind, peak, temp = {}, {}, false, false
   for i, row in ipairs(p.rows) do
     state[i] = states(p:state_name(row))
     kind[i] = row.type and types(p:type_name(row)) or -1
     peak = peak or row.peak_bytes ~= nil
+    temp = temp or row.temp_bytes ~= nil
   end
   local t = {
     "stack", ints(p.rows, "stack"), "zone", ints(p.rows, "zone"),
@@ -96,6 +97,10 @@ local function rows(p)
   if peak then
     t[#t+1], t[#t+2] = "peak_objects", amounts(p.rows, "peak_objects", 1000)
     t[#t+1], t[#t+2] = "peak_bytes", amounts(p.rows, "peak_bytes", 1)
+  end
+  if temp then
+    t[#t+1], t[#t+2] = "temp_objects", amounts(p.rows, "temp_objects", 1000)
+    t[#t+1], t[#t+2] = "temp_bytes", amounts(p.rows, "temp_bytes", 1)
   end
   for _, name in ipairs(p.native.enabled and native or {}) do
     t[#t+1] = name

@@ -62,6 +62,8 @@ local function reasons(p)
   for _, view in ipairs(views.list) do
     t[#t+1], t[#t+2] = view.name, str(empty(p, view.name))
   end
+  t[#t+1], t[#t+2] = "temp", str("no temporary objects: each outlived the "..
+    "collection that came next")
   return object(t)
 end
 
@@ -73,6 +75,7 @@ local function periods(p)
       "native_inuse" }) do
     t[#t+1], t[#t+2] = view, number(estimates.period(p, view))
   end
+  t[#t+1], t[#t+2] = "temp", number(estimates.period(p, "alloc"))
   return object(t)
 end
 

@@ -23,10 +23,11 @@ function passes(P, view) {
 }
 
 /* Whether the chosen time counts in a view. Of memory in use the bytes are
-** known over time, not the objects; the peak is one moment. */
+** known over time, not the objects; the peak is one moment, and of temporary
+** objects only the whole run is known. */
 function timed(view) {
   const S = state.now;
-  if (!S.range || !TIMES || view === "peak" ||
+  if (!S.range || !TIMES || view === "peak" || view === "temp" ||
     view.startsWith("native")) return false;
   return view !== "inuse" || !S.objects;
 }

@@ -120,8 +120,9 @@ function hints() {
   const S = state.now, out = [];
   if (S.range && !timed(S.view)) {
     out.push(S.view === "inuse" ? "Objects in use are not known over time: " +
-      "the end of the run is shown." : `${TITLE[S.view]} is one moment of ` +
-      "the run: the chosen time does not apply.");
+      "the end of the run is shown." : S.view === "peak" ?
+      "The peak is one moment of the run: the chosen time does not apply." :
+      "The chosen time does not apply: only the whole run is known.");
   }
   if (S.range && S.view === "inuse" && timed(S.view) && S.held === "new") {
     out.push("Allocated in the chosen time and still held at its end: a " +

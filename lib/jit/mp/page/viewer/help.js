@@ -56,7 +56,7 @@ function switchTheme() {
 const KEYS = [
   ["/", "search; Enter and Shift+Enter go from match to match"],
   ["n N", "next and previous match"],
-  ["1 2 3 4", "CPU, allocated, in use, peak; 5 6: C memory, if measured"],
+  ["1 2 3 4", "CPU, allocated, in use, peak; from 5 on: what else there is"],
   ["← → ↑ ↓", "to the next frame, its caller, its callee"],
   ["Enter", "zoom to the frame"],
   ["Esc", "reset: the zoom, then the search, then the time"],
