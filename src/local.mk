@@ -112,6 +112,7 @@ core_la_SOURCES = \
 	src/sample/compiler.c src/sample/compiler.h \
 	src/sample/capture.c src/sample/capture.h \
 	src/sample/coroutines.c src/sample/coroutines.h \
+	src/sample/decided.c src/sample/decided.h \
 	src/sample/cpu.c src/sample/cpu.h \
 	src/sample/alloc.h \
 	src/sample/hook.c src/sample/hook.h \
@@ -123,6 +124,7 @@ core_la_SOURCES = \
 	src/sample/lend.c src/sample/lend.h \
 	src/sample/ticks.c src/sample/ticks.h \
 	src/sample/label.c src/sample/label.h \
+	src/sample/tracing.c src/sample/tracing.h \
 	src/sample/waits.c src/sample/waits.h \
 	src/profile/cnames.c src/profile/cnames.h \
 	src/profile/decisions.c src/profile/decisions.h \

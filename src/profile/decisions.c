@@ -14,14 +14,14 @@ static void set_place(lua_State *L, const mp_extent *e, const char *key,
   mp_field(L, key, frame <= e->frames ? frame : 0);
 }
 
-static void push_giveups(lua_State *L, const mp_compiler *c,
-			 const mp_extent *e)
+static void push_giveups(lua_State *L, const mp_profile *p, const mp_extent *e)
 {
+  const mp_compiler *c = &p->compiler;
   uint32_t i, n = c->ngiveups;
   lua_createtable(L, (int)n, 0);
   for (i = 1; i <= n; i++) {
     const mp_giveup g = c->giveups[i];  /* The array may move. */
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 10);
     set_place(L, e, "start", g.start);
     set_place(L, e, "at", g.at);
     set_place(L, e, "called", g.function);
@@ -29,6 +29,9 @@ static void push_giveups(lua_State *L, const mp_compiler *c,
     mp_field(L, "number", g.reason);
     if (g.detail >= 0) mp_field(L, "detail", g.detail);
     mp_field(L, "count", g.count);
+    if (g.final) mp_field(L, "final", 1);
+    if (g.loads > 0) mp_field(L, "loads", g.loads);
+    if (g.wall > p->span.wall0) mp_field(L, "wall", g.wall - p->span.wall0);
     lua_rawseti(L, -2, (int)i);
   }
 }
@@ -124,7 +127,7 @@ void mp_decisions_push(lua_State *L, const mp_profile *p, const mp_extent *e)
   const mp_compiler *c = &p->compiler;
   push_head(L, p);
   lua_setfield(L, -2, "compiler");
-  push_giveups(L, c, e);
+  push_giveups(L, p, e);
   lua_setfield(L, -2, "giveups");
   push_traces(L, c, e);
   lua_setfield(L, -2, "traces");

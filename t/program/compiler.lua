@@ -211,12 +211,51 @@ for _, program in ipairs(programs) do
   end
 end
 
+-- -- What one reason keeps interpreted --------------------------------------
+
+local r = tap.luajit("-jm=Jm0b1 "..tap.program([[
+local function inner(x)
+  local f = function() return x end return f()
+end
+local function parse(n) local t
+  for i = 1, n do t = { inner(i) } end return t end
+local function lex(n) local t
+  for i = 1, n do t = { inner(i), i } end return t end
+for _ = 1, 2 do parse(20000) lex(20000) end
+]]))
+tap.like(r.out, "\n[^\n]+ and %d more functions run interpreted\n",
+  "functions that one reason keeps interpreted are one entry")
+for _, name in ipairs({ "inner", "parse", "lex" }) do
+  tap.like(r.out, "functions run interpreted\n[^\n]*%d%% "..name,
+    "it has the share of "..name)
+end
+tap.like(r.out, "functions run interpreted\n[^\n]+\n%s+given up [^\n]+: "..
+  "NYI: bytecode FNEW\n", "and the chief reason first")
+tap.like(r.out, "try: a function is made each time", "with advice about it")
+tap.unlike(r.out, "try: it meets what was given up",
+  "and not about the places that call it")
+
+r = tap.luajit("-jm=Jm0b1 "..tap.program([[
+local s = ("abc"):rep(300)
+local function run(n) for _ = 1, n do s:gsub("b", "c") end end
+run(20000)
+]]))
+tap.unlike(r.out, "MB%s+run runs interpreted",
+  "what a C function allocates is not interpreted")
+
+r = tap.luajit("-Osizemcode=4 -Omaxmcode=8 -jm=Jm0b1 "..
+  tap.program(many:format(200)))
+tap.like(r.out, "the compiler itself\n%s+%d+ traces made, %d+ given up\n",
+  "the compiler itself: what it does")
+tap.like(r.out, "no room for machine code\n%s+try: %-Omaxmcode",
+  "and what helps")
+
 -- -- The event, and what there is without it -------------------------------
 
 local closures = body("local f = function() return i end s = s + f()", nil,
   200000)
 
-local r = tap.luajit("-e "..tap.quote([[
+r = tap.luajit("-e "..tap.quote([[
   local mp, n = require("jit.mp"), 0
   mp.start("J", "/dev/null")
   ]]..closures..[[
@@ -236,6 +275,20 @@ tap.is(r.out, "true\t1\n", "the event is given back, and a handler of the "..
 
 -- Without the layout there is only what the event tells.
 if not tap.knows_layout() then tap.done() end
+
+r = tap.luajit("-jm=Jm0b1 "..tap.program([[
+local keep = {}
+for k = 1, 20 do
+  keep[k] = loadstring("local s = 0 for i = 1, 300 do local f = function() "..
+    "return i end s = s + f() end return s", "=text")
+  keep[k]()
+end
+]]))
+local words = r.out:gsub("%s+", " ")
+tap.like(words, "from text:1: NYI: bytecode FNEW; equal code was loaded "..
+  "again %d+ times", "code that is loaded again is named")
+tap.like(words, "the compiler itself %d+ traces made, %d+ given up most "..
+  "begin at text:1: %d+", "and most traces begin in it")
 
 local file = tap.program("jit.attach(function() end, 'trace') "..
   "require('jit.mp').start('J')\n"..closures.."os.exit(0)")

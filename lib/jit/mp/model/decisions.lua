@@ -4,11 +4,15 @@
 ----------------------------------------------------------------------------
 --
 -- Code that runs interpreted goes with the traces that were given up: those
--- that began in its function, else in the nearest function that called it.
+-- that began in its function, else in the nearest function that called it. One
+-- of their reasons is the chief one: that for which the place was given up for
+-- good; and if that place calls another which was given up before, the chief
+-- reason there. What has one chief reason is one entry.
 --
 ----------------------------------------------------------------------------
 
 local numbers = require("jit.mp.model.numbers")
+local reasons = require("jit.mp.model.reasons")
 
 -- The text of a place: module:line. frame: its number, or 0.
 local function placer(p)
@@ -67,8 +71,7 @@ local function interpreted(p, given, black)
       add(all, row)
       if row.state == "J" then
 	add(own, row)
-      elseif fn and fn.kind == "Lua" and
-	  (row.state == "I" or row.state == "C") then
+      elseif fn and fn.kind == "Lua" and row.state == "I" then
 	local who = owner(p, s, given, black)
 	by[fn] = by[fn] or {}
 	local e = by[fn][who or false]
@@ -77,9 +80,7 @@ local function interpreted(p, given, black)
 	  e.fn, e.owner = fn, who
 	  by[fn][who or false], list[#list+1] = e, e
 	end
-	if row.state == "I" then e.cpu = e.cpu + row.cpu end
-	e.bytes = e.bytes + row.alloc_bytes
-	e.objects = e.objects + row.alloc_objects
+	add(e, row)
       end
     end
   end
@@ -87,7 +88,8 @@ local function interpreted(p, given, black)
 end
 
 -- Traces given up at one place for one reason, whatever their starts: the most
--- first. Those whose number is not known come last.
+-- first. Those whose number is not known come last. final: a start was then
+-- given up for good; loads: how often its code had been loaded again.
 local function reasons_of(list)
   local t, by = {}, {}
   for _, g in ipairs(list or {}) do
@@ -95,10 +97,12 @@ local function reasons_of(list)
     local e = by[key]
     if not e then
       e = { at = g.at, start = g.start, reason = g.reason, count = 0,
-	early = true }
+	loads = 0, early = true }
       by[key], t[#t+1] = e, e
     end
     e.count = e.count + g.count
+    e.final = e.final or g.final
+    e.loads = e.loads + (g.loads or 0)
     e.early = e.early and g.kind == "early"
   end
   table.sort(t, function(a, b)
@@ -119,9 +123,97 @@ local function back_to(p)
   return by_function(p, list, "start")
 end
 
+-- -- The chief reason -------------------------------------------------------
+
+-- The reason of a list for which a place was given up for good, most often.
+local function first_final(list)
+  for _, r in ipairs(list) do
+    if r.final then return r end
+  end
+end
+
+-- The first that is more than a step on the way.
+local function first_that_stays(list)
+  for _, r in ipairs(list) do
+    if not reasons.is_passing(r.reason) then return r end
+  end
+  return list[1]
+end
+
+-- The chief reason of a function's traces given up, and the function; nil:
+-- there is none. given: lists of traces given up, by function.
+local function chief(p, fn, given)
+  local _, of = p:functions()
+  local seen, found = {}, nil
+  while fn and given[fn] and not seen[fn] do
+    seen[fn] = true
+    local list = reasons_of(given[fn])
+    found = first_final(list) or first_that_stays(list)
+    if not found.reason:find("^blacklisted") then break end
+    fn = of[found.at]
+  end
+  return found
+end
+
+-- Puts what has one chief reason together: lists of interpreted code.
+local function together(p, list, given)
+  local groups, by = {}, {}
+  for _, e in ipairs(list) do
+    local r = e.owner and chief(p, e.owner, given)
+    local key = r and r.at.."\0"..r.reason or e.fn
+    local g = by[key]
+    if not g then
+      g = new_sums()
+      g.chief, g.members = r, {}
+      by[key], groups[#groups+1] = g, g
+    end
+    g.members[#g.members+1] = e
+    g.cpu, g.bytes = g.cpu + e.cpu, g.bytes + e.bytes
+    g.objects = g.objects + e.objects
+  end
+  return groups
+end
+
+local function by_use(a, b)
+  if a.cpu ~= b.cpu then return a.cpu > b.cpu end
+  if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+  return a.name < b.name
+end
+
+-- Adds each value of the list once. seen: those that are there.
+local function append(to, list, seen)
+  for _, v in ipairs(list or {}) do
+    if not seen[v] then
+      seen[v] = true
+      to[#to+1] = v
+    end
+  end
+end
+
+-- The reasons of all owners, the chief one first; and the places that they gave
+-- up for good, and the traces of its functions that lead back.
+local function fill(g, given, black, back)
+  local all, seen = {}, {}
+  g.reasons, g.blacklisted, g.back = { g.chief }, {}, {}
+  for _, e in ipairs(g.members) do
+    append(all, given[e.owner], seen)
+    append(g.blacklisted, black[e.owner], seen)
+    append(g.back, back[e.fn], seen)
+  end
+  for _, r in ipairs(reasons_of(all)) do
+    local same = g.chief and r.at == g.chief.at and r.reason == g.chief.reason
+    if not same then
+      g.reasons[#g.reasons+1] = r
+    elseif r.count > g.chief.count then
+      g.chief, g.reasons[1] = r, r
+    end
+  end
+end
+
 -- Joins. Returns a table:
---   list   interpreted code, the most CPU first: see interpreted, with
---          `reasons`, `blacklisted` and `back` of the owner
+--   list   interpreted code, the most CPU first: { cpu, bytes, objects,
+--          members (see interpreted, the most first, with names), chief,
+--          reasons, blacklisted, back }
 --   own    what the compiler itself used
 --   all    what the program used
 --   place  a function from a frame's number to its place
@@ -130,18 +222,28 @@ local function join(p)
   local black = by_function(p, p.blacklisted, "start")
   local back = back_to(p)
   local list, own, all = interpreted(p, given, black)
-  for _, e in ipairs(list) do
-    e.name = p:function_name(e.fn)
-    e.reasons = reasons_of(given[e.owner])
-    e.blacklisted = black[e.owner] or {}
-    e.back = back[e.fn] or {}
+  for _, e in ipairs(list) do e.name = p:function_name(e.fn) end
+  table.sort(list, by_use)
+  local groups = together(p, list, given)
+  for _, g in ipairs(groups) do
+    g.name = g.members[1].name
+    fill(g, given, black, back)
   end
-  table.sort(list, function(a, b)
-    if a.cpu ~= b.cpu then return a.cpu > b.cpu end
-    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
-    return a.name < b.name
-  end)
-  return { list = list, own = own, all = all, place = placer(p) }
+  table.sort(groups, by_use)
+  return { list = groups, own = own, all = all, place = placer(p) }
+end
+
+-- The place where most of the traces begin that have no parent, and their
+-- number; nil: there is none.
+local function most_begun(p)
+  local by, most = {}, nil
+  for _, t in ipairs(p.traces or {}) do
+    if t.parent == 0 then
+      by[t.start] = (by[t.start] or 0) + 1
+      if not most or by[t.start] > by[most] then most = t.start end
+    end
+  end
+  return most, by[most]
 end
 
 -- The traces as trees: lists of { trace, level }, roots in the order in which
@@ -247,7 +349,8 @@ local function flush_reason(why)
 end
 
 return {
-  join = join, reasons_of = reasons_of, tree = tree, placer = placer,
+  join = join, reasons_of = reasons_of, first_that_stays = first_that_stays,
+  most_begun = most_begun, tree = tree, placer = placer,
   ending = ending, flushes = flushes, flush_reason = flush_reason,
   words = words
 }

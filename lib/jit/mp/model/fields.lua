@@ -255,6 +255,9 @@ local tables = {
     { "at", "ref", of = "frame", none = true },
     { "kind", "text", one_of = set("early root side") },
     { "reason", "text" }, { "count", "number" },
+    { "final", "number", optional = true },
+    { "loads", "number", optional = true },
+    { "wall", "number", optional = true, max = SECONDS },
   } },
   { name = "trace", key = "traces", recorded = true, fields = {
     { "start", "ref", of = "frame", none = true },

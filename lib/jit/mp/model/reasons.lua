@@ -121,14 +121,13 @@ local list = {
   { passing = true, "^inner loop in root trace",
     "the inner loop is to be compiled first: look for what keeps it from "..
       "that" },
-  { "^loop unroll limit reached", twice("loopunroll"),
-    "or a plain loop in place of short inner ones" },
+  { "^loop unroll limit reached", "a short inner loop is in the way: write "..
+    "its few turns out, or give it more of them" },
   { "^bad argument type", "a builtin gets a type that is not compiled: "..
     "convert it before" },
   { "^JIT compilation disabled", "jit.off was called for it: take that out, "..
     "or keep it out of hot loops" },
-  { "^call unroll limit reached", twice("callunroll"),
-    "or a loop in place of the recursion" },
+  { "^call unroll limit reached", "a loop in place of the recursion" },
   { passing = true, "^down%-recursion", nil },
   { "FastFunc (%S+)", "this call of a builtin is not compiled: take it out "..
     "of the loop, or use another function" },

@@ -11,7 +11,9 @@ local reasons = require("jit.mp.model.reasons")
 local views = require("jit.mp.model.views")
 
 local WIDTH = 90    -- Of prose, unless the terminal has a width.
-local REASONS = 3   -- Shown for a function.
+local REASONS = 3   -- Shown for an entry.
+local FUNCTIONS = 5 -- Shown of an entry that has several.
+local LOADS = 3     -- Said from so many on: a line may have equal functions.
 local PLACES = 20   -- Shown of those where traces were given up.
 local TRACES = 40   -- Shown.
 
@@ -47,66 +49,115 @@ local function times(r)
     ("given up %.0f times"):format(r.count)
 end
 
--- Advice about the reason that was met most, if it is more than passing.
-local function advice(p, list)
-  local first = list[1]
-  for i = #list, 1, -1 do
-    if not reasons.is_passing(list[i].reason) then first = list[i] end
+-- The functions of an entry, each once, the most CPU first: { name, cpu }.
+local function functions(e)
+  local t, by = {}, {}
+  for _, m in ipairs(e.members) do
+    local f = by[m.fn]
+    if not f then
+      f = { name = m.name, cpu = 0 }
+      by[m.fn], t[#t+1] = f, f
+    end
+    f.cpu = f.cpu + m.cpu
   end
-  return first and reasons.advice(first.reason, p.compiler)
+  return t
+end
+
+local function title(list)
+  if #list == 1 then return list[1].name.." runs interpreted" end
+  if #list == 2 then
+    return ("%s and %s run interpreted"):format(list[1].name, list[2].name)
+  end
+  return ("%s and %d more functions run interpreted"):format(list[1].name,
+    #list - 1)
+end
+
+local function shares(list, all)
+  local t = {}
+  for i = 1, math.min(#list, FUNCTIONS) do
+    t[i] = numbers.share(list[i].cpu, all.cpu).." "..list[i].name
+  end
+  if #list > FUNCTIONS then t[#t+1] = "..." end
+  return table.concat(t, ", ")
+end
+
+local function given_up_at(r, place)
+  local from, at = place(r.start), place(r.at)
+  return ("%s from %s%s: %s%s"):format(times(r), from,
+    at ~= from and r.at ~= 0 and " at "..at or "", r.reason,
+    r.loads >= LOADS and ("; equal code was loaded again %.0f times"):format(
+      r.loads) or "")
+end
+
+-- Adds up to REASONS lines, and what is left out.
+local function add_lines(t, list, line, rest)
+  for i = 1, math.min(#list, REASONS) do t[#t+1] = line(list[i]) end
+  if #list > REASONS then t[#t+1] = rest:format(#list - REASONS) end
+end
+
+-- The words for code in which no trace was begun.
+local function unbegun(e)
+  local fn = e.members[1].fn
+  return "no trace was begun in it, or in what called it"..
+    ((fn.source or ""):find("^%[") and "; it comes from a string: code that "..
+      "is loaded again is new to the compiler each time" or "")
 end
 
 -- The reasons for which it is interpreted: lines.
-local function explain(p, e, place)
-  local t = {}
-  if e.owner and e.owner ~= e.fn then
-    t[#t+1] = ("called by %s, where:"):format(p:function_name(e.owner))
+local function explain(p, e, j, list)
+  local t, m, place = {}, e.members[1], j.place
+  if #list > 1 then t[1] = shares(list, j.all) end
+  if #list == 1 and m.owner and m.owner ~= m.fn then
+    t[#t+1] = ("called by %s, where:"):format(p:function_name(m.owner))
   end
-  for i = 1, math.min(#e.reasons, REASONS) do
-    local r = e.reasons[i]
-    local from, at = place(r.start), place(r.at)
-    t[#t+1] = ("%s from %s%s: %s"):format(times(r), from,
-      at ~= from and r.at ~= 0 and " at "..at or "", r.reason)
-  end
-  if #e.reasons > REASONS then
-    t[#t+1] = "and for "..numbers.counted(#e.reasons - REASONS, "reason")..
-      " more, below"
-  end
-  for _, b in ipairs(e.blacklisted) do
-    t[#t+1] = ("the %s at %s is blacklisted: never compiled again"):format(
-      b.kind, place(b.start))
-  end
-  for _, trace in ipairs(e.back) do
-    t[#t+1] = ("exit %.0f of trace %.0f leads back to the interpreter at %s")
+  add_lines(t, e.reasons, function(r) return given_up_at(r, place) end,
+    "and for reasons that are below: %d")
+  add_lines(t, e.blacklisted, function(b)
+    return ("the %s at %s is blacklisted: never compiled again"):format(b.kind,
+      place(b.start))
+  end, "and blacklisted places: %d")
+  add_lines(t, e.back, function(trace)
+    return ("exit %.0f of trace %.0f leads back to the interpreter at %s")
       :format(trace.exit, trace.parent, place(trace.start))
-  end
-  if #t == 0 then
-    t[1] = "no trace was begun in it, or in what called it"
-  end
-  local what = advice(p, e.reasons)
+  end, "and exits that lead back: %d")
+  if not e.chief and #e.back == 0 then t[#t+1] = unbegun(e) end
+  local what = e.chief and reasons.advice(e.chief.reason, p.compiler)
   if what then t[#t+1] = "try: "..what end
   return t
 end
 
+-- Adds lines about most of the traces made and given up. Returns advice.
+local function add_most(p, t, place)
+  local r = decisions.first_that_stays(decisions.reasons_of(p.giveups))
+  local start, n = decisions.most_begun(p)
+  if n and n > 1 then
+    t[#t+1] = ("most begin at %s: %d"):format(place(start), n)
+  end
+  if r and r.count > 1 then t[#t+1] = given_up_at(r, place) end
+  return r and r.count > 1 and reasons.advice(r.reason, p.compiler)
+end
+
 -- The reasons for which the compiler itself is busy: lines.
-local function explain_own(p)
+local function explain_own(p, place)
   local c, t = p.compiler, {}
   local n, all = decisions.flushes(p)
+  local flushed = all == 1 and "all traces were thrown away once" or
+    ("all traces were thrown away %.0f times"):format(all)
   if c.events then
-    t[1] = ("%.0f traces made, %.0f given up"):format(c.made, c.given_up)
+    t[1] = ("%s made, %.0f given up"):format(numbers.counted(c.made, "trace"),
+      c.given_up)
   end
+  local what = add_most(p, t, place)
   if n["machine code"] > 0 then
-    t[#t+1] = ("all traces were thrown away %.0f times: no room for machine "..
-      "code"):format(n["machine code"])
-    t[#t+1] = "try: "..reasons.advice("failed to allocate mcode memory", c)
+    t[#t+1] = flushed..": no room for machine code"
+    what = reasons.advice("failed to allocate mcode memory", c)
   elseif n.traces > 0 then
-    t[#t+1] = ("all traces were thrown away %.0f times: as many as maxtrace "..
-      "allows"):format(n.traces)
-    t[#t+1] = ("try: -Omaxtrace=%.0f"):format((c.maxtrace or 1000) * 2)
+    t[#t+1] = flushed..": as many as maxtrace allows"
+    what = ("-Omaxtrace=%.0f"):format((c.maxtrace or 1000) * 2)
   elseif all > 0 then
-    t[#t+1] = ("all traces were thrown away %.0f times, by jit.flush or the "..
-      "like"):format(all)
+    t[#t+1] = flushed..", by jit.flush or the like"
   end
+  if what then t[#t+1] = "try: "..what end
   return t
 end
 
@@ -126,15 +177,15 @@ local function entries(p, o, j)
   local t, hidden = {}, 0
   for _, e in ipairs(j.list) do
     if shows(e, j.all, o) then
-      t[#t+1] = { e = e, name = e.name.." runs interpreted",
-	lines = explain(p, e, j.place) }
+      local list = functions(e)
+      t[#t+1] = { e = e, name = title(list), lines = explain(p, e, j, list) }
     else
       hidden = hidden + 1
     end
   end
   if shows(j.own, j.all, o) then
     t[#t+1] = { e = j.own, name = "the compiler itself",
-      lines = explain_own(p) }
+      lines = explain_own(p, j.place) }
   end
   table.sort(t, function(a, b)
     if a.e.cpu ~= b.e.cpu then return a.e.cpu > b.e.cpu end

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See sample/decided.h.
+*/
+#include "config.h"
+
+#include <string.h>
+
+#include "data/clock.h"
+#include "data/lock.h"
+#include "data/mem.h"
+#include "sample/decided.h"
+#include "sample/name.h"
+#include "vm/frame.h"
+#include "vm/layout.h"
+#include "vm/trace.h"
+
+#include "lauxlib.h"
+
+#define GIVEUPS_MAX	8192u	/* Entries of the lists, at most. */
+#define MADE_MAX	8192u
+#define FLUSHES_MAX	4096u
+
+/* -- Places -------------------------------------------------------------- */
+
+/* The frame's number; 0: no memory. */
+static uint32_t frame_id(mp_capture *c, const mp_frame *f)
+{
+  uint32_t id = mp_stacks_frame(&c->stacks, f);
+  return id != MP_NONE ? id : 0;
+}
+
+uint32_t mp_decided_proto(mp_capture *c, const char *proto, uint32_t pos)
+{
+  char buf[MP_CHUNK_MAX];
+  mp_frame f = mp_name_none();
+  mp_code code = mp_codes_get(&c->codes, c->vm, proto);
+  size_t len;
+  const char *s = mp_proto_chunkname(proto, &len);
+  f.kind = MP_LUA;
+  mp_name_chunk(&f, s, len, buf);
+  if (!mp_proto_stripped(proto)) {
+    f.linedefined = mp_proto_firstline(proto);
+    f.line = mp_jitstate_line(proto, pos);
+  }
+  f.code = code.code;
+  if (f.chunk == 0) f.chunk = code.chunk;
+  return frame_id(c, &f);
+}
+
+/* The same by the API alone, for a function on the stack: without a line. */
+static uint32_t function_place(mp_capture *c, lua_State *L, int i)
+{
+  char buf[MP_CHUNK_MAX];
+  mp_frame f = mp_name_none();
+  lua_Debug ar;
+  lua_pushvalue(L, i);
+  if (!lua_getinfo(L, ">S", &ar)) return 0;
+  f.kind = MP_LUA;
+  mp_name_chunk(&f, ar.source, strlen(ar.source), buf);
+  f.linedefined = ar.linedefined;
+  return frame_id(c, &f);
+}
+
+/* The frame of a builtin or a C function on the stack. */
+static uint32_t c_place(mp_capture *c, lua_State *L, int i)
+{
+  char buf[MP_NAME_MAX];
+  mp_frame f = mp_name_none();
+#ifdef MP_LAYOUT
+  uint8_t ffid = c->vm->proved ?
+    AT(const uint8_t, lua_topointer(L, i), FUNC_FFID) : FFID_C;
+  if (ffid > FFID_C) {
+    f.kind = MP_BUILTIN;
+    f.builtin = ffid;
+  } else
+#endif
+    mp_name_cfunction(&f, (const void *)lua_tocfunction(L, i), buf);
+  return frame_id(c, &f);
+}
+
+uint32_t mp_decided_place(mp_capture *c, lua_State *L, int i)
+{
+  if (!lua_isfunction(L, i)) return 0;
+  if (lua_iscfunction(L, i)) return c_place(c, L, i);
+#ifdef MP_LAYOUT
+  if (c->vm->proved)
+    return mp_decided_proto(c, func_proto(lua_topointer(L, i)),
+		       (uint32_t)lua_tointeger(L, i + 1));
+#endif
+  return function_place(c, L, i);
+}
+
+/* A prototype that was freed, as no hook saw, must not lead astray. */
+bool mp_decided_for_good(const char *proto, uint32_t pos)
+{
+#ifdef MP_LAYOUT
+  uint32_t i = pos;
+  bool loop;
+  return proto != NULL && mp_jitstate_alive(proto) &&
+	 mp_jitstate_blacklisted(proto, &i, &loop) && i == pos;
+#else
+  (void)proto; (void)pos;
+  return false;
+#endif
+}
+
+/* -- Traces given up ----------------------------------------------------- */
+
+static bool same(const mp_giveup *a, const mp_giveup *b)
+{
+  return a->start == b->start && a->at == b->at && a->pos == b->pos &&
+	 a->function == b->function && a->reason == b->reason &&
+	 a->detail == b->detail && a->side == b->side && a->early == b->early;
+}
+
+/* One code has several prototypes if it is loaded again. */
+static void add_giveup(mp_giveup *all, const mp_giveup *g)
+{
+  all->count += g->count;
+  all->final |= g->final;
+  if (all->proto != g->proto) all->loads++;
+  all->proto = g->proto;
+}
+
+void mp_decided_giveup(mp_compiler *c, const mp_giveup *g)
+{
+  uint64_t key = mp_mix(1, (uint64_t)g->start << 32 | g->at);
+  uint32_t i;
+  key = mp_mix(key, (uint64_t)(uint32_t)g->reason << 32 | g->function);
+  key = mp_mix(key, g->pos);
+  key = mp_mix(key, (uint64_t)(uint32_t)g->detail << 2 |
+	       (uint64_t)g->side << 1 | (uint64_t)g->early);
+  i = mp_map_get(&c->giveupmap, key);
+  if (i != 0) {
+    if (same(&c->giveups[i], g)) add_giveup(&c->giveups[i], g);
+    return;
+  }
+  i = c->ngiveups + 1;
+  if (i > GIVEUPS_MAX ||
+      !mp_mem_room(&c->giveups, i, &c->capgiveups,
+		   sizeof(*c->giveups)) ||
+      !mp_map_put(&c->giveupmap, key, i)) {
+    c->dropped++;
+    return;
+  }
+  c->giveups[i] = *g;
+  c->ngiveups = i;
+}
+
+/* -- Traces made --------------------------------------------------------- */
+
+/* Moves the ticks that were counted for a number to its trace. */
+static void fold_ticks(mp_compiler *c, uint32_t number)
+{
+  uint32_t *ticks = c->cpu->in_trace;
+  uint32_t i = c->by_number[number];
+  if (ticks == NULL) return;
+  if (i != 0 && c->listens)
+    c->made[i].ticks += __atomic_exchange_n(&ticks[number], 0,
+					    __ATOMIC_RELAXED);
+  else
+    ticks[number] = 0;
+}
+
+void mp_decided_lose(mp_compiler *c, uint32_t number)
+{
+  fold_ticks(c, number);
+  if (c->by_number[number] == 0) return;
+  c->made[c->by_number[number]].gone = true;
+  c->by_number[number] = 0;
+  c->live--;
+}
+
+/* Makes room: traces that are gone and used no CPU are forgotten. */
+static void compact(mp_compiler *c)
+{
+  uint32_t i, n = 0;
+  mp_lock();
+  for (i = 1; i <= c->nmade; i++) {
+    const mp_made m = c->made[i];
+    if (m.gone && m.ticks == 0) continue;
+    c->made[++n] = m;
+    if (!m.gone) c->by_number[m.trace.number] = n;
+  }
+  c->nmade = n;
+  mp_unlock();
+}
+
+static void add_made(mp_compiler *c, const mp_jittrace *t)
+{
+  uint32_t i;
+  if (c->nmade >= MADE_MAX) compact(c);
+  i = c->nmade + 1;
+  if (i > MADE_MAX ||
+      !mp_mem_room(&c->made, i, &c->capmade, sizeof(*c->made))) {
+    c->dropped++;
+    return;
+  }
+  c->made[i] = (mp_made){ *t, mp_decided_proto(c->capture, t->proto, t->pos), 0,
+			  false };
+  c->by_number[t->number] = i;
+  c->live++;
+  c->nmade = i;
+}
+
+static bool is_that(const mp_made *m, const mp_jittrace *t)
+{
+  return m->trace.proto == t->proto && m->trace.pos == t->pos &&
+	 m->trace.bytes == t->bytes && m->trace.root == t->root &&
+	 m->trace.instructions == t->instructions;
+}
+
+bool mp_decided_trace(mp_compiler *c, uint32_t number)
+{
+  uint32_t i = c->by_number[number];
+  mp_jittrace t;
+  if (!mp_jitstate_trace(c->capture->vm, number, &t)) {
+    if (i != 0) mp_decided_lose(c, number);
+    return false;
+  }
+  if (i != 0 && is_that(&c->made[i], &t)) {
+    c->made[i].trace = t;
+    fold_ticks(c, number);
+  } else {
+    if (i != 0) mp_decided_lose(c, number);
+    add_made(c, &t);
+  }
+  return true;
+}
+
+static void add_flush(mp_compiler *c, const mp_flush *f)
+{
+  if (c->nflushes >= FLUSHES_MAX ||
+      !mp_mem_room(&c->flushes, c->nflushes, &c->capflushes,
+		   sizeof(*c->flushes))) {
+    c->dropped++;
+    return;
+  }
+  c->flushes[c->nflushes] = *f;
+  c->nflushes++;
+}
+
+/* The VM's end flushes, too, and nothing follows. */
+void mp_decided_settle(mp_compiler *c)
+{
+  uint32_t n;
+  if (!c->flushing) return;
+  c->flushing = false;
+  add_flush(c, &c->pending);
+  for (n = 1; n < MP_TRACE_NUMBERS; n++)
+    if (c->by_number[n] != 0) mp_decided_lose(c, n);
+}
+
+#ifdef MP_LAYOUT
+
+static bool has_traces(const mp_vm *vm, uint32_t limit)
+{
+  uint32_t n;
+  for (n = 1; n < limit; n++)
+    if (mp_trace_get(vm, n) != NULL) return true;
+  return false;
+}
+
+void mp_decided_traces(mp_compiler *c, bool at_end)
+{
+  mp_vm *vm = c->capture->vm;
+  uint32_t n, limit, before = c->live;
+  if (!vm->proved || !mp_jitstate_traces() || !mp_trace_known(vm)) return;
+  limit = mp_trace_limit(vm);
+  if (limit > MP_TRACE_NUMBERS) limit = MP_TRACE_NUMBERS;
+  if (!has_traces(vm, limit)) {
+    if (at_end) return;
+    if (!c->listens && before > 0) {
+      const mp_flush f = { mp_clock_wall(), MP_FLUSH_SEEN, -1 };
+      add_flush(c, &f);
+    }
+  }
+  for (n = 1; n < limit; n++) mp_decided_trace(c, n);
+}
+
+#else
+
+void mp_decided_traces(mp_compiler *c, bool at_end)
+{
+  (void)c; (void)at_end;
+}
+
+#endif
