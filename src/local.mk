@@ -7,6 +7,8 @@
 noinst_LTLIBRARIES = src/libmp.la src/libvm.la src/libheapwalk.la \
 	src/libreport.la core.la attach.la
 src_libmp_la_SOURCES = \
+	src/data/asleep.c src/data/asleep.h \
+	src/data/callname.c src/data/callname.h \
 	src/data/clock.c src/data/clock.h \
 	src/data/counts.c src/data/counts.h \
 	src/data/course.c src/data/course.h \
@@ -108,6 +110,7 @@ core_la_SOURCES = \
 	src/heapwalk/paths.c src/heapwalk/paths.h \
 	src/heapwalk/walk.c src/heapwalk/walk.h \
 	src/heapwalk/why.c src/heapwalk/why.h \
+	src/sample/blocked.c src/sample/blocked.h \
 	src/sample/calls.c src/sample/calls.h \
 	src/sample/compiler.c src/sample/compiler.h \
 	src/sample/capture.c src/sample/capture.h \

@@ -76,6 +76,7 @@ lua_tests = \
 	t/program/top.lua \
 	t/program/triggers.lua \
 	t/program/waits.lua \
+	t/program/blocked.lua \
 	t/program/attach-hosts.lua \
 	t/program/attach-refused.lua
 
@@ -83,6 +84,7 @@ if TESTS_WANTED
 check_PROGRAMS = \
 	t/unit/allocator \
 	t/unit/arena \
+	t/unit/asleep \
 	t/unit/callee \
 	t/unit/capture \
 	t/unit/code \

@@ -51,6 +51,8 @@ typedef struct mp_row {
   double waited;		/* Seconds that coroutines have waited, */
   double waited_variance;	/* with their variance, by sampling; */
   double waiting;		/* and how many wait now. */
+  double blocked;		/* Seconds that the thread of the VM slept, */
+  double blocked_variance;	/* with their variance. */
   double start_objects;		/* In use when counting started again: at a */
   double start_bytes;		/* fork, or where a window begins; less what */
 				/* mp_counts_lost has taken. */

@@ -24,7 +24,8 @@
 
 const mp_needed mp_seccomp_calls[] = {
   CALL(brk), CALL(clock_gettime), CALL(clock_nanosleep), CALL(clone),
-  CALL(clone3), CALL(close), MUST(exit), CALL(exit_group), CALL(faccessat2),
+  CALL(clone3), CALL(close), CALL(close_range), MUST(exit), CALL(exit_group),
+  CALL(faccessat2),
   CALL(fcntl), CALL(fstat), CALL(ftruncate), MUST(futex), CALL(getcwd),
   CALL(getdents64), CALL(geteuid), CALL(getitimer), CALL(getpid),
   CALL(getrandom), CALL(getrusage), CALL(gettid), CALL(ioctl), CALL(kill),

@@ -22,7 +22,7 @@ static bool has_any(const mp_row *r)
 {
   return r->cpu > 0 || r->alloc_bytes > 0 || r->alloc_objects > 0 ||
 	 r->inuse_bytes >= 1e-3 || r->peak_bytes >= 1e-3 || r->calls > 0 ||
-	 r->waited > 0 || r->waiting > 0;
+	 r->waited > 0 || r->waiting > 0 || r->blocked > 0;
 }
 
 /* Marks the rows that have anything in the window, and their stacks. */

@@ -190,6 +190,8 @@ void mp_scope_reduce_row(const mp_scope *s, uint32_t i, mp_row *r)
   r->calls = since(then->calls, r->calls);
   r->waited = since(then->waited, r->waited);
   r->waited_variance = since(then->waited_variance, r->waited_variance);
+  r->blocked = since(then->blocked, r->blocked);
+  r->blocked_variance = since(then->blocked_variance, r->blocked_variance);
   r->start_objects = r->inuse_objects - r->alloc_objects +
 		     since(mp_counts_gone_objects(then), objects);
   r->start_bytes = r->inuse_bytes - r->alloc_bytes +

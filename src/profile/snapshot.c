@@ -246,6 +246,7 @@ static void push_waits(lua_State *L, const mp_waits *w)
   lua_newtable(L);
   mp_field_bool(L, "enabled", true);
   mp_field_string(L, "why", w->why);
+  mp_field_string(L, "blocked_why", w->blockedwhy);
   mp_field(L, "coroutines", w->coroutines);
   lua_setfield(L, -2, "waits");
 }
@@ -419,6 +420,10 @@ static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
     mp_field(L, "waited_variance", r->waited_variance);
   }
   if (r->waiting > 0) mp_field(L, "waiting", r->waiting);
+  if (r->blocked > 0) {
+    mp_field(L, "blocked", r->blocked);
+    mp_field(L, "blocked_variance", r->blocked_variance);
+  }
   if (!temporary) return;
   mp_field(L, "temp_objects", whole(r->temp_objects));
   mp_field(L, "temp_bytes", whole(r->temp_bytes));

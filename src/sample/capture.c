@@ -625,6 +625,16 @@ uint32_t mp_capture_place(mp_capture *c, mp_where *w, uint32_t labels,
   return row;
 }
 
+uint32_t mp_capture_above(mp_capture *c, uint32_t row, const char *name)
+{
+  const mp_row r = c->counts->rows[row];
+  uint32_t above;
+  mp_capture_enter(c);
+  above = row_of(c, push(c, r.stack, pseudo(c, name)), r.zone, r.state, r.type);
+  mp_capture_leave(c);
+  return above;
+}
+
 uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
 {
   uint32_t row;

@@ -138,6 +138,10 @@ uint32_t mp_capture_call(mp_capture *c, lua_State *L);
 uint32_t mp_capture_place(mp_capture *c, mp_where *w, uint32_t labels,
 			  int state);
 
+/* The row of a pseudo frame on top of the stack of another row. The name is a
+** static string. */
+uint32_t mp_capture_above(mp_capture *c, uint32_t row, const char *name);
+
 /* The row of a pseudo frame without a stack. The name is a static string. */
 uint32_t mp_capture_named(mp_capture *c, const char *name, int state);
 

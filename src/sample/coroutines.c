@@ -14,6 +14,7 @@
 
 #include "data/mem.h"
 #include "sample/coroutines.h"
+#include "vm/peek.h"
 
 typedef struct entry {
   atomic_uintptr_t L;		/* 0: empty. */
@@ -165,6 +166,27 @@ const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i,
   return L == GET(one->L) ? (const lua_State *)L : NULL;
 }
 
+/* Entries that are read until one is empty: half of them are. */
+#define PROBES	256u
+
+uint32_t mp_coroutines_peek(const mp_coroutines *c, const lua_State *L)
+{
+  const table *t = atomic_load_explicit(&c->table, memory_order_acquire);
+  table head;
+  uint32_t i, n;
+  if (!mp_peek(&head, t, sizeof(head))) return 0;
+  i = home(&head, (uintptr_t)L);
+  for (n = 0; n < PROBES; n++, i = (i + 1) & head.mask) {
+    entry e;
+    if (!mp_peek(&e, &t->entries[i], sizeof(e)) || GET(e.L) == 0) return 0;
+    if (GET(e.L) == (uintptr_t)L)
+      return GET(e.at) < MP_COROUTINES_MAX &&
+	     GET(c->pages[GET(e.at) / MP_COROUTINES_PAGE]) != NULL ?
+	     GET(at(c, GET(e.at))->label) : 0;
+  }
+  return 0;
+}
+
 /* -- The hook ------------------------------------------------------------- */
 
 /* The header of an older coroutine in that block must not be taken for its own:
@@ -274,6 +296,12 @@ const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i,
 {
   (void)c; (void)i; (void)label;
   return NULL;
+}
+
+uint32_t mp_coroutines_peek(const mp_coroutines *c, const lua_State *L)
+{
+  (void)c; (void)L;
+  return 0;
 }
 
 #endif

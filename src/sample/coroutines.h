@@ -101,4 +101,8 @@ static inline uint32_t mp_coroutines_count(const mp_coroutines *c)
 const lua_State *mp_coroutines_at(const mp_coroutines *c, uint32_t i,
 				  uint32_t *label);
 
+/* The label of a coroutine, read with the kernel's help: right if the VM's
+** thread has not run meanwhile. 0: none, or it is not known. */
+uint32_t mp_coroutines_peek(const mp_coroutines *c, const lua_State *L);
+
 #endif

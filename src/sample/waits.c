@@ -20,14 +20,16 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "data/callname.h"
 #include "data/clock.h"
 #include "data/map.h"
 #include "data/mem.h"
 #include "data/seed.h"
 #include "data/thread.h"
+#include "sample/blocked.h"
 #include "vm/parked.h"
 
-#define INTERVAL	0.02	/* Mean seconds from look to look. */
+#define INTERVAL	0.01	/* Mean seconds from look to look. */
 #define SHARE		0.01	/* Of one processor, at most. */
 #define DRAWN_MIN	16u	/* Coroutines that are looked at, */
 #define DRAWN_MAX	256u	/* if that takes no larger share. */
@@ -42,11 +44,17 @@ typedef struct entry {
   uint64_t frees;		/* Blocks of code freed when it was read. */
   uint32_t frame, n;		/* Its frames: these, */
   bool cut;			/* and there are more; */
+  mp_parkedat at;
   uint32_t labels;		/* the coroutine's. */
+  bool blocked;			/* It is the running one's, whose thread */
+  bool loop;			/* sleeps, in an event loop or not, */
+  int64_t call;			/* in that system call. */
+  const char *trace;		/* For the VM's thread: that it runs. */
   atomic_bool stale;		/* Some of its code was freed since; or */
 				/* perhaps before its row was made. */
   _Atomic double seconds;	/* Sums over looks: time by coroutines; */
-  _Atomic double ones, squares;	/* its square by them and their square. */
+  _Atomic double ones, squares;	/* its square by them and their square; */
+				/* where it is blocked, the variance. */
   _Atomic double now;		/* Coroutines seen at that look. */
   atomic_uint_fast64_t look;
   uint32_t row;			/* For the VM's thread: 0: not made yet; */
@@ -73,12 +81,14 @@ typedef struct mp_watching {
   atomic_uint use, used;	/* The table to use; the one that is used. */
   atomic_uint_fast64_t frees, looks, seen;
   _Atomic double time, times;	/* Of all looks, and the sum of squares. */
-  _Atomic double seconds, other;
-  double counted;		/* Of `other`. */
+  _Atomic double seconds, other, otherblocked;
+  double counted, countedblocked;  /* Of these two. */
   double last;			/* When it looked, */
   uint32_t drawn;		/* at so many, at most. */
   uint64_t random;
   mp_parked parked;
+  mp_blocked blocked;
+  pthread_t here;		/* The VM's thread. */
   mp_parkedview view;
   uint64_t code[FREED / 64];	/* Prototypes in entries, as a filter. */
   table tables[2];
@@ -92,10 +102,23 @@ typedef struct mp_watching {
 
 /* -- The thread ----------------------------------------------------------- */
 
-static uint64_t hash_of(const mp_parked *p, uint32_t labels)
+/* A stack that was seen. */
+typedef struct sight {
+  const mp_parked *parked;
+  uint32_t labels;
+  uint64_t frees;		/* Of code, before it was read. */
+  const mp_blocked *blocked;	/* NULL: a coroutine that waits. */
+} sight;
+
+static uint64_t hash_of(const sight *s)
 {
-  uint64_t h = mp_mix(labels, p->cut);
+  const mp_parked *p = s->parked;
+  uint64_t h = mp_mix(s->labels, p->cut);
   uint32_t i;
+  h = mp_mix(h, p->at.pc);
+  h = mp_mix(h, (uint64_t)p->at.trace << 1 | p->at.compiled);
+  if (s->blocked != NULL)
+    h = mp_mix(h, (uint64_t)s->blocked->call << 2 | s->blocked->loop << 1 | 1);
   for (i = 0; i < p->n; i++) {
     const mp_parkedframe *f = &p->frames[i];
     h = mp_mix(h, (uintptr_t)f->code);
@@ -106,19 +129,24 @@ static uint64_t hash_of(const mp_parked *p, uint32_t labels)
 }
 
 /* A new entry; NULL: there is no room. */
-static entry *add_entry(table *t, const mp_parked *p, uint32_t labels,
-			uint64_t hash, uint64_t frees, uint16_t *index)
+static entry *add_entry(table *t, const sight *s, uint64_t hash,
+			uint16_t *index)
 {
+  const mp_parked *p = s->parked;
   uint32_t n = GET(t->n);
   entry *e = &t->entries[n];
   if (n == ENTRIES || t->nframes + p->n > FRAMES) return NULL;
   memset(e, 0, sizeof(*e));
   e->hash = hash;
-  e->frees = frees;
+  e->frees = s->frees;
   e->frame = t->nframes;
   e->n = p->n;
   e->cut = p->cut;
-  e->labels = labels;
+  e->at = p->at;
+  e->labels = s->labels;
+  e->blocked = s->blocked != NULL;
+  e->loop = e->blocked && s->blocked->loop;
+  e->call = e->blocked ? s->blocked->call : 0;
   memcpy(&t->frames[e->frame], p->frames, p->n * sizeof(*p->frames));
   t->nframes += p->n;
   *index = (uint16_t)(n + 1);
@@ -126,24 +154,23 @@ static entry *add_entry(table *t, const mp_parked *p, uint32_t labels,
   return e;
 }
 
-/* The entry of a stack, which was read after so many frees of code. */
-static entry *find_entry(table *t, const mp_parked *p, uint32_t labels,
-			 uint64_t frees)
+/* The entry of a stack. */
+static entry *find_entry(table *t, const sight *s)
 {
-  uint64_t hash = hash_of(p, labels);
+  uint64_t hash = hash_of(s);
   uint32_t i = (uint32_t)(hash >> 32) & (ENTRIES * 2 - 1);
   for (; t->index[i] != 0; i = (i + 1) & (ENTRIES * 2 - 1)) {
     entry *e = &t->entries[t->index[i] - 1];
     if (e->hash == hash && !GET(e->stale)) return e;
   }
-  return add_entry(t, p, labels, hash, frees, &t->index[i]);
+  return add_entry(t, s, hash, &t->index[i]);
 }
 
 /* A coroutine waits there, and stands for so many. */
 static void count_one(watching *w, table *t, double seconds, double many,
-		      uint32_t labels, uint64_t frees)
+		      const sight *s)
 {
-  entry *e = find_entry(t, &w->parked, labels, frees);
+  entry *e = find_entry(t, s);
   uint64_t look = GET(w->looks);
   double before, now;
   ADD(w->seconds, seconds * many);
@@ -161,26 +188,45 @@ static void count_one(watching *w, table *t, double seconds, double many,
   SET(e->look, look);
 }
 
+/* Looks at the VM's own thread. */
+static void look_blocked(watching *w, table *t, bool parked)
+{
+  mp_blocked *b = &w->blocked;
+  sight s = { &b->parked, 0, GET(w->frees), b };
+  entry *e;
+  if (!mp_blocked_look(b, parked)) return;
+  s.labels = b->labels;
+  e = find_entry(t, &s);
+  if (e == NULL) {
+    ADD(w->otherblocked, b->seconds);
+    return;
+  }
+  ADD(e->seconds, b->seconds);
+  ADD(e->squares, b->variance);
+}
+
 static double draw(watching *w)
 {
   w->random = w->random * UINT64_C(6364136223846793005) + 1;
   return (double)(w->random >> 32) / 4294967296.0;
 }
 
-/* Looks at coroutines, as many as are drawn. */
-static void look_at(watching *w, table *t, double seconds)
+/* Looks at coroutines, as many as are drawn. Returns whether any waits. */
+static bool look_at(watching *w, table *t, double seconds)
 {
   uint32_t n = mp_coroutines_count(w->coroutines), i;
   uint32_t drawn = n < w->drawn ? n : w->drawn;
+  bool found = false;
   for (i = 0; i < drawn; i++) {
-    uint64_t frees = GET(w->frees);
+    sight s = { &w->parked, 0, GET(w->frees), NULL };
     uint32_t at = n == drawn ? i :
 		  (uint32_t)(((double)i + draw(w)) * n / drawn);
-    uint32_t labels;
-    const lua_State *L = mp_coroutines_at(w->coroutines, at, &labels);
-    if (L != NULL && mp_parked_read(w->vm, L, &w->parked))
-      count_one(w, t, seconds, (double)n / drawn, labels, frees);
+    const lua_State *L = mp_coroutines_at(w->coroutines, at, &s.labels);
+    if (L == NULL || !mp_parked_read(w->vm, L, &w->parked)) continue;
+    count_one(w, t, seconds, (double)n / drawn, &s);
+    found = true;
   }
+  return found;
 }
 
 /* As many are drawn as take the thread its share of a processor. */
@@ -199,15 +245,18 @@ static double own_time(void)
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void look(watching *w)
+/* last: the VM's thread sleeps until this thread has ended. */
+static void look(watching *w, bool last)
 {
   double now = mp_clock_wall(), begun = own_time(), seconds = now - w->last;
   uint32_t use = GET(w->use);
+  bool parking;
   SET(w->used, use);
   ADD(w->looks, 1);
   ADD(w->time, seconds);
   ADD(w->times, seconds * seconds);
-  look_at(w, &w->tables[use], seconds);
+  parking = look_at(w, &w->tables[use], seconds);
+  if (!last) look_blocked(w, &w->tables[use], parking);
   w->last = now;
   adapt(w, own_time() - begun);
 }
@@ -232,8 +281,10 @@ static void *run(void *arg)
 {
   watching *w = arg;
   prctl(PR_SET_NAME, "luajit-mp");
-  while (wait(w)) look(w);
-  if (!w->quietly) look(w);
+  mp_blocked_open(&w->blocked);
+  while (wait(w)) look(w, false);
+  if (!w->quietly) look(w, true);
+  mp_blocked_close(&w->blocked);
   return NULL;
 }
 
@@ -241,6 +292,7 @@ static void *run(void *arg)
 
 #define UNKNOWN	"(stack not readable)"
 #define OTHER	"(other)"
+#define LOOP	"(event loop)"
 
 /* The bit of a prototype in the filter. */
 static uint64_t *filter_of(watching *w, const void *code, uint64_t *bit)
@@ -250,20 +302,35 @@ static uint64_t *filter_of(watching *w, const void *code, uint64_t *bit)
   return &w->code[i / 64];
 }
 
+/* Puts the system call on top of the stack of a thread that sleeps. */
+static void name_call(mp_capture *c, entry *e)
+{
+  if (!e->blocked || e->row == 0) return;
+  e->row = mp_capture_above(c, e->row, mp_callname(e->call));
+  if (e->loop && e->row != 0) e->row = mp_capture_above(c, e->row, LOOP);
+}
+
 static void make_row(watching *w, mp_capture *c, const table *t, entry *e)
 {
   const mp_parkedframe *f = &t->frames[e->frame];
   uint64_t bit, *filter;
   mp_where at;
   uint32_t i;
-  if (e->frees != GET(w->frees)) {  /* The next look makes another entry. */
+  if (e->frees != GET(w->frees) || e->n == 0) {
     e->row = mp_capture_named(c, UNKNOWN, 'C');
-    SET(e->stale, true);
+    SET(e->stale, e->n != 0);  /* The next look makes another entry. */
+    name_call(c, e);
     return;
   }
-  mp_parked_show(&w->view, w->vm, f, e->n, &at);
+  mp_parked_show(&w->view, c->vm, f, e->n, &e->at, &at);
   at.cut = e->cut;
+  e->trace = at.trace;
   e->row = mp_capture_place(c, &at, e->labels, 'C');
+  name_call(c, e);
+  if (e->trace != NULL) {
+    filter = filter_of(w, e->trace, &bit);
+    *filter |= bit;
+  }
   for (i = 0; i < e->n; i++) {
     filter = filter_of(w, f[i].code, &bit);
     *filter |= bit;
@@ -299,6 +366,7 @@ static void freeing(void *data, const void *block)
   for (t = w->tables; t < w->tables + 2; t++)
     for (i = 0; i < GET(t->n); i++) {
       entry *e = &t->entries[i];
+      if (e->trace == block) SET(e->stale, true);
       for (k = 0; k < e->n; k++)
 	if (t->frames[e->frame + k].code == block) SET(e->stale, true);
     }
@@ -324,16 +392,34 @@ static double variance_of(watching *w, entry *e)
   return var > 0 ? var * looks / (looks - 1) : 0;
 }
 
-static void count_entry(watching *w, mp_capture *c, entry *e)
+/* A sleep that is seen again has less of a variance than it had first. */
+static void count_blocked(mp_capture *c, entry *e)
+{
+  double seconds = GET(e->seconds), var = GET(e->squares);
+  mp_row *r = &c->counts->rows[e->row];
+  r->blocked += seconds - e->counted;
+  r->blocked_variance += var - e->countedvar;
+  if (r->blocked_variance < 0) r->blocked_variance = 0;  /* Another entry's. */
+  e->counted = seconds;
+  e->countedvar = var;
+}
+
+static void count_waiting(watching *w, mp_capture *c, entry *e)
 {
   double var = variance_of(w, e);
-  if (e->row == 0) e->row = mp_capture_named(c, UNKNOWN, 'C');
-  if (e->row == 0) return;
   add_to(c, e->row, GET(e->seconds), &e->counted);
   c->counts->rows[e->row].waited_variance += var - e->countedvar;
   e->countedvar = var;
   if (GET(e->look) == GET(w->looks))
     c->counts->rows[e->row].waiting += GET(e->now);
+}
+
+static void count_entry(watching *w, mp_capture *c, entry *e)
+{
+  if (e->row == 0) e->row = mp_capture_named(c, UNKNOWN, 'C');
+  if (e->row == 0) return;
+  if (e->blocked) count_blocked(c, e);
+  else count_waiting(w, c, e);
 }
 
 static bool is_nearly_full(const table *t)
@@ -353,6 +439,17 @@ static void change_tables(watching *w)
   SET(w->use, 1 - use);
 }
 
+static void count_otherblocked(watching *w, mp_capture *c)
+{
+  double seconds = GET(w->otherblocked);
+  uint32_t row;
+  if (seconds <= w->countedblocked) return;
+  row = mp_capture_named(c, OTHER, 'C');
+  if (row == 0) return;
+  c->counts->rows[row].blocked += seconds - w->countedblocked;
+  w->countedblocked = seconds;
+}
+
 void mp_waits_count(mp_waits *waits, mp_capture *c)
 {
   watching *w = waits->watching;
@@ -365,6 +462,9 @@ void mp_waits_count(mp_waits *waits, mp_capture *c)
     for (i = 0; i < t->made; i++) count_entry(w, c, &t->entries[i]);
   if (GET(w->other) > w->counted)
     add_to(c, mp_capture_named(c, OTHER, 'C'), GET(w->other), &w->counted);
+  count_otherblocked(w, c);
+  waits->blockedwhy = atomic_load_explicit(&w->blocked.why,
+					   memory_order_relaxed);
   waits->seconds = GET(w->seconds);
   waits->looks = GET(w->looks);
   waits->seen = GET(w->seen);
@@ -375,7 +475,12 @@ void mp_waits_count(mp_waits *waits, mp_capture *c)
 void mp_waits_look(mp_waits *waits, mp_capture *c)
 {
   watching *w = waits->watching;
-  if (w == NULL || mp_mem_denied() || !has_new(w)) return;
+  if (w == NULL) return;
+  if (!pthread_equal(w->here, pthread_self())) {
+    w->here = pthread_self();
+    mp_blocked_here(&w->blocked);
+  }
+  if (mp_mem_denied() || !has_new(w)) return;
   make_rows(w, c);
   if (GET(w->tables[GET(w->use)].n) > ENTRIES * 3 / 4) mp_waits_count(waits, c);
 }
@@ -409,6 +514,8 @@ void mp_waits_start(mp_waits *waits, mp_capture *c,
   w->drawn = DRAWN_MIN;
   w->random = mp_seed();
   w->last = mp_clock_wall();
+  w->here = pthread_self();
+  mp_blocked_init(&w->blocked, c->vm, coroutines);
   if (begin(w) != 0) {
     waits->why = "there could be no other thread";
     mp_free(w);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** Where coroutines wait: a thread that looks, every few milliseconds of wall
-** time, where some of them have yielded.
+** Where coroutines wait, and where the thread of the VM is blocked: a thread
+** that looks, every few milliseconds of wall time, where some of the coroutines
+** have yielded, and where the VM's thread sleeps (sample/blocked.h).
 **
 ** The coroutines that are looked at are drawn at random, one of each part of
 ** the list. A coroutine that has yielded counts for the time since the last
@@ -39,6 +40,8 @@ typedef struct mp_waits {
   uint64_t looks;		/* at that many looks, */
   uint64_t seen;		/* of which so many saw a waiting coroutine. */
   uint32_t coroutines;		/* There were so many at the last one. */
+  const char *blockedwhy;	/* The reason, if nobody saw how the VM's */
+				/* thread sleeps. */
 } mp_waits;
 
 /* Begins to watch the coroutines of the capture's VM. */
@@ -57,7 +60,7 @@ void mp_waits_forked(mp_waits *w, mp_capture *c);
 /* Counts what was seen so far in the rows of the capture. */
 void mp_waits_count(mp_waits *w, mp_capture *c);
 
-/* The same if there are new stacks. */
+/* The same if there are new stacks. The VM runs in this thread. */
 void mp_waits_look(mp_waits *w, mp_capture *c);
 
 #endif

@@ -159,8 +159,13 @@ bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p)
   return false;
 }
 
-void mp_parked_show(mp_parkedview *v, const mp_vm *vm, const mp_parkedframe *f,
-		    uint32_t n, mp_where *w)
+const lua_State *mp_parked_running(mp_vm *vm, mp_parked *p)
+{
+  return NULL;
+}
+
+void mp_parked_show(mp_parkedview *v, mp_vm *vm, const mp_parkedframe *f,
+		    uint32_t n, const mp_parkedat *at, mp_where *w)
 {
 }
 

@@ -6,9 +6,11 @@
 
 #include <string.h>
 
+#include "vm/frame.h"
 #include "vm/layout.h"
 #include "vm/parked.h"
 #include "vm/peek.h"
+#include "vm/trace.h"
 
 #ifdef MP_LAYOUT
 
@@ -145,8 +147,65 @@ bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p)
   reading r;
   r.low = r.high = NULL;
   r.windows = 0;
+  p->at = (mp_parkedat){ 0 };
   return read_thread(vm, L, r.thread) && read_frames(&r, p) &&
 	 is_same(vm, L, &r);
+}
+
+/* -- One that runs -------------------------------------------------------- */
+
+static const lua_State *read_running(const mp_vm *vm, char *thread)
+{
+  const lua_State *L = AT(const lua_State *volatile, vm->g, vm->curl);
+  return L != NULL && mp_peek(thread, L, L_SIZE) &&
+	 obj_gct(thread) == GCT_THREAD &&
+	 AT(char *, thread, L_GLREF) == vm->g &&
+	 AT(void *, thread, L_CFRAME) != NULL ? L : NULL;
+}
+
+/* The address to which the trace's call of a C function returns; 0: not
+** known. */
+static uint64_t read_return(mp_vm *vm, const char *thread, uint32_t number)
+{
+  const char *T;
+  const uint64_t *ret;
+  _Alignas(8) char head[TR_MINSIZE];
+  uint64_t pc = 0;
+  if (!mp_trace_peek(vm, number, &T) || !mp_peek(head, T, sizeof(head)) ||
+      obj_gct(head) != GCT_TRACE)
+    return 0;
+  ret = mp_trace_return((lua_State *)(size_t)thread, head);
+  return ret != NULL && mp_peek(&pc, ret, sizeof(pc)) &&
+	 mp_trace_has(head, pc) ? pc : 0;
+}
+
+static uint64_t read_pc(const char *thread)
+{
+  char cframe[CF_SIZE];
+  const char *cf = CF_RAW(AT(void *, thread, L_CFRAME));
+  return mp_peek(cframe, cf, sizeof(cframe)) ? mp_frame_toppc(cframe) : 0;
+}
+
+const lua_State *mp_parked_running(mp_vm *vm, mp_parked *p)
+{
+  reading r;
+  const lua_State *L = read_running(vm, r.thread);
+  slot *base = mp_vm_jitbase(vm);
+  int32_t st = mp_vm_state(vm);
+  r.low = r.high = NULL;
+  r.windows = 0;
+  p->n = 0;
+  p->at = (mp_parkedat){ .compiled = base != NULL };
+  if (L == NULL) return NULL;
+  if (base != NULL) {
+    AT(slot *, r.thread, L_BASE) = base;
+    p->at.trace = st > 0 ? (uint32_t)st : 0;
+    if (st > 0) p->at.pc = read_return(vm, r.thread, p->at.trace);
+  } else {
+    p->at.pc = read_pc(r.thread);
+  }
+  if (!read_frames(&r, p)) p->n = 0;
+  return L;
 }
 
 /* -- Showing -------------------------------------------------------------- */
@@ -161,8 +220,24 @@ static slot made_up(uint64_t *fn, const mp_parkedframe *fr)
   return MKFUNC(fn);
 }
 
-void mp_parked_show(mp_parkedview *v, const mp_vm *vm, const mp_parkedframe *f,
-		    uint32_t n, mp_where *w)
+/* Where the top function is. */
+static void show_place(mp_parkedview *v, mp_vm *vm, const mp_parkedat *at,
+		       mp_where *w)
+{
+  AT(void *, v->cframe, CF_L) = v->thread;
+  AT(uint64_t, v->cframe, CF_PC) = at->pc;
+  w->pc = at->pc;
+  if (at->pc == 0 || at->compiled)
+    AT(void *, v->cframe, CF_PC) = v->thread;  /* As the VM says "none". */
+  if (!at->compiled) return;
+  if (at->pc != 0 && mp_trace_known(vm))
+    w->trace = mp_trace_get(vm, at->trace);
+  if (w->trace != NULL && !mp_trace_has(w->trace, at->pc)) w->trace = NULL;
+  w->lost = w->trace == NULL;
+}
+
+void mp_parked_show(mp_parkedview *v, mp_vm *vm, const mp_parkedframe *f,
+		    uint32_t n, const mp_parkedat *place, mp_where *w)
 {
   slot *at = v->stack + FRAME_SLOTS - 1;
   uint32_t i;
@@ -182,6 +257,7 @@ void mp_parked_show(mp_parkedview *v, const mp_vm *vm, const mp_parkedframe *f,
   }
   AT(slot *, v->thread, L_BASE) = AT(slot *, v->thread, L_TOP) = at + 1;
   *w = (mp_where){ .L = (lua_State *)v->thread, .base = at + 1 };
+  show_place(v, vm, place, w);
 }
 
 /* -- The proof ------------------------------------------------------------ */

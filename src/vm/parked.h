@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The stack of a coroutine that has yielded, read by another thread while the
-** VM goes on.
+** The stack of a coroutine that has yielded, or that runs in a thread which
+** sleeps, read by another thread.
 **
 ** All of it is read with the kernel's help, and read again afterwards: what has
 ** changed meanwhile is not a stack. The frames have the addresses of prototypes
@@ -30,9 +30,18 @@ typedef struct mp_parkedframe {
   uint32_t ffid;		/* 0: a Lua function. */
 } mp_parkedframe;
 
+/* Where one that runs is in its top function; all 0: it has yielded. */
+typedef struct mp_parkedat {
+  uint64_t pc;			/* Of the function, or where the trace goes */
+				/* on; 0: not known. */
+  uint32_t trace;		/* The number of the trace, or 0. */
+  bool compiled;		/* It runs one. */
+} mp_parkedat;
+
 typedef struct mp_parked {
   uint32_t n;			/* Frames, the top one first. */
   bool cut;			/* There are more. */
+  mp_parkedat at;
   mp_parkedframe frames[MP_PARKED_FRAMES];
 } mp_parked;
 
@@ -44,17 +53,23 @@ bool mp_parked_prove(const mp_vm *vm, lua_State *L);
 ** garbage or gone, or has changed meanwhile. */
 bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p);
 
-/* A stack made up of such frames. */
+/* The same of the coroutine that runs, while the thread of the VM sleeps: who
+** calls finds out whether it still does. vm: a copy of its own. Returns that
+** coroutine; NULL: no Lua function is on the thread's stack. p->n is 0 where
+** its frames cannot be read. */
+const lua_State *mp_parked_running(mp_vm *vm, mp_parked *p);
+
+/* A stack made up of such frames, with room above for those of a trace. */
 typedef struct mp_parkedview {
   uint64_t thread[(L_SIZE + L_EXTRA) / 8];
   _Alignas(16) uint64_t cframe[CF_SIZE / 8];
   uint64_t funcs[MP_PARKED_FRAMES][6];
-  uint64_t stack[MP_PARKED_SLOTS];
+  uint64_t stack[MP_PARKED_SLOTS + 256];
 } mp_parkedview;
 
 /* In the thread of the VM, which has freed none of the code: the place for a
 ** capture. */
-void mp_parked_show(mp_parkedview *v, const mp_vm *vm, const mp_parkedframe *f,
-		    uint32_t n, mp_where *w);
+void mp_parked_show(mp_parkedview *v, mp_vm *vm, const mp_parkedframe *f,
+		    uint32_t n, const mp_parkedat *at, mp_where *w);
 
 #endif

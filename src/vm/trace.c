@@ -74,6 +74,14 @@ static __attribute__((noinline)) bool find_array(mp_vm *vm)
 
 bool mp_trace_known(mp_vm *vm) { return vm->traces != 0 || find_array(vm); }
 
+bool mp_trace_peek(mp_vm *vm, uint32_t n, const char **trace)
+{
+  char **traces;
+  if (!mp_trace_known(vm) || n >= mp_trace_limit(vm)) return false;
+  traces = AT(char **, vm->g, vm->traces);
+  return mp_peek(trace, traces + n, sizeof(*trace)) && *trace != NULL;
+}
+
 /* -- The running trace --------------------------------------------------- */
 
 /* The trace that has that address, or NULL. */

@@ -32,6 +32,10 @@ static inline const char *mp_trace_get(const mp_vm *vm, uint32_t n)
 	 NULL;
 }
 
+/* The same in any thread that has a copy of the VM's description, with the
+** kernel's help: the trace may be gone. False: there is none. */
+bool mp_trace_peek(mp_vm *vm, uint32_t n, const char **trace);
+
 /* Whether an address lies in the trace's machine code. */
 static inline bool mp_trace_has(const char *T, uint64_t addr)
 {

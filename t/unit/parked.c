@@ -35,7 +35,7 @@ static int read_it(lua_State *L)
   v = mp_calloc(1, sizeof(*v));
   walk = mp_calloc(1, sizeof(*walk));
   ck_assert(v != NULL && walk != NULL);
-  mp_parked_show(&shown, &vm, parked.frames, parked.n, &w);
+  mp_parked_show(&shown, &vm, parked.frames, parked.n, &parked.at, &w);
   n = mp_view_frames(v, &vm, walk, &w, &below, &cut);
   ck_assert_int_gt(n, 0);
   lua_newtable(L);

@@ -124,7 +124,7 @@ local list = {
     report = true, sets = "compiler",
     shows = "text .mp:measured .html:measured" },
   { "I", "idle: where coroutines wait, in seconds of all of them, and how "..
-    "many wait now",
+    "many wait now; what blocks the thread",
     report = true, lined = true, sets = "waits",
     shows = "text .mp:measured" },
   { "T", "live: shows the table in the terminal while the program runs",

@@ -110,7 +110,7 @@ local groups = {
   } },
   { name = "waits", key = "waits", fields = {
     { "enabled", "flag", merge = "any", optional = true },
-    text("why"), optional(sum("coroutines")),
+    text("why"), text("blocked_why"), optional(sum("coroutines")),
   } },
   { name = "memory", key = "memory", fields = {
     amount("rss"), amount("lua"), amount("lua_free"), amount("lua_heads"),
@@ -191,6 +191,8 @@ local tables = {
     { "waited", "number", merge = "sum", optional = true },
     variance("waited_variance"),
     { "waiting", "number", merge = "sum", optional = true },
+    { "blocked", "number", merge = "sum", optional = true },
+    variance("blocked_variance"),
     optional(sum("native_objects")), optional(sum("native_bytes")),
     optional(sum("native_inuse_objects")),
     optional(sum("native_inuse_bytes")),

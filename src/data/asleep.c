@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** See data/asleep.h.
+*/
+#include "config.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "data/asleep.h"
+#include "data/clock.h"
+
+#ifndef SYS_close_range
+#define SYS_close_range	436	/* Wherever LuaJIT runs. */
+#endif
+#define UNSHARE	2u		/* Of its flags. */
+
+#define TEXT	256		/* Of a file, at most. */
+
+bool mp_asleep_apart(void)
+{
+  return syscall(SYS_close_range, 0u, ~0u, UNSHARE) == 0;
+}
+
+static int open_file(pid_t tid, const char *name)
+{
+  char path[64];
+  snprintf(path, sizeof(path), "/proc/self/task/%ld/%s", (long)tid, name);
+  return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool read_file(int fd, char text[TEXT])
+{
+  ssize_t n = pread(fd, text, TEXT - 1, 0);
+  if (n <= 0) return false;
+  text[n] = '\0';
+  return true;
+}
+
+/* Nanoseconds on a processor and in the queue for one, and turns. */
+static bool read_times(int fd, mp_sleep *s)
+{
+  char text[TEXT], *end;
+  uint64_t busy;
+  if (!read_file(fd, text)) return false;
+  busy = strtoull(text, &end, 10);
+  busy += strtoull(end, &end, 10);
+  s->turns = strtoull(end, &end, 10);
+  s->slept = mp_clock_wall() - (double)busy * 1e-9;
+  return s->turns != 0;
+}
+
+bool mp_asleep_open(mp_asleep *a, pid_t tid)
+{
+  char text[TEXT];
+  mp_sleep s;
+  a->times = open_file(tid, "schedstat");
+  a->call = open_file(tid, "syscall");
+  if (a->times >= 0 && a->call >= 0 && read_times(a->times, &s) &&
+      read_file(a->call, text))
+    return true;
+  mp_asleep_close(a);
+  return false;
+}
+
+void mp_asleep_close(mp_asleep *a)
+{
+  if (a->times >= 0) close(a->times);
+  if (a->call >= 0) close(a->call);
+  a->times = a->call = -1;
+}
+
+bool mp_asleep_look(const mp_asleep *a, mp_sleep *s)
+{
+  char text[TEXT], *end;
+  if (!read_times(a->times, s) || !read_file(a->call, text)) return false;
+  s->call = strtoll(text, &end, 10);
+  return end != text;  /* A thread that does not sleep is "running". */
+}
+
+bool mp_asleep_still(const mp_asleep *a, const mp_sleep *s)
+{
+  mp_sleep now;
+  return read_times(a->times, &now) && now.turns == s->turns;
+}

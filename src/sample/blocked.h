@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+** Where the thread of the VM sleeps while Lua code is on its stack: blocked, or
+** in an event loop.
+**
+** For the thread that looks at waiting coroutines, too (sample/waits.h). It
+** reads the VM's stack with the kernel's help while the VM's thread sleeps, and
+** then asks the kernel whether it has slept all the time. The seconds are the
+** kernel's: all sleep since the last look counts for the place that is seen
+** now. So the sum is exact, but for sleep that nobody saw; and the places have
+** their shares as they are seen at random.
+*/
+#ifndef MP_BLOCKED_H
+#define MP_BLOCKED_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/asleep.h"
+#include "sample/coroutines.h"
+#include "vm/parked.h"
+#include "vm/vm.h"
+
+typedef struct mp_blocked {
+  mp_vm vm;			/* A copy for the thread that looks. */
+  const mp_coroutines *coroutines;
+  atomic_int tid;		/* The VM's thread. */
+  _Atomic(const char *) why;	/* The reason why nobody looks; or NULL. */
+  int opened;			/* The thread whose files are open; 0: none, */
+  mp_asleep files;		/* these. */
+  bool seen;			/* It was seen asleep: */
+  mp_sleep last;		/* like that, */
+  double first;			/* for the first time; those seconds, or 0. */
+  /* Found by mp_blocked_look: */
+  mp_parked parked;		/* The stack; no frames: it is not readable. */
+  uint32_t labels;		/* Those of the coroutine. */
+  int64_t call;			/* The system call, as mp_sleep has it. */
+  bool loop;			/* It is that of an event loop. */
+  double seconds, variance;	/* To add up. */
+} mp_blocked;
+
+/* In the VM's thread, before the other one looks. */
+void mp_blocked_init(mp_blocked *b, const mp_vm *vm,
+		     const mp_coroutines *coroutines);
+
+/* The VM's thread is this one. */
+void mp_blocked_here(mp_blocked *b);
+
+/* In the thread that looks: first and last. */
+void mp_blocked_open(mp_blocked *b);
+void mp_blocked_close(mp_blocked *b);
+
+/* Whether the VM's thread sleeps, with Lua code on its stack. parked: whether
+** coroutines wait. */
+bool mp_blocked_look(mp_blocked *b, bool parked);
+
+#endif
