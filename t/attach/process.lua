@@ -72,6 +72,20 @@ function process.facts(pid)
     cat /proc/%s/timers]]):format(pid, pid, pid)).out
 end
 
+-- The same once it has not changed for three tenths of a second: a program that
+-- has just begun still opens what it loads.
+function process.settled_facts(pid)
+  local last, same = nil, 0
+  for _ = 1, ROUNDS do
+    local now = process.facts(pid)
+    same = now == last and same + 1 or 0
+    if same == 3 then return now end
+    last = now
+    os.execute("sleep 0.1")
+  end
+  return last
+end
+
 -- The mappings there: the names of files, in their order, each once, and the
 -- number of lines.
 function process.maps(pid)

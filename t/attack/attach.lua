@@ -42,7 +42,7 @@ end
 local function try(kind)
   local p = process.start(dir, ("%s '%s/t/attach/witness.lua' %s"):format(
     tap.command, tap.srcdir, kind))
-  local before = { facts = process.facts(p.pid) }
+  local before = { facts = process.settled_facts(p.pid) }
   for i = 1, count do
     local ok, why = attach(kind, p.pid)
     if why:find("not permitted", 1, true) then
@@ -88,7 +88,7 @@ local killed = 0
 local function try_kills(kind)
   local p = process.start(dir, ("%s '%s/t/attach/witness.lua' %s"):format(
     tap.command, tap.srcdir, kind))
-  local before = { facts = process.facts(p.pid) }
+  local before = { facts = process.settled_facts(p.pid) }
   for i = 1, count * 4 do
     if kill_one(p) == 137 then killed = killed + 1 end
     if i % 4 == 0 then

@@ -100,7 +100,7 @@ end
 for _, name in ipairs({ "loop", "stitched", "alloc", "sleep",
     "coroutines" }) do
   local p = start(program(name))
-  local before = process.facts(p.pid)
+  local before = process.settled_facts(p.pid)
   attach_often(name, p.pid)
   if name ~= "sleep" then  -- Which has pipes and other signals now and then.
     tap.is(process.facts(p.pid), before, name..": left as it was")
