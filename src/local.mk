@@ -88,6 +88,7 @@ src_libvm_la_SOURCES = \
 
 # The heap as a graph, and its holders as lines.
 src_libheapwalk_la_SOURCES = \
+	src/heapwalk/baseline.c src/heapwalk/baseline.h \
 	src/heapwalk/blocks.c src/heapwalk/blocks.h \
 	src/heapwalk/cmemory.c src/heapwalk/cmemory.h \
 	src/heapwalk/dominate.c \
@@ -153,6 +154,7 @@ core_la_SOURCES = \
 	src/report/state.c src/report/state.h \
 	src/process/trigger.c src/process/trigger.h \
 	src/process/aside.c src/process/aside.h \
+	src/process/background.c src/process/background.h \
 	src/process/callback.c src/process/callback.h \
 	src/process/ctx.c src/process/ctx.h \
 	src/process/signal.c src/process/signal.h \

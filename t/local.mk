@@ -85,6 +85,7 @@ check_PROGRAMS = \
 	t/unit/allocator \
 	t/unit/arena \
 	t/unit/asleep \
+	t/unit/baseline \
 	t/unit/callee \
 	t/unit/capture \
 	t/unit/code \
@@ -157,6 +158,8 @@ t_unit_jitstate_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_code_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_extent_SOURCES = t/unit/extent.c src/profile/extent.c
 t_unit_extent_CFLAGS = $(AM_CFLAGS)
+t_unit_baseline_LDADD = src/libheapwalk.la src/libvm.la src/libmp.la \
+	$(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_graph_LDADD = src/libheapwalk.la src/libvm.la src/libmp.la \
 	$(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_extent_LDADD = src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)

@@ -183,6 +183,7 @@ static const char *walk(walking *k, lua_State *L, const mp_heapwish *wish)
     w->file = mp_heapfile_make(&k->h, &k->g, &w->own, garbage(w), &w->filelen);
     if (w->file == NULL) return no_memory;
   }
+  w->least = wish->share * (double)w->holders.lines[0].bytes;
   w->edges = k->g.nedges;
   w->memory = k->g.usage.peak + mp_places_memory(&k->h.places);
   return k->failed ? no_memory : NULL;
@@ -295,8 +296,10 @@ static void push_slots(lua_State *L, const mp_heapslots *s)
   mp_field(L, "slots_empty", (double)s->empty);
 }
 
-static void push_lines(lua_State *L, const mp_holders *s)
+static void push_lines(lua_State *L, const mp_holders *s,
+		       const mp_baseline *b, const uint64_t *paths)
 {
+  double was;
   uint32_t i;
   lua_createtable(L, (int)s->nlines, 0);
   for (i = 1; i < s->nlines; i++) {
@@ -307,12 +310,31 @@ static void push_lines(lua_State *L, const mp_holders *s)
     mp_field(L, "self", (double)l->self);
     mp_field(L, "bytes", (double)l->bytes);
     if (l->c > 0) mp_field(L, "c", l->c);
+    was = b != NULL ? mp_baseline_bytes(b, paths[i]) : -1;
+    if (was >= 0) mp_field(L, "was", was);
     push_slots(L, &l->slots);
     mp_field_string(L, "type", l->type);
     mp_field_string(L, "label", l->label);
     mp_field_string(L, "what", l->what);
     lua_rawseti(L, -2, (int)i);
   }
+}
+
+/* The lines, with what they held in the baseline. */
+static void push_compared(lua_State *L, const mp_heapwalk *w,
+			  const mp_baseline *b)
+{
+  uint64_t *paths = NULL;
+  if (b != NULL && b->at < 0) b = NULL;
+  if (b != NULL) {
+    mp_field(L, "base_at", b->at);
+    mp_field(L, "base_least", b->least);
+    paths = lua_newuserdata(L, w->holders.nlines * sizeof(*paths));
+    mp_baseline_paths(&w->holders, paths);
+  }
+  push_lines(L, &w->holders, b, paths);
+  lua_setfield(L, b != NULL ? -3 : -2, "lines");
+  if (b != NULL) lua_pop(L, 1);
 }
 
 static void push_joins(lua_State *L, const mp_heapwalk *w)
@@ -344,7 +366,8 @@ static void push_c(lua_State *L, const mp_heapwalk *w)
   mp_field_bool(L, "c_partly", c->partly);
 }
 
-void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
+void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w,
+		      const mp_baseline *b)
 {
   lua_createtable(L, 0, 12);
   mp_field(L, "at", w->at);
@@ -371,8 +394,7 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w)
     mp_field(L, "largest", (double)w->arena.largest);
     lua_setfield(L, -2, "arena");
   }
-  push_lines(L, &w->holders);
-  lua_setfield(L, -2, "lines");
+  push_compared(L, w, b);
   push_joins(L, w);
   lua_setfield(L, -2, "joins");
   push_c(L, w);
@@ -415,7 +437,7 @@ void mp_heapwalk_add(lua_State *L, mp_profile *p, const mp_extent *e,
   const mp_heapwalk *w = scope->walk != NULL ? scope->walk : p->walk;
   (void)e;
   if (w == NULL) return;
-  mp_heapwalk_push(L, w);
+  mp_heapwalk_push(L, w, scope->base);
   if (w->c.known) {
     lua_pushvalue(L, -2);
     push_cjoins(L, &w->c);

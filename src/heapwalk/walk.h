@@ -9,6 +9,7 @@
 #ifndef MP_HEAPWALK_H
 #define MP_HEAPWALK_H
 
+#include "heapwalk/baseline.h"
 #include "heapwalk/holders.h"
 #include "heapwalk/name.h"
 #include "heapwalk/size.h"
@@ -63,6 +64,7 @@ typedef struct mp_heapwalk {
   mp_heapslots slots;		/* Of the tables that are held. */
   const char *types[MP_HEAPWALK_TYPES];  /* Names of the types found. */
   uint64_t edges, memory;	/* References; bytes that the walk took. */
+  double least;			/* Each object that holds as much has a line. */
   mp_holders holders;
   mp_heapjoin *joins;
   uint32_t njoins, capjoins;
@@ -96,8 +98,10 @@ void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
 			 mp_occasion occasion);
 void mp_heapwalk_drop(mp_profile *p);
 
-/* Pushes the walk as a table. Raises Lua errors: out of memory. */
-void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w);
+/* Pushes the walk as a table. b: what it is compared to, or NULL. Raises Lua
+** errors: out of memory. */
+void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w,
+		      const mp_baseline *b);
 
 /* An addition (profile/profile.h) to every snapshot: the walk taken for the
 ** reports, if there is one, as "walk". */

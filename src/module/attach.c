@@ -185,7 +185,7 @@ static void *write_profile(void *data)
   mp_ctx *c = data;
   char msg[512];
   int err;
-  if (walked) c->profile.walk = mp_heapchild_end(&c->child, NULL);
+  if (walked) c->profile.walk = mp_heapchild_end(&c->background.child, NULL);
   err = mp_final_report(c, msg, sizeof(msg));
   mp_ctx_end(c);
   mp_ctx_bury(c);
@@ -218,7 +218,7 @@ static void stop_here(lua_State *L)
   mp_signal_hold();
   if (walked && c != NULL) {
     mp_heapwalk_drop(&c->profile);
-    c->profile.walk = mp_heapchild_end(&c->child, NULL);
+    c->profile.walk = mp_heapchild_end(&c->background.child, NULL);
     walked = false;
   }
   err = mp_guard_end(L, msg, sizeof(msg));
@@ -254,7 +254,7 @@ static void walk(mp_ctx *c, lua_State *L)
   if (wish.share <= 0) return;
   if (!mp_alloc_wants(c->profile.heap)->leaks) {
     mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
-    why = mp_heapchild_begin(&c->child, &c->profile, L, &wish);
+    why = mp_heapchild_begin(&c->background.child, &c->profile, L, &wish);
     walked = why == NULL;
   }
   if (walked) return;

@@ -50,7 +50,7 @@ static int call_frozen(lua_State *L)
 
 static int push_walk(lua_State *L)
 {
-  mp_heapwalk_push(L, lua_touserdata(L, 1));
+  mp_heapwalk_push(L, lua_touserdata(L, 1), NULL);
   return 1;
 }
 

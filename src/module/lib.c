@@ -100,7 +100,7 @@ typedef struct snapshot {
 static int make_snapshot(lua_State *L)
 {
   const snapshot *s = lua_touserdata(L, 1);
-  const mp_scope scope = { NULL, &s->now, false, NULL };
+  const mp_scope scope = { NULL, &s->now, false, NULL, NULL, NULL };
   mp_snapshot(L, s->profile, &scope);
   return 1;
 }

@@ -55,7 +55,7 @@ static int open_window(lua_State *L, window *w)
 static int make_table(lua_State *L)
 {
   const window *w = lua_touserdata(L, 1);
-  const mp_scope scope = { w->from, &w->to, true, NULL };
+  const mp_scope scope = { w->from, &w->to, true, NULL, NULL, NULL };
   mp_snapshot(L, &w->run->profile, &scope);
   return 1;
 }

@@ -110,9 +110,18 @@ void mp_ctx_share(mp_ctx *c)
   if (p != MAP_FAILED) c->heir.estate = p;
 }
 
+void mp_ctx_no_past(mp_ctx *c)
+{
+  mp_triggers *s = &c->triggers;
+  while (s->nrecent > 0) mp_moment_free(&s->recent[--s->nrecent]);
+  mp_baseline_free(&s->base);
+  s->based = false;
+}
+
 void mp_ctx_end(mp_ctx *c)
 {
   if (kept) return;
+  mp_ctx_no_past(c);
   mp_plan_free(&c->plan, &c->report.state);
   mp_report_close(&c->report);
   mp_screen_close(&c->screen);
@@ -126,7 +135,7 @@ void mp_ctx_end(mp_ctx *c)
 
 void mp_ctx_await(mp_ctx *c)
 {
-  c->hurry = true;
+  if (!c->background.needed) c->background.hurry = true;
   while (c->final.read) mp_clock_pause(1);
 }
 

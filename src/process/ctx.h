@@ -53,6 +53,8 @@ typedef struct mp_called {
   uint64_t told;		/* Bytes allocated at its last call. */
 } mp_called;
 
+#define MP_RECENT	3	/* Moments: of half a minute and more. */
+
 /* The events that are looked for (process/trigger.h). */
 typedef struct mp_triggers {
   mp_limits limits;
@@ -65,13 +67,33 @@ typedef struct mp_triggers {
   long waits;			/* Times that the thread has waited. */
   bool told;			/* The event of a busy thread was reported. */
   unsigned times[3];		/* Reports of each kind. */
+  mp_trigger event;		/* The last one, */
+  char name[MP_EVENT_SIZE];	/* for %e. */
+  bool memory;			/* The table of memory was taken for it. */
+  atomic_bool again;		/* Its walk was lost. */
+  mp_baseline base;		/* Walks are compared to it. */
+  bool based;			/* It was begun. */
+  mp_moment recent[MP_RECENT];	/* The oldest first. */
+  int nrecent;
 } mp_triggers;
 
-/* A thread of ours rewrites the files (process/safepoint.h): it waits for the
-** walk, or makes the reports. */
-typedef enum mp_rewriting {
-  MP_REWRITING_NOT, MP_REWRITING_WAITS, MP_REWRITING
-} mp_rewriting;
+/* A thread of ours waits for the walk, or makes the reports. */
+typedef enum mp_doing {
+  MP_DOING_NOTHING, MP_DOING_WALK, MP_DOING_REPORTS
+} mp_doing;
+
+struct mp_ctx;
+
+/* Reports that are made while the program goes on (process/background.h). */
+typedef struct mp_background {
+  atomic_int doing;		/* An mp_doing, changed under the lock. */
+  bool walks;			/* A child makes a walk. */
+  mp_heapchild child;
+  mp_moment moment;		/* When it began. */
+  void (*f)(struct mp_ctx *c);	/* Makes the reports. */
+  bool needed;			/* They are made in any case. */
+  atomic_bool hurry;		/* Nobody needs them any more. */
+} mp_background;
 
 typedef struct mp_ctx {
   mp_profile profile;
@@ -85,10 +107,7 @@ typedef struct mp_ctx {
   int kept;			/* Number of what the VM keeps for the run, */
 				/* or 0. */
   double due;			/* When the files are to be rewritten. */
-  mp_heapchild child;		/* Makes a walk, and `final.read` is set. */
-  mp_moment walked;		/* When it began. */
-  atomic_bool hurry;		/* Nobody needs it any more. */
-  atomic_int rewriting;		/* An mp_rewriting, changed under the lock. */
+  mp_background background;
   mp_triggers triggers;
   void (*watch)(struct mp_ctx *c);  /* Looks for them, inside the allocator, */
   void (*refused)(struct mp_ctx *c, size_t size);  /* which got no memory; or */
@@ -111,8 +130,8 @@ mp_ctx *mp_ctx_new(mp_ctx *old);
 void mp_ctx_end(mp_ctx *c);
 
 /* Waits until no other thread makes a report of the context; a walk for that
-** report is given up. To be called before the context ends, and in its own
-** thread before another report is made. */
+** report is given up, unless it is of an event. To be called before the context
+** ends, and in its own thread before another report is made. */
 void mp_ctx_await(mp_ctx *c);
 
 /* The VM of the context is being closed: frees the context, but only after some
@@ -127,6 +146,9 @@ void mp_ctx_keep_all(void);
 /* Makes the data that the context shares with children forked from now on, if
 ** there is memory. */
 void mp_ctx_share(mp_ctx *c);
+
+/* Forgets what the reports of events would be compared to. */
+void mp_ctx_no_past(mp_ctx *c);
 
 void mp_ctx_enlist(mp_ctx *c);
 void mp_ctx_delist(mp_ctx *c);

@@ -32,29 +32,30 @@ static void restart(mp_ctx *c)
   for (i = 0; i < c->plan.nouts; i++) mp_sending_free(&c->plan.sendings[i]);
   c->due = c->plan.every;  /* Its clock begins anew. */
   c->triggers.next = 0;
+  mp_ctx_no_past(c);
   mp_profile_restart(&c->profile);
 }
 
 static pid_t parent;		/* The process that forks. */
 
 /* Whether a state of this thread is. */
-static bool is_rewritten(void)
+static bool is_reported(void)
 {
   const mp_ctx *c;
   for (c = mp_ctx_list(); c != NULL; c = c->next)
-    if (c->rewriting == MP_REWRITING && pthread_equal(c->thread,
-						      pthread_self()))
+    if (c->background.doing == MP_DOING_REPORTS &&
+	pthread_equal(c->thread, pthread_self()))
       return true;
   return false;
 }
 
-/* Takes the locks. The child will not have the thread that rewrites. */
+/* Takes the locks. The child will not have the thread that reports. */
 static void take_locks(void)
 {
   for (;;) {
     mp_native_before_fork();
     mp_lock();
-    if (!is_rewritten()) return;
+    if (!is_reported()) return;
     mp_unlock();
     mp_native_parent();
     mp_clock_pause(1);
@@ -81,8 +82,8 @@ static bool goes_on(const mp_ctx *c)
 static bool has_report(mp_ctx *c)
 {
   bool on;
-  if (c->rewriting == MP_REWRITING_WAITS) c->final.read = false;
-  c->rewriting = MP_REWRITING_NOT;
+  if (c->background.doing == MP_DOING_WALK) c->final.read = false;
+  c->background.doing = MP_DOING_NOTHING;
   on = goes_on(c) && !c->final.read;
   mp_screen_init(&c->screen);  /* It is the parent's. */
   if (c->final.read)  /* By a thread that is not here. */

@@ -11,14 +11,18 @@
 
 #include "heapwalk/prove.h"
 #include "heapwalk/walk.h"
-#include "process/trigger.h"
+#include "process/background.h"
 #include "process/signal.h"
+#include "process/trigger.h"
 #include "profile/memory.h"
 #include "profile/point.h"
 #include "report/write.h"
 
 #define PAUSE	0.25		/* Seconds between two looks. */
 #define GONE	0.9		/* Memory below that part of it has gone. */
+#define HALF	0.5		/* Memory is far from it. */
+#define RECENT	15		/* Seconds between two moments. */
+#define ROOM	((uint64_t)1 << 30)  /* Bytes of addresses. */
 #define TIMES	5u		/* Reports of one kind, at most. */
 #define PLACES	4		/* Functions that say where the program is. */
 
@@ -43,40 +47,128 @@ static void describe(lua_State *L, char *buf, size_t size)
   }
 }
 
-/* Writes the report. The VM is at rest in L, or in a function that will raise
-** an error because it gets no memory. */
-static void write_report(mp_ctx *c, lua_State *L, kind k)
+/* Whether the reports of an event are still being made. */
+static bool is_telling(const mp_ctx *c)
 {
-  mp_profile *p = &c->profile;
-  unsigned nth = ++c->triggers.times[k];
-  char event[MP_EVENT_SIZE], msg[512];
-  snprintf(event, sizeof(event), nth > 1 ? "%s-%u" : "%s", names[k], nth);
-  mp_ctx_await(c);
-  p->trigger.kind = names[k];
-  mp_signal_hold();
-  mp_point_force(p);
-  if (c->plan.memory) mp_memory_take(p, &c->report.state.memory);
-  if (k != REFUSED) mp_compiler_take(&p->compiler);
-  mp_heapwalk_refresh(p, L, k == BUSY ? &c->plan.walk :
-		      &c->plan.trigger.walk, MP_MEANWHILE);
-  if (mp_report_event(&c->report, &c->plan, event, msg, sizeof(msg)) != 0)
-    mp_say(msg);
-  mp_heapwalk_drop(p);
-  mp_memory_drop(p);
-  mp_signal_release();
-  memset(&p->trigger, 0, sizeof(p->trigger));
+  return c->background.doing != MP_DOING_NOTHING && c->background.needed;
 }
 
-static void tell(mp_ctx *c, lua_State *L, kind k, double used, double most,
-		 const char *of)
+static const mp_heapwish *wish(const mp_ctx *c)
 {
-  mp_trigger *a = &c->profile.trigger;
-  if (c->triggers.times[k] >= TIMES || c->profile.busy) return;
-  a->used = used;
-  a->most = most;
-  a->of = of;
-  describe(L, a->at, sizeof(a->at));
-  write_report(c, L, k);
+  return c->triggers.event.kind == names[BUSY] ? &c->plan.walk :
+	 &c->plan.trigger.walk;
+}
+
+static void keep_baseline(mp_ctx *c, const mp_heapwalk *w)
+{
+  if (w != NULL && w->why == NULL)
+    mp_baseline_take(&c->triggers.base, &w->holders, w->at, w->least);
+}
+
+/* The report of the last half minute, or of all since the start. */
+static void write_last(mp_ctx *c, const mp_moment *now)
+{
+  char event[MP_EVENT_SIZE + 8], msg[512];
+  mp_report *r = &c->report;
+  snprintf(event, sizeof(event), "%s-last", c->triggers.name);
+  r->from = &c->triggers.recent[0];
+  r->to = now;
+  if (mp_report_event(r, &c->plan, event, msg, sizeof(msg)) != 0) mp_say(msg);
+  r->from = r->to = NULL;
+}
+
+/* Writes the reports of an event. now: or NULL. */
+static void write_reports(mp_ctx *c, const mp_moment *now,
+			  const mp_heapwalk *w)
+{
+  mp_report *r = &c->report;
+  char msg[512];
+  r->event = &c->triggers.event;
+  r->base = &c->triggers.base;
+  if (mp_report_event(r, &c->plan, c->triggers.name, msg, sizeof(msg)) != 0)
+    mp_say(msg);
+  if (now != NULL) write_last(c, now);
+  r->event = NULL;
+  r->base = NULL;
+  keep_baseline(c, w);
+}
+
+/* In a thread of ours. A walk that was lost is made again in the program's. */
+static void write_aside(mp_ctx *c)
+{
+  const mp_heapwalk *w = c->report.walk;
+  write_reports(c, c->report.at, w);
+  if (w != NULL && w->why != NULL) c->triggers.again = true;
+}
+
+/* The program stands still. Where its memory is refused, the VM is not at rest
+** for a moment. */
+static void write_here(mp_ctx *c, lua_State *L, const char *alone)
+{
+  const mp_triggers *s = &c->triggers;
+  mp_profile *p = &c->profile;
+  mp_moment now;
+  bool taken = false;
+  mp_heapwalk_refresh(p, L, wish(c), MP_MEANWHILE);
+  if (p->walk != NULL) p->walk->alone = alone;
+  if (s->event.kind != names[REFUSED]) taken = mp_moment_take(&now, p);
+  mp_signal_hold();
+  write_reports(c, taken ? &now : NULL, p->walk);
+  mp_signal_release();
+  if (taken) mp_moment_free(&now);
+  mp_heapwalk_drop(p);
+}
+
+/* Whether it makes no difference to the program that a thread of ours takes
+** addresses: the C library reserves many for it. */
+static bool has_room(const mp_ctx *c)
+{
+  const mp_limits *s = &c->triggers.limits;
+  uint64_t most = s->most[MP_LIMIT_ADDRESSES];
+  uint64_t used = s->used[MP_LIMIT_ADDRESSES];
+  return most == 0 || (most > used && most - used >= ROOM);
+}
+
+/* Writes the reports. The VM is at rest in L, or in a function that will raise
+** an error because it gets no memory: then it waits for them. */
+static void write_event(mp_ctx *c, lua_State *L, kind k)
+{
+  mp_profile *p = &c->profile;
+  const char *why = NULL;
+  mp_point_force(p);
+  c->triggers.memory = c->plan.memory;
+  if (c->plan.memory) mp_memory_take(p, &c->report.state.memory);
+  if (k != REFUSED) mp_compiler_take(&p->compiler);
+  if (k != REFUSED && !has_room(c))
+    why = "there are few addresses left (RLIMIT_AS)";
+  else if (k != REFUSED)
+    why = mp_background_begin(c, L, wish(c), true, write_aside);
+  if (k == REFUSED || why != NULL) write_here(c, L, why);
+}
+
+/* Tells of an event. False: the reports of the last one are still being
+** written. */
+static bool tell(mp_ctx *c, lua_State *L, kind k, const mp_trigger *event)
+{
+  mp_triggers *s = &c->triggers;
+  unsigned nth = s->times[k] + 1;
+  if (s->times[k] >= TIMES || c->profile.busy) return true;
+  if (k != REFUSED && is_telling(c)) return false;
+  mp_ctx_await(c);  /* Another thread may read what is set here. */
+  s->times[k] = nth;
+  s->event = *event;
+  s->event.kind = names[k];
+  describe(L, s->event.at, sizeof(s->event.at));
+  snprintf(s->name, sizeof(s->name), nth > 1 ? "%s-%u" : "%s", names[k], nth);
+  write_event(c, L, k);
+  return true;
+}
+
+/* The walk of the last event was lost. */
+static void tell_again(mp_ctx *c, lua_State *L)
+{
+  c->triggers.again = false;
+  write_here(c, L, "the child was ended");
 }
 
 /* -- Memory -------------------------------------------------------------- */
@@ -134,7 +226,7 @@ static void watch(mp_ctx *c)
     return;
   if (mp_span_wall(&c->profile.span) >= c->triggers.next) look_at_limits(c);
   look_at_memory(c);
-  if (c->triggers.wanted && c->profile.cpu.has_timer)
+  if (c->triggers.wanted && c->profile.cpu.has_timer && !is_telling(c))
     mp_cpu_ask(&c->profile.cpu);
   errno = saved;
 }
@@ -142,17 +234,19 @@ static void watch(mp_ctx *c)
 static void tell_memory(mp_ctx *c, lua_State *L)
 {
   mp_trigger a;
-  c->triggers.wanted = false;
-  if (is_above(c, GONE, &a)) tell(c, L, MEMORY, a.used, a.most, a.of);
+  c->triggers.wanted = is_above(c, GONE, &a) && !tell(c, L, MEMORY, &a);
 }
 
 /* -- Memory that is refused ---------------------------------------------- */
 
 static void tell_refused(mp_ctx *c, lua_State *L)
 {
-  double size = (double)c->triggers.refused;
+  mp_trigger a = {
+    NULL, (double)mp_alloc_inuse(c->profile.heap),
+    (double)c->triggers.refused, NULL, ""
+  };
   c->triggers.refused = 0;
-  tell(c, L, REFUSED, (double)mp_alloc_inuse(c->profile.heap), size, NULL);
+  tell(c, L, REFUSED, &a);
 }
 
 /* Whether the heap can be walked although the VM waits for memory. The VM will
@@ -187,6 +281,7 @@ static void look_at_thread(mp_ctx *c, lua_State *L)
 {
   mp_triggers *s = &c->triggers;
   struct rusage u;
+  mp_trigger a;
   double cpu;
   if (getrusage(RUSAGE_THREAD, &u) != 0) return;
   cpu = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
@@ -197,8 +292,50 @@ static void look_at_thread(mp_ctx *c, lua_State *L)
     s->told = false;
   }
   if (s->told || cpu - s->begun < c->plan.trigger.busy) return;
-  s->told = true;
-  tell(c, L, BUSY, cpu - s->begun, c->plan.trigger.busy, NULL);
+  a = (mp_trigger){ NULL, cpu - s->begun, c->plan.trigger.busy, NULL, "" };
+  s->told = tell(c, L, BUSY, &a);
+}
+
+/* -- What events are compared to ------------------------------------------ */
+
+static void write_baseline(mp_ctx *c) { keep_baseline(c, c->report.walk); }
+
+/* Half of the memory is in use: what holds it is the baseline. */
+static void look_at_baseline(mp_ctx *c, lua_State *L)
+{
+  mp_triggers *s = &c->triggers;
+  mp_trigger a;
+  if (s->based || c->final.read || !is_above(c, HALF, &a)) return;
+  s->based = true;
+  if (has_room(c))
+    mp_background_begin(c, L, &c->plan.trigger.walk, false, write_baseline);
+}
+
+/* Moments that are the beginning of the last half minute. */
+static void keep_recent(mp_ctx *c, double wall)
+{
+  mp_triggers *s = &c->triggers;
+  mp_moment now;
+  if (c->final.read || (s->nrecent > 0 &&
+      wall - s->recent[s->nrecent - 1].sums.wall < RECENT) ||
+      !mp_moment_take(&now, &c->profile))
+    return;
+  if (s->nrecent == MP_RECENT) {
+    mp_moment_free(&s->recent[0]);
+    memmove(&s->recent[0], &s->recent[1],
+	    (MP_RECENT - 1) * sizeof(s->recent[0]));
+    s->nrecent--;
+  }
+  s->recent[s->nrecent++] = now;
+}
+
+/* The reports of the last event have been written. */
+static void look_after(mp_ctx *c, lua_State *L)
+{
+  if (c->final.read) return;
+  if (c->triggers.again) tell_again(c, L);
+  if (c->triggers.memory) mp_memory_drop(&c->profile);
+  c->triggers.memory = false;
 }
 
 /* -- All ----------------------------------------------------------------- */
@@ -208,6 +345,7 @@ void mp_trigger_prepare(mp_ctx *c)
   if (!wants_memory(c) && c->plan.trigger.busy <= 0) return;
   mp_heap_prove();  /* Later there may be no memory for it. */
   mp_limits_find(&c->triggers.limits, "");
+  mp_baseline_init(&c->triggers.base);
   c->triggers.waits = -1;
   c->watch = watch;
   c->refused = refused;
@@ -218,11 +356,14 @@ void mp_trigger_look(mp_ctx *c, lua_State *L, double wall)
   if (c->watch == NULL || c->profile.busy ||
       mp_alloc_frozen(c->profile.heap))
     return;
+  look_after(c, L);
+  keep_recent(c, wall);
   if (wall >= c->triggers.next) {
     look_at_limits(c);
     if (c->plan.trigger.busy > 0) look_at_thread(c, L);
   }
   if (wants_memory(c)) look_at_memory(c);
   if (c->triggers.wanted) tell_memory(c, L);
+  else if (wants_memory(c)) look_at_baseline(c, L);
   if (c->triggers.refused != 0) tell_refused(c, L);
 }

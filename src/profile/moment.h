@@ -54,6 +54,8 @@ typedef struct mp_scope {
 				/* whose VM does nothing meanwhile. */
   bool window;			/* Only what was counted between the two. */
   const struct mp_heapwalk *walk;  /* NULL: the profile's, if there is one. */
+  const mp_trigger *event;	/* What it was made at; or NULL. */
+  const struct mp_baseline *base;  /* The walk is compared to it; or NULL. */
 } mp_scope;
 
 /* Makes zeros this moment: in the thread that runs the VM, or the one that ends

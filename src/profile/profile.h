@@ -47,8 +47,7 @@ typedef struct mp_heapwish {
 
 /* The event that is reported (process/trigger.h). */
 typedef struct mp_trigger {
-  const char *kind;		/* "memory", "busy" or "refused"; NULL: */
-				/* none. */
+  const char *kind;		/* "memory", "busy" or "refused". */
   double used, most;		/* Bytes, or seconds of CPU time. */
   const char *of;		/* What has that limit; or NULL. */
   char at[200];			/* The place in the program; or "". */
@@ -72,7 +71,6 @@ typedef struct mp_profile {
   struct mp_memory *memory;	/* Taken for the reports; or NULL. */
   const void *own;		/* The data of the profiler's userdata in the */
 				/* VM, which leads to the profile. */
-  mp_trigger trigger;		/* That the reports are about. */
   size_t limit;			/* Bytes for stacks, names and rows, and for */
   size_t reportlimit;		/* a report of them; what is beyond counts as */
 				/* "(other)". */

@@ -144,7 +144,7 @@ static void note_ticks(mp_profile *p)
 
 static void push_trigger(lua_State *L, const mp_trigger *a)
 {
-  if (a->kind == NULL) return;
+  if (a == NULL) return;
   mp_field_string(L, "trigger", a->kind);
   mp_field(L, "trigger_used", a->used);
   mp_field(L, "trigger_limit", a->most);
@@ -168,7 +168,7 @@ static void note_labels(const mp_labels *l, mp_notes *notes)
 		"out in few programs: if one misbehaves, use "
 #define REMEDY	"-O-fwd or a LuaJIT from after 20 May 2022"
 
-static void push_info(lua_State *L, mp_profile *p)
+static void push_info(lua_State *L, mp_profile *p, const mp_trigger *event)
 {
   const mp_origin *o = &p->origin;
   const mp_vm *vm = mp_alloc_vm(p->heap);
@@ -180,7 +180,7 @@ static void push_info(lua_State *L, mp_profile *p)
   mp_field_string(L, "cwd", o->cwd);
   mp_field_string(L, "capture", vm->proved ? "exact" : "safepoint");
   mp_field_string(L, "capture_why", vm->why);
-  push_trigger(L, &p->trigger);
+  push_trigger(L, event);
   if (!p->capture.lines) mp_field_bool(L, "no_lines", true);
   if (!mp_alloc_wants(p->heap)->types) mp_field_bool(L, "no_types", true);
   set_list(L, "command", (const char *const *)o->command, INT_MAX);
@@ -275,7 +275,7 @@ static void groups_push(lua_State *L, mp_profile *p, const mp_scope *scope)
   lua_newtable(L);
   push_time(L, &p->span, &sums, !scope->window ? NULL :
 	    scope->from == NULL ? &start : &scope->from->sums);
-  push_info(L, p);
+  push_info(L, p, scope->event);
   lua_setfield(L, -2, "info");
   push_cpu(L, &p->cpu, &sums);
   lua_setfield(L, -2, "cpu");

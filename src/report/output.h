@@ -40,7 +40,7 @@ typedef struct mp_kept {
 #define MP_ELSEWHERE (-4)	/* The writer is in another process. */
 #define MP_NO_CURL (-5)		/* No command that sends to a server. */
 
-#define MP_EVENT_SIZE 24
+#define MP_EVENT_SIZE 32
 
 typedef struct mp_output {
   char *path;			/* Absolute, %p, %t and %e kept; or NULL. */

@@ -48,7 +48,8 @@ static void unlock(request *rq)
 static void push_snapshot(lua_State *R, request *rq)
 {
   const mp_scope scope = {
-    rq->from, rq->to != NULL ? rq->to : rq->r->at, rq->to != NULL, rq->r->walk
+    rq->from, rq->to != NULL ? rq->to : rq->r->at, rq->to != NULL, rq->r->walk,
+    rq->r->event, rq->r->base
   };
   if (rq->plan->help) {
     lua_pushnil(R);
@@ -180,6 +181,8 @@ int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
   r->from = r->to = NULL;
   r->at = NULL;
   r->walk = NULL;
+  r->event = NULL;
+  r->base = NULL;
   if (err == 0 && !mp_state_call(&r->state, note_vm, r, buf, n)) err = ENOMEM;
   return err;
 }

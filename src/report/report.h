@@ -20,6 +20,8 @@ typedef struct mp_report {
   const mp_moment *from, *to;	/* as in mp_snapshot; */
   const mp_moment *at;		/* that moment, if it is not a window, */
   const struct mp_heapwalk *walk;  /* with that walk; or both NULL. */
+  const mp_trigger *event;	/* As in mp_scope, */
+  const struct mp_baseline *base;  /* likewise. */
   mp_state state;
 } mp_report;
 

@@ -47,7 +47,8 @@ local wait = [[
   end
 ]]
 local r = run("fB20m,a-%e.txt,a-%e.mp,plain.txt,a-%e.html", wait..[[
-print(until_there("a-memory.html", high), until_there("a-memory-2.txt", waves))
+print(until_there("a-memory-last.html", high),
+  until_there("a-memory-2-last.html", waves))
 os.exit(7)]])
 tap.is(r.status..r.err..r.out, "7true\ttrue\n", "the program's result")
 local text = read("a-memory.txt") or ""
@@ -55,7 +56,7 @@ local first = text:match("^[^\n]*") or ""
 tap.like(first, "^in use [%d.]+ MB, more than 21%.0 MB; at %S*%.lua:%d",
   "the event, and where the program is")
 tap.like(first, "; [%d.]+ MB held at package%.loaded%.session%.%a+ "..
-  "%^sessions%S*, allocated at session%.lua:4;", "the holder")
+  "%^sessions%S*, allocated at session%.lua:4[,;]", "the holder")
 tap.like(first, "the Lua heap has grown from [%d.]+ kB to [%d.]+ MB in ",
   "the growth")
 tap.like(text, "\nluajit%-mp  app%.lua", "the report follows")
@@ -63,10 +64,41 @@ tap.like(tap.sh(tap.mp.." report a-memory.mp", { dir = dir }).out,
   "^in use [^\n]*held at package%.loaded", "the profile tells it, too")
 tap.like(read("a-memory.html") or "", '"in use [^"]*held at package%.loaded',
   "so does the page")
+local last = read("a-memory-last.txt") or ""
+tap.like(last, "^in use [^\n]*held at package%.loaded",
+  "the report of the last half minute begins so, too")
+tap.like(last, "\nluajit%-mp  app%.lua   window of ", "and is a window")
+tap.like(read("a-memory-2.txt") or "", "^in use [^\n]*held at package%.loaded"..
+  "[^\n]*[,;] [^;]*[%d.]+ MB[^;]* [%d.]+ m?s[^;]*; the Lua heap",
+  "the second event is compared to the first")
 tap.like(read("a-end.txt") or "", "^luajit%-mp  app%.lua",
   "the file of the end has no event")
 tap.like(read("plain.txt") or "", "^luajit%-mp  app%.lua",
   "other outputs are of the end alone")
+
+-- -- A child that is ended --------------------------------------------------
+
+-- The program ends all of its children, which are the profiler's.
+if io.open("/proc/thread-self/children") and not tap.slow then
+  r = run("fB20m,k-%e.txt", wait..[[
+local ffi = require("ffi")
+ffi.cdef("int kill(int pid, int sig);")
+local function told()
+  local f = io.open("k-memory.txt")
+  local text = f and f:read("*a")
+  return f and f:close() and text:find(" held at package.loaded", 1, true)
+end
+local function kill_all()
+  local f = io.open("/proc/thread-self/children")
+  for pid in f:read("*a"):gmatch("%d+") do ffi.C.kill(tonumber(pid), 9) end
+  f:close()
+end
+for i = 1, 200 do session.add(i) end
+while not told() do kill_all() end
+print("told")]])
+  tap.is(r.status..r.err..r.out, "0told\n",
+    "a child that is ended: the report is made, and the program goes on")
+end
 
 -- -- A limit -----------------------------------------------------------------
 

@@ -70,7 +70,7 @@ START_TEST(all_that_an_entry_refers_to_is_there)
   mp_counts_init(&p.counts);
   ck_assert_int_eq(pthread_create(&t, NULL, add, NULL), 0);
   for (; !done; looks++) {
-    const mp_scope whole = { NULL, NULL, false, NULL };
+    const mp_scope whole = { NULL, NULL, false, NULL, NULL, NULL };
     mp_extent e;
     mp_lock();
     mp_extent_push(L, &e, &p, &whole);

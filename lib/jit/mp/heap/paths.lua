@@ -49,7 +49,7 @@ local function lines(walk)
   for i, l in ipairs(walk.lines) do
     local above = list[l.parent]
     local line = { number = i, above = above, count = l.count, self = l.self,
-      bytes = l.bytes, c = l.c or 0, type = printable(l.type),
+      bytes = l.bytes, was = l.was, c = l.c or 0, type = printable(l.type),
       what = l.what and printable(l.what),
       label = printable(l.label or "?"), children = {},
       slots = l.slots, slots_used = l.slots_used,

@@ -43,6 +43,20 @@ local function site(p, line, list)
   return most
 end
 
+-- The bytes that the line held in the walk before, and how long ago; nil:
+-- nobody knows.
+local function before(w, line, kib)
+  if not (w.base_at and w.base_least) then return nil end
+  local ago = numbers.seconds(math.max(0, w.at - w.base_at))
+  if line.was and line.was < line.bytes then
+    return (", grown from %s in %s"):format(numbers.bytes(line.was, kib), ago)
+  elseif line.was then
+    return (", %s there %s before"):format(numbers.bytes(line.was, kib), ago)
+  end
+  return (", not among the holders of %s or more %s before"):format(
+    numbers.bytes(w.base_least, kib), ago)
+end
+
 local function holder(p, kib)
   local w = p.walk
   if not w or p.info.trigger == "busy" then return nil end
@@ -51,8 +65,9 @@ local function holder(p, kib)
   local line = paths.main(w, roots)
   if not line then return nil end
   local where = site(p, line, list)
-  return ("%s held at %s%s"):format(numbers.bytes(line.bytes, kib), line.path,
-    where and ", allocated at "..where or "")
+  return ("%s held at %s%s%s"):format(numbers.bytes(line.bytes, kib),
+    line.path, where and ", allocated at "..where or "",
+    before(w, line, kib) or "")
 end
 
 local function growth(p, kib)

@@ -153,7 +153,7 @@ groups[#groups+1] = { name = "walk", key = "walk_head", fields = {
   { "c_why", "text", optional = true }, of_walk("c_bytes"), of_walk("c_led"),
   { "c_partly", "flag", optional = true },
   of_walk("slots"), of_walk("slots_used"), of_walk("slots_bytes"),
-  of_walk("slots_empty"),
+  of_walk("slots_empty"), of_walk("base_at", SECONDS), of_walk("base_least"),
 } }
 
 -- Tables of many records, each after those that it refers to. key: where the
@@ -288,7 +288,7 @@ local tables = {
     { "count", "number", min = 1 }, { "self", "number" },
     { "bytes", "number" }, { "c", "number", optional = true },
     of_walk("slots"), of_walk("slots_used"), of_walk("slots_bytes"),
-    of_walk("slots_empty"),
+    of_walk("slots_empty"), of_walk("was"),
     { "type", "text" },
     { "label", "text", optional = true }, { "what", "text", optional = true },
   } },
