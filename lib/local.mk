@@ -140,6 +140,7 @@ dist_mpviewer_DATA = \
 	lib/jit/mp/page/viewer/controls.css \
 	lib/jit/mp/page/viewer/controls.js \
 	lib/jit/mp/page/viewer/counts.js \
+	lib/jit/mp/page/viewer/course.js \
 	lib/jit/mp/page/viewer/dom.js \
 	lib/jit/mp/page/viewer/flame.js \
 	lib/jit/mp/page/viewer/graph.css \

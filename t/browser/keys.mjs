@@ -123,7 +123,7 @@ async function going(page) {
 
 // Radio groups are one stop, and arrows choose.
 async function choosing(page) {
-  await segment(page, "calls").focus();
+  await segment(page, "time").focus();
   await press(page, "ArrowRight");
   is(
     await page.evaluate(() => document.activeElement.dataset.v),

@@ -126,9 +126,63 @@ async function byKeyboard(page) {
   is(await sum(), whole, "Escape chooses all of it");
 }
 
+// Frames in order of time: several spans of one function, which add up.
+async function inOrder(page) {
+  await segment(page, "time").click();
+  await settle(page);
+  const root = await (await frame(page, "all")).getAttribute("aria-label");
+  like(root, /^all, 100% of CPU time, 4\.04 s$/, "all of it, in order");
+  const spans = page.locator(
+    ".flame [role=treeitem][aria-label^='decode_value,']"
+  );
+  ok((await spans.count()) > 3, "a function has several spans");
+  const lefts = await spans.evaluateAll((all) =>
+    all.filter((e) => e.ariaLevel === "5").map((e) => parseFloat(e.style.left))
+  );
+  ok(
+    lefts.every((x, i) => !i || x > lefts[i - 1]),
+    "one after the other"
+  );
+  await shot(page, "normal-in-order");
+  await inOrderOtherwise(page, spans);
+}
+
+async function inOrderOtherwise(page, spans) {
+  const before = (await spans.first().boundingBox()).width;
+  const r = await spans.first().boundingBox();
+  await page.mouse.click(r.x + r.width / 2, r.y + r.height / 2);
+  await settle(page);
+  ok((await spans.first().boundingBox()).width > before, "a click zooms");
+  await page.locator("#search").fill("decode");
+  await settle(page);
+  ok(
+    (await spans.first().boundingBox()).width > before,
+    "a search leaves the zoom alone"
+  );
+  await page.locator("#search").fill("");
+  await page.locator("[data-of=chains]").click();
+  await settle(page);
+  like(
+    await (await frame(page, "serve")).getAttribute("aria-label"),
+    /^serve, \d/,
+    "chains can be folded"
+  );
+  await page.locator("[data-of=chains]").click();
+  await view(page, "peak").click();
+  await settle(page);
+  like(
+    await text(page, "#why"),
+    /^This view has no order of time/,
+    "a peak has no order"
+  );
+  await view(page, "cpu").click();
+  await segment(page, "top").click();
+}
+
 export async function brush() {
   const page = await open("normal");
   await byPointer(page);
   await byKeyboard(page);
+  await inOrder(page);
   await close(page, "brush");
 }

@@ -9,9 +9,10 @@ local style = { "base", "controls", "graph", "tables", "media" }
 
 local script = {
   "dom", "numbers", "items", "profile", "state", "counts", "sums", "matches",
-  "steps", "tree", "layout", "words", "colors", "widgets", "flame", "graph",
-  "search", "calls", "columns", "source", "table", "timeline", "range",
-  "controls", "heaptree", "heap", "jit", "save", "address", "help", "main"
+  "steps", "tree", "course", "layout", "words", "colors", "widgets", "flame",
+  "graph", "search", "calls", "columns", "source", "table", "timeline",
+  "range", "controls", "heaptree", "heap", "jit", "save", "address", "help",
+  "main"
 }
 
 return { style = style, script = script }

@@ -45,7 +45,8 @@ const anItem = number(-1, item.name.length - 1);
 
 const FIELDS = {
   view: oneOf(...VIEWS), objects: flag, unit: oneOf(...UNITS),
-  mode: oneOf("top", "bottom", "sandwich", "calls"),
+  mode: oneOf("top", "bottom", "sandwich", "calls",
+    ...TIMES && !DIFF ? ["time"] : []),
   group: oneOf("", "zone", "label", ...LABELS.map((name) => `label:${name}`),
     "state", "type"),
   zone: known((P, r) => zoneName(P, P.raw.rows.zone[r])),

@@ -4,7 +4,7 @@
 */
 const { $, el, color, narrow } = mp.dom;
 const { item } = mp.items;
-const { PROFILES, DIFF, VIEWS, TITLE, A, LABELS, zoneName, labelNames,
+const { PROFILES, DIFF, TIMES, VIEWS, TITLE, A, LABELS, zoneName, labelNames,
   stateName, typeName } = mp.profile;
 const { seconds } = mp.numbers;
 const { state } = mp, { UNITS } = state;
@@ -29,7 +29,8 @@ function names(of) {
 function addModes(box) {
   box.append(
     segment("Graph", "mode", [["top", "Flame graph"], ["bottom", "Inverted"],
-      ["sandwich", "Sandwich"], ["calls", "Call tree"]], { zoom: "" }),
+      ["sandwich", "Sandwich"], ["calls", "Call tree"],
+      ...TIMES && !DIFF ? [["time", "In order"]] : []], { zoom: "" }),
     ...(UNITS.length > 1 ? [segment("Unit", "unit",
       [["func", "Functions"], ["lines", "Lines"]], ANEW)] : []),
     segment("Count", "objects", [[false, "Bytes"], [true, "Objects"]]));

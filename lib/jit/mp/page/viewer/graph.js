@@ -11,6 +11,7 @@ const { state } = mp;
 const { timed } = mp.counts;
 const { stats, whole, largest } = mp.sums;
 const { tree, path, labels } = mp.tree;
+const { ordered } = mp.course;
 const { shade, changeShade, inks } = mp.colors;
 const { search, within } = mp.matches;
 const { levels, place } = mp.layout;
@@ -81,13 +82,14 @@ const shownFlames = () =>
 
 /* -- The graph ------------------------------------------------------------ */
 
+const NAMES = { top: "Flame graph", bottom: "Flame graph, inverted",
+  time: "Frames in order of time" };
 const zoomPath = () => state.now.zoom ?
   state.now.zoom.split(".").map(Number) : [];
 
 function showOne(box) {
-  flame = state.now.mode === "bottom" ?
-    getFlame("bottom", "Flame graph, inverted") :
-    getFlame("top", "Flame graph");
+  const { mode } = state.now;
+  flame = getFlame(mode, NAMES[mode]);
   if (box.firstChild !== flame.box) box.replaceChildren(flame.box);
   flame.set(tree(flame.id), zoomPath());
 }
@@ -137,17 +139,20 @@ function hints() {
   return out.join(" ");
 }
 
+const NO_ORDER = "This view has no order of time: choose CPU or allocated.";
+
 function showGraph() {
   const { view, mode } = state.now, box = $("flame"), why = $("why");
   const sum = PROFILES.reduce((a, P, i) => a + whole(i, view), 0);
+  const shown = sum > 0 && (mode !== "time" || ordered(view));
   $("hint").textContent = hints();
-  why.hidden = sum > 0;
-  why.textContent = sum > 0 ? "" : state.filtered() ?
+  why.hidden = shown;
+  why.textContent = shown ? "" : sum > 0 ? NO_ORDER : state.filtered() ?
     "Nothing here: the chosen time or the filters leave nothing of this " +
     "view." : A.info.empty[view];
-  $("status").hidden = !sum || mode === "calls";
+  $("status").hidden = !shown || mode === "calls";
   $("tip").hidden = true;
-  box.hidden = !sum || mode === "calls";
+  box.hidden = !shown || mode === "calls";
   $("reset").hidden = true;
   if (box.hidden) { box.replaceChildren(); flame = null; return; }
   if (mode === "sandwich") showTwo(box);
@@ -159,8 +164,8 @@ function showGraph() {
 
 /* The parts of a tree that showGraph needs, made step by step. */
 function* growSteps() {
-  const { mode } = state.now, width = $("graph").clientWidth;
-  if (mode === "calls") return;
+  const { mode, view } = state.now, width = $("graph").clientWidth;
+  if (mode === "calls" || mode === "time" && !ordered(view)) return;
   for (const which of mode === "sandwich" ? ["callers", "callees"] : [mode]) {
     const shown = tree(which), path = which in around ? around[which] :
       zoomPath();
@@ -183,7 +188,7 @@ function showStatus() {
   if (DIFF) {
     kids.push(el("span", {}, `before ${nodeDoubt(node, 1)}, ` +
       change(node)), el("span", { class: "scale" }, "less", el("i"), "more"));
-  } else if (mode === "top" && node.up) {
+  } else if (/^(top|time)$/.test(mode) && node.up) {
     kids.push(el("span", { class: "mute" },
       `self ${amount(view, node.self)}`));
   }

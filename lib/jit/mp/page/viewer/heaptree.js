@@ -16,8 +16,8 @@ const N = W ? L.parent.length : 0, OWN = N + 1;
 
 const nodes = [];
 function node(key, size, up) {
-  const made = { id: nodes.length, key, up, size, total: size, list: [],
-    depth: up ? up.depth + 1 : 0 };
+  const made = { id: nodes.length, key, step: key, up, size, total: size,
+    list: [], depth: up ? up.depth + 1 : 0 };
   nodes.push(made);
   up?.list.push(made);
   return made;

@@ -3,7 +3,7 @@
 ** The header, the theme, the keys and their list.
 */
 const { $, el, dark, scrollTo, quiet } = mp.dom;
-const { A, B, DIFF, VIEWS } = mp.profile;
+const { A, B, DIFF, TIMES, VIEWS } = mp.profile;
 const { state } = mp, { UNITS } = state;
 const { ANEW } = mp.controls;
 const graph = mp.graph, source = mp.source;
@@ -66,6 +66,7 @@ const KEYS = [
   ["u", "show all frames again"], ["r", "collapse recursion"],
   ["k", "fold chains of frames that only call the next one"],
   ["i", "flame graph or inverted"], ["a", "call tree"],
+  ["d", "frames in order of time"],
   ["l", "functions or lines"], ["o", "bytes or objects"],
   ["g", "go to the graph"], ["w", "go to the heap walk, if there is one"],
   ["t", "light or dark"], ["?", "these keys"]
@@ -101,6 +102,7 @@ const ACTS = {
   n: () => mp.search.go(1), N: () => mp.search.go(-1),
   i: () => flip("mode", "top", "bottom", { zoom: "" }),
   a: () => flip("mode", "calls", "top", { zoom: "" }),
+  d: () => TIMES && !DIFF && flip("mode", "time", "top", { zoom: "" }),
   o: () => flip("objects", true, false), l: () =>
     UNITS.length > 1 && flip("unit", "func", "lines", ANEW), r: () =>
     flip("collapse", true, false), k: () =>

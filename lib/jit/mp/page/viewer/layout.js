@@ -20,6 +20,21 @@ function place(tree, node) {
   return [x / all, (x + node.size) / all];
 }
 
+/* The children that are drawn, [kid, left edge]. In order of time narrow ones
+** may stand before wide ones: of those, one for a pixel. */
+function* kidsAt(tree, node, x, from, scale) {
+  const all = tree.root.size;
+  let pixel = -1;
+  for (const kid of tree.kids(node)) {
+    const wide = kid.size / all * scale >= LEAST;
+    const at = Math.floor((x - from) * scale);
+    if (!wide && !tree.inOrder) return;
+    if (wide || at !== pixel) yield [kid, x];
+    pixel = at;
+    x += kid.size / all;
+  }
+}
+
 /* One level after the other. */
 function* levels(tree, [from, to], width) {
   const all = tree.root.size, scale = width / (to - from);
@@ -29,14 +44,9 @@ function* levels(tree, [from, to], width) {
     for (const [node, x] of row) {
       const left = Math.max(0, (x - from) * scale);
       const right = Math.min(width, (x + node.size / all - from) * scale);
-      if (right - left < LEAST) continue;
-      level.push({ node, left, right });
-      let at = x;
-      for (const kid of tree.kids(node)) {
-        if (kid.size / all * scale < LEAST) break;
-        next.push([kid, at]);
-        at += kid.size / all;
-      }
+      if (right - left < (tree.inOrder ? 1e-9 : LEAST)) continue;
+      level.push({ node, left, right: Math.max(right, left + LEAST) });
+      for (const kid of kidsAt(tree, node, x, from, scale)) next.push(kid);
     }
     if (level.length) yield level;
     row = next;

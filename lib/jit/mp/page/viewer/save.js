@@ -82,7 +82,8 @@ function color(node) {
   return changeShade(node.total / wholeOf(0), node.before / wholeOf(1));
 }
 function drawing() {
-  const which = state.now.mode === "bottom" ? "bottom" : "top";
+  const { mode } = state.now;
+  const which = /^(bottom|time)$/.test(mode) ? mode : "top";
   const levels = layout(tree(which), [0, 1], WIDTH), style = "font:12px " +
     "monospace;background:" + getComputedStyle(document.body).backgroundColor;
   const ink = getComputedStyle(document.body).color;

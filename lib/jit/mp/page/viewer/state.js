@@ -14,7 +14,7 @@ const UNITS = START.functions ? ["func"] : ["func", "lines"];
 const first = Object.freeze({
   view: START.view, objects: START.objects,
   unit: START.lines ? "lines" : "func",
-  mode: "top",		/* top, bottom, sandwich or calls. */
+  mode: "top",		/* top, bottom, sandwich, calls or time. */
   group: START.group,	/* "", zone, label, label:NAME, state or type. */
   zone: "", label: "",	/* Rows that are counted; "": all. */
   state: "", type: "",

@@ -5,9 +5,10 @@
 ** few of a large profile's nodes are wide enough to be seen.
 **
 ** A node: id, key (its item), up (its parent), depth; total and self, and for
-** a comparison before and selfBefore; size, by which it is drawn. Where chains
-** are folded, the last frame of a chain stands for all: chain has the items of
-** the others, the outermost first.
+** a comparison before and selfBefore; size, by which it is drawn; step,
+** which tells it from the other children. Where chains are folded, the last
+** frame of a chain stands for all: chain has the items of the others, the
+** outermost first, and level the depth that the frame would have.
 */
 const { ALL, GROUP, item } = mp.items;
 const { PROFILES, groupPath } = mp.profile;
@@ -23,7 +24,8 @@ class Tree {
 
   /* grow(tree, node) makes the node's children. */
   add(up, key, grow) {
-    const node = { id: this.nodes.length, key, up, depth: up ? up.depth + 1 : 0,
+    const depth = up ? up.depth + 1 : 0, level = up ? up.level + 1 : 0;
+    const node = { id: this.nodes.length, key, step: key, up, depth, level,
       total: 0, self: 0, before: 0, selfBefore: 0, size: 0, own: null,
       list: null, chain: [],
       parts: PROFILES.map(() => []), grow };
@@ -38,10 +40,13 @@ class Tree {
       const kids = node.grow(this, node);
       for (const kid of kids) this.measure(kid);
       node.own = kids.filter((kid) => kid.total > 0 || kid.before > 0);
-      node.own.sort((a, b) => b.size - a.size ||
-        (item.name[a.key] < item.name[b.key] ? -1 : 1));
+      this.sort(node.own);
     }
     return node.own;
+  }
+  sort(kids) {
+    kids.sort((a, b) => b.size - a.size ||
+      (item.name[a.key] < item.name[b.key] ? -1 : 1));
   }
 
   /* Children: frames that follow, or ends of the chains that begin there. */
@@ -81,12 +86,12 @@ class Tree {
     node.size = state.now.width === "before" ? node.before : node.total;
   }
 
-  /* The node at the end of a path of items from the root, or the last one
-  ** that is there. */
-  find(keys) {
+  /* The node at the end of a path from the root, or the last one that is
+  ** there. */
+  find(steps) {
     let node = this.root;
-    for (const k of keys) {
-      const kid = this.kids(node).find((x) => x.key === k);
+    for (const step of steps) {
+      const kid = this.kids(node).find((x) => x.step === step);
       if (!kid) break;
       node = kid;
     }
@@ -94,10 +99,10 @@ class Tree {
   }
 }
 
-/* The items on the way to a node, without the root's. */
+/* The steps on the way to a node. */
 function path(node) {
   const out = [];
-  for (let n = node; n.up; n = n.up) out.push(n.key);
+  for (let n = node; n.up; n = n.up) out.push(n.step);
   return out.reverse();
 }
 
@@ -222,11 +227,12 @@ const MAKERS = {
   top: () => whole(downward, state.now.group),
   bottom: () => whole(leaves, state.now.group),
   calls: () => whole(downward, ""),
-  callers: () => around(true), callees: () => around(false)
+  callers: () => around(true), callees: () => around(false),
+  time: () => mp.course.make()
 };
 const tree = (which) => state.kept("trees", which, MAKERS[which]);
 
 /* The names of a node's frames, the outermost first. */
 const labels = (node) => [...node.chain, node.key].map((k) => item.label[k]);
 
-mp.tree = { tree, path, labels };
+mp.tree = { Tree, tree, path, labels };

@@ -74,7 +74,7 @@ function facts(node) {
   if (DIFF) {
     out.push(...part("before", 1, node.before));
     out.push(...fact("change", change(node), ""));
-  } else if ((mode === "top" || mode === "calls") && node.up) {
+  } else if (/^(top|time|calls)$/.test(mode) && node.up) {
     out.push(...fact("self", percent(node.self / wholeOf(0)),
       amount(view, node.self)));
   }
