@@ -184,7 +184,7 @@ local unlisted = { ["Makefile.am"] = true, ["configure.ac"] = true,
 -- Files that are not written by hand.
 local function is_data(name)
   return name:find("^t/golden/") or name:find("%.mp$") or
-    name:find("%.png$") or name == "COPYING"
+    name:find("%.png$") or name:find("%.svg$") or name == "COPYING"
 end
 
 local function check_file(name)

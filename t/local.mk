@@ -285,11 +285,14 @@ check-rock check-deb:
 	target=$@; sh '$(srcdir)/packaging/test-'$${target#check-} package-tmp
 	rm -rf package-tmp
 
-# The picture of the page in the README.
+# The pictures in the README: the page, and luajit-mp top.
 picture: all
 	PICTURE='$(abs_srcdir)/examples/page.png' MP_BROWSER_REQUIRED=1 \
 	  srcdir='$(abs_srcdir)' builddir='$(abs_builddir)' \
 	  bash '$(srcdir)/t/browser/run'
+	LUAJIT='$(LUAJIT)' srcdir='$(abs_srcdir)' builddir='$(abs_builddir)' \
+	  sh '$(srcdir)/t/lua-test' '$(srcdir)/t/toppicture.lua' \
+	  '$(abs_srcdir)/examples/top.svg'
 
 # A site of static pages: the manual, and a profile to try.
 site: all
@@ -428,6 +431,7 @@ EXTRA_DIST += \
 	t/suites/known.lua \
 	t/suites/run.lua \
 	t/tap.lua \
+	t/toppicture.lua \
 	t/truth/builtins.lua \
 	t/truth/bytes.lua \
 	t/truth/cpu.lua \
