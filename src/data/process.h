@@ -17,4 +17,13 @@ void mp_process_stand_in(pid_t pid);
 /* Whether it does. */
 bool mp_process_stands_in(void);
 
+/* Notes whose memory this is; to be called once or more before a handler asks
+** mp_process_borrows. */
+void mp_process_note(void);
+
+/* Whether the memory here is another process's: in the child of vfork or
+** posix_spawn, which has our handlers until it calls exec, and must leave
+** everything as it is. Async-signal-safe. */
+bool mp_process_borrows(void);
+
 #endif

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "data/lock.h"
+#include "data/process.h"
 #include "module/arguments.h"
 #include "module/guard.h"
 #include "module/onsignal.h"
@@ -108,6 +109,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
   pid_t pid = getpid(), tid = this_thread();
   int i, saved = errno;
   (void)context;
+  if (mp_process_borrows()) return;
   for (i = 0; i < MAX; i++) {
     waiter *w = &waiters[i];
     lua_State *L = w->L;
@@ -164,6 +166,7 @@ static int take(int sig, char *msg, size_t n)
   if (taken == sig) return 0;
   snprintf(msg, n, "another signal was chosen before: all states share one");
   if (taken != 0) return EBUSY;
+  mp_process_note();
   memset(&sa, 0, sizeof(sa));
   sa.sa_sigaction = on_signal;
   sa.sa_flags = SA_SIGINFO | SA_RESTART;

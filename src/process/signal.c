@@ -147,8 +147,9 @@ static void on_fatal(int sig, siginfo_t *info, void *context)
 {
   const ucontext_t *interrupted = context;
   int saved = errno, none = 0;
-  bool late = info->si_code == SI_TIMER && pending == sig;
-  bool first = !late && atomic_compare_exchange_strong(&pending, &none, sig);
+  bool late = info->si_code == SI_TIMER && pending == sig, first;
+  if (mp_process_borrows()) die_of(sig);
+  first = !late && atomic_compare_exchange_strong(&pending, &none, sig);
   arrived += !late;
   pthread_sigmask(SIG_SETMASK, &interrupted->uc_sigmask, NULL);
   if (late) on_patience_lost(sig);
@@ -191,6 +192,7 @@ static void at_exit(void)
 void mp_signal_install(void)
 {
   mp_standin_install();
+  mp_process_note();
   atexit(at_exit);
   at_quick_exit(at_exit);
 }
