@@ -30,6 +30,10 @@ const states = {
   inverted: (page) => segment(page, "bottom").click(),
   sandwich: (page) => segment(page, "sandwich").click(),
   "call tree": (page) => segment(page, "calls").click(),
+  "in order": async (page) => {
+    if (await segment(page, "time").count())
+      await segment(page, "time").click();
+  },
   search: async (page) => {
     await segment(page, "top").click();
     await page.locator("#search").fill("e");
@@ -53,6 +57,8 @@ export async function access() {
     ["diff", { colorScheme: "dark" }],
     ["walked", { colorScheme: "light" }],
     ["walked", { colorScheme: "dark" }],
+    ["exact", { colorScheme: "light" }],
+    ["exact", { colorScheme: "dark" }],
     ["hostile", {}],
     ["empty", {}]
   ];

@@ -91,13 +91,18 @@ const unseen = (page) =>
   });
 
 export async function columns() {
-  for (const [name, width] of [
-    ["long", 1440],
-    ["long-diff", 1440],
-    ["normal", 1024],
-    ["long", 1024]
+  for (const [name, width, colorScheme] of [
+    ["long", 1440, "light"],
+    ["long-diff", 1440, "light"],
+    ["normal", 1440, "dark"],
+    ["normal", 1024, "light"],
+    ["exact", 1024, "dark"],
+    ["long", 1024, "light"]
   ]) {
-    const page = await open(name, { viewport: { width, height: 900 } });
+    const page = await open(name, {
+      viewport: { width, height: 900 },
+      colorScheme
+    });
     for (const unit of ["func", "lines"]) {
       await segment(page, unit).click();
       await settle(page);
