@@ -67,8 +67,10 @@ src_libvm_la_SOURCES = \
 	src/vm/interrupt.c src/vm/interrupt.h \
 	src/vm/jitstate.c src/vm/jitstate.h \
 	src/vm/learn.c src/vm/learn.h \
+	src/vm/low.c src/vm/low.h \
 	src/vm/machine.h \
 	src/vm/machine_arm64.c \
+	src/vm/machine_i386.c \
 	src/vm/machine_x86_64.c \
 	src/vm/none.c \
 	src/vm/own.c src/vm/own.h \
@@ -172,6 +174,7 @@ core_la_SOURCES = \
 	src/module/label.c src/module/label.h \
 	src/module/lib.c \
 	src/module/onsignal.c src/module/onsignal.h \
+	src/module/other.c src/module/other.h \
 	src/module/start.c src/module/start.h \
 	src/module/userdata.c src/module/userdata.h \
 	src/module/window.c src/module/window.h
@@ -180,6 +183,23 @@ core_exports = luaopen_jit_mp_core|mp_attach_(enter|answer)|mp_state_alloc
 core_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir) \
 	-Wl,-z,nodelete \
 	-export-symbols-regex '^($(core_exports))$$'
+
+# The same for builds of LuaJIT without GC64, opened by the core (module/other).
+if X86_64
+noinst_LTLIBRARIES += core32.la
+core32_la_SOURCES = $(src_libvm_la_SOURCES) $(src_libheapwalk_la_SOURCES) \
+	$(core_la_SOURCES)
+core32_la_CPPFLAGS = $(AM_CPPFLAGS) -DMP_REFS32
+core32_la_LIBADD = src/libreport.la src/libmp.la
+core32_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir) \
+	-Wl,-z,nodelete -export-symbols-regex '^($(core_exports))$$'
+core32 = .uninstalled/jit/mp/core32.so
+
+$(core32): core32.la
+	$(AM_V_at)$(MKDIR_P) .uninstalled/jit/mp
+	$(AM_V_at)rm -f $@
+	$(AM_V_GEN)cp .libs/core32.so $@
+endif
 
 # The command's own: how it attaches to other processes.
 attach_la_SOURCES = src/attach/module.c
@@ -279,7 +299,7 @@ $(preload_lib): libluajit-mp-preload.la
 # module needs neither libtool's archive nor its words about library paths.
 coreexecdir = $(cmodexecdir)/jit/mp
 coreexec_DATA = .uninstalled/jit/mp/core.so .uninstalled/jit/mp/attach.so \
-	$(native_lib) $(exec_lib) $(preload_lib)
+	$(core32) $(native_lib) $(exec_lib) $(preload_lib)
 
 # A new file: a program may be running with the old one.
 .uninstalled/jit/mp/core.so: core.la

@@ -419,7 +419,11 @@ static void prove_once(void)
 
 static void prove_once(void)
 {
+#ifdef MP_REFS32
+  layout.why = "not a GC64 build of LuaJIT";
+#else
   layout.why = "this processor's layout is not known";
+#endif
 }
 
 #endif

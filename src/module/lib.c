@@ -13,6 +13,7 @@
 #include "module/heap.h"
 #include "module/label.h"
 #include "module/onsignal.h"
+#include "module/other.h"
 #include "module/start.h"
 #include "module/window.h"
 #include "process/ctx.h"
@@ -169,6 +170,8 @@ int luaopen_jit_mp_core(lua_State *L)
     { "on_signal", mp_on_signal },
     { NULL, NULL }
   };
+  lua_CFunction other = mp_other_core(L);
+  if (other != NULL) return other(L);
   lua_newtable(L);
   luaL_register(L, NULL, functions);
   mp_modules_path(L);

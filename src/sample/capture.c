@@ -16,6 +16,7 @@
 #include "vm/interrupt.h"
 #include "vm/jitstate.h"
 #include "vm/layout.h"
+#include "vm/low.h"
 #include "vm/peek.h"
 #include "vm/type.h"
 #include "vm/variant.h"
@@ -80,9 +81,9 @@ uint32_t mp_zone_read(mp_stacks *zones, uint32_t labels, lua_State *Z)
 static bool peek_string(slot v, mp_frame *f, char text[MP_NAME_MAX],
 			char buf[MP_NAME_MAX])
 {
-  slot head[STR_DATA / sizeof(slot)];
+  slot head[(STR_DATA + sizeof(slot) - 1) / sizeof(slot)];
   uint32_t len, kept;
-  if (!mp_peek(head, PTR(v), sizeof(head)) ||
+  if (!mp_peek(head, PTR(v), STR_DATA) ||
       AT(uint8_t, head, OBJ_GCT) != GCT_STR)
     return false;
   len = AT(uint32_t, head, mp_variant_len());
@@ -238,7 +239,7 @@ bool mp_capture_init(mp_capture *c, mp_vm *vm, mp_counts *counts,
   c->cache = mp_aligned_alloc(MP_CACHE_LINE * sizeof(*c->cache), size);
   if (c->cache != NULL) memset(c->cache, 0, size);
   c->walk = mp_calloc(1, sizeof(*c->walk));
-  c->view = mp_calloc(1, sizeof(*c->view));
+  c->view = mp_low_alloc(sizeof(*c->view));
   return c->cache != NULL && c->walk != NULL && c->view != NULL;
 }
 
@@ -253,7 +254,7 @@ void mp_capture_free(mp_capture *c)
   if (c->walk != NULL) mp_walk_free(c->walk);
   mp_free(c->walk);
   if (c->view != NULL) mp_view_free(c->view);
-  mp_free(c->view);
+  mp_low_free(c->view, sizeof(*c->view));
 }
 
 void mp_capture_anchor(mp_capture *c, lua_State *anchor)

@@ -27,6 +27,7 @@
 #include "data/seed.h"
 #include "data/thread.h"
 #include "sample/blocked.h"
+#include "vm/low.h"
 #include "vm/parked.h"
 
 #define INTERVAL	0.01	/* Mean seconds from look to look. */
@@ -89,7 +90,7 @@ typedef struct mp_watching {
   mp_parked parked;
   mp_blocked blocked;
   pthread_t here;		/* The VM's thread. */
-  mp_parkedview view;
+  mp_parkedview *view;
   uint64_t code[FREED / 64];	/* Prototypes in entries, as a filter. */
   table tables[2];
 } watching;
@@ -322,7 +323,7 @@ static void make_row(watching *w, mp_capture *c, const table *t, entry *e)
     name_call(c, e);
     return;
   }
-  mp_parked_show(&w->view, c->vm, f, e->n, &e->at, &at);
+  mp_parked_show(w->view, c->vm, f, e->n, &e->at, &at);
   at.cut = e->cut;
   e->trace = at.trace;
   e->row = mp_capture_place(c, &at, e->labels, 'C');
@@ -500,11 +501,18 @@ static int begin(watching *w)
   return err;
 }
 
+static void free_watching(watching *w)
+{
+  mp_low_free(w->view, sizeof(*w->view));
+  mp_free(w);
+}
+
 void mp_waits_start(mp_waits *waits, mp_capture *c,
 		    const mp_coroutines *coroutines)
 {
   watching *w = coroutines != NULL ? mp_calloc(1, sizeof(*w)) : NULL;
-  if (w == NULL) {
+  if (w == NULL || (w->view = mp_low_alloc(sizeof(*w->view))) == NULL) {
+    mp_free(w);
     waits->why = "there was no memory";
     return;
   }
@@ -518,7 +526,7 @@ void mp_waits_start(mp_waits *waits, mp_capture *c,
   mp_blocked_init(&w->blocked, c->vm, coroutines);
   if (begin(w) != 0) {
     waits->why = "there could be no other thread";
-    mp_free(w);
+    free_watching(w);
     return;
   }
   waits->watching = w;
@@ -538,7 +546,7 @@ static void end(watching *w, bool quietly)
 
 static void forget(mp_waits *waits, mp_capture *c)
 {
-  mp_free(waits->watching);
+  free_watching(waits->watching);
   waits->watching = NULL;
   c->freeing = NULL;
 }

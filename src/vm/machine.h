@@ -16,6 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Builds of LuaJIT for i386 have references of 32 bits. */
+#if defined(__i386__) && !defined(MP_REFS32)
+#define MP_REFS32	1
+#endif
+
 #if defined(__x86_64__) && !defined(__ILP32__)
 
 #define MP_LAYOUT	1	/* The layout is known. */
@@ -28,9 +33,15 @@
 #define STORE_SIZE	7	/* and of a store of the trace's base. */
 
 /* The C frame of the interpreter. */
-#define CF_NRES		8	/* int32_t */
+#ifdef MP_REFS32
+#define CF_NRES		16	/* int32_t */
+#define CF_L		24	/* gcref */
+#define CF_PC		28	/* gcref */
+#else
+#define CF_NRES		8
 #define CF_L		16
 #define CF_PC		24
+#endif
 #define CF_PREV		32
 #define CF_SIZE		80
 #define CF_SPILL	16	/* A trace's spill slots lie that far below. */
@@ -38,6 +49,28 @@
 /* The word that holds the return address of a C function which compiled code
 ** has called; NULL: the function saves that where it likes, as a call does not
 ** (CALL_SAVES). sp: the code's stack pointer. */
+static inline const uintptr_t *mp_machine_return(const char *sp)
+{
+  return (const uintptr_t *)(const void *)sp - 1;
+}
+
+#elif defined(__i386__)
+
+#define MP_LAYOUT	1
+
+#define CODE_UNIT	1
+#define CALL_SAVES	1
+#define CALL_SIZE	5
+#define CHECK_SIZE	13
+#define STORE_SIZE	6
+
+#define CF_NRES		56
+#define CF_L		48
+#define CF_PC		24
+#define CF_PREV		52
+#define CF_SIZE		64
+#define CF_SPILL	0
+
 static inline const uintptr_t *mp_machine_return(const char *sp)
 {
   return (const uintptr_t *)(const void *)sp - 1;
@@ -88,7 +121,7 @@ bool mp_machine_is_check(const uint8_t *p);
 bool mp_machine_is_store(const uint8_t *p, int32_t distance);
 
 /* The address in the VM's global state that compiled code keeps in a register;
-** context: a signal handler's. */
+** 0: it keeps none, and has addresses. context: a signal handler's. */
 uint64_t mp_machine_global(const void *context);
 
 /* The instruction that comes next, and the stack pointer. */

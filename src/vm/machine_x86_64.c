@@ -14,7 +14,6 @@
 /* -- Compiled code ------------------------------------------------------- */
 
 #define CALL	0xe8		/* A call to a distance that follows. */
-#define TEST	8		/* Size of the test of a check. */
 
 static int32_t near(const uint8_t *p)
 {
@@ -27,6 +26,25 @@ const uint8_t *mp_machine_call(const uint8_t *p)
 {
   return *p == CALL ? p + CALL_SIZE + near(p + 1) : NULL;
 }
+
+#define TEST	8		/* Size of the test of a check. */
+
+#ifdef MP_REFS32
+
+/* test byte [n], HOOK_PROFILE; jnz. */
+bool mp_machine_is_check(const uint8_t *p)
+{
+  return p[0] == 0xf6 && p[1] == 0x04 && p[2] == 0x25 && p[TEST - 1] == 0x80 &&
+	 p[TEST] == 0x0f && p[TEST + 1] == 0x85;
+}
+
+/* mov [address], edx. */
+bool mp_machine_is_store(const uint8_t *p, int32_t address)
+{
+  return p[0] == 0x89 && p[1] == 0x14 && p[2] == 0x25 && near(p + 3) == address;
+}
+
+#else
 
 /* test byte [r14+n], HOOK_PROFILE; jnz. */
 bool mp_machine_is_check(const uint8_t *p)
@@ -41,6 +59,8 @@ bool mp_machine_is_store(const uint8_t *p, int32_t distance)
   return p[0] == 0x49 && p[1] == 0x89 && p[2] == 0x96 &&
 	 near(p + 3) == distance;
 }
+
+#endif
 
 /* -- Registers ----------------------------------------------------------- */
 
@@ -60,7 +80,15 @@ static uint64_t reg(const void *context, int number)
   return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[at[number]];
 }
 
-uint64_t mp_machine_global(const void *context) { return reg(context, 14); }
+uint64_t mp_machine_global(const void *context)
+{
+#ifdef MP_REFS32
+  (void)context;
+  return 0;
+#else
+  return reg(context, 14);
+#endif
+}
 
 /* -- Values in two halves ------------------------------------------------ */
 
@@ -96,8 +124,14 @@ bool mp_machine_splits(const void *context, const void *begin, size_t size)
   const uint8_t *p =
     (const uint8_t *)(uintptr_t)mp_machine_interrupted(context).pc;
   uint8_t rex = (*p & 0xf0) == 0x40 ? *p++ : 0;
-  /* mov dword [...], constant; with this bit in REX, qword. */
-  if ((rex & 8) || p[0] != 0xc7 || p[1] >= 0xc0) return false;
+  /* mov dword [...], constant, or else a register; with this bit in REX, qword.
+  ** Without GC64 a value and its type are stored apart. */
+#ifdef MP_REFS32
+  bool stores = p[0] == 0xc7 || p[0] == 0x89;
+#else
+  bool stores = p[0] == 0xc7;
+#endif
+  if ((rex & 8) || !stores || p[1] >= 0xc0) return false;
   return operand(context, rex, p + 1) - (uintptr_t)begin < size;
 }
 

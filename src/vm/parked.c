@@ -156,10 +156,11 @@ bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p)
 
 static const lua_State *read_running(const mp_vm *vm, char *thread)
 {
-  const lua_State *L = AT(const lua_State *volatile, vm->g, vm->curl);
+  gcref r = AT(volatile gcref, vm->g, vm->curl);
+  const lua_State *L = (const lua_State *)(uintptr_t)r;
   return L != NULL && mp_peek(thread, L, L_SIZE) &&
 	 obj_gct(thread) == GCT_THREAD &&
-	 AT(char *, thread, L_GLREF) == vm->g &&
+	 REF(char *, thread, L_GLREF) == vm->g &&
 	 AT(void *, thread, L_CFRAME) != NULL ? L : NULL;
 }
 
@@ -168,9 +169,9 @@ static const lua_State *read_running(const mp_vm *vm, char *thread)
 static uint64_t read_return(mp_vm *vm, const char *thread, uint32_t number)
 {
   const char *T;
-  const uint64_t *ret;
+  const uintptr_t *ret;
   _Alignas(8) char head[TR_MINSIZE];
-  uint64_t pc = 0;
+  uintptr_t pc = 0;
   if (!mp_trace_peek(vm, number, &T) || !mp_peek(head, T, sizeof(head)) ||
       obj_gct(head) != GCT_TRACE)
     return 0;
@@ -224,11 +225,11 @@ static slot made_up(uint64_t *fn, const mp_parkedframe *fr)
 static void show_place(mp_parkedview *v, mp_vm *vm, const mp_parkedat *at,
 		       mp_where *w)
 {
-  AT(void *, v->cframe, CF_L) = v->thread;
-  AT(uint64_t, v->cframe, CF_PC) = at->pc;
+  SET_REF(v->cframe, CF_L, v->thread);
+  AT(gcref, v->cframe, CF_PC) = (gcref)at->pc;
   w->pc = at->pc;
   if (at->pc == 0 || at->compiled)
-    AT(void *, v->cframe, CF_PC) = v->thread;  /* As the VM says "none". */
+    SET_REF(v->cframe, CF_PC, v->thread);  /* As the VM says "none". */
   if (!at->compiled) return;
   if (at->pc != 0 && mp_trace_known(vm))
     w->trace = mp_trace_get(vm, at->trace);

@@ -76,10 +76,13 @@ bool mp_trace_known(mp_vm *vm) { return vm->traces != 0 || find_array(vm); }
 
 bool mp_trace_peek(mp_vm *vm, uint32_t n, const char **trace)
 {
-  char **traces;
+  const gcref *traces;
+  gcref r;
   if (!mp_trace_known(vm) || n >= mp_trace_limit(vm)) return false;
-  traces = AT(char **, vm->g, vm->traces);
-  return mp_peek(trace, traces + n, sizeof(*trace)) && *trace != NULL;
+  traces = AT(const gcref *, vm->g, vm->traces);
+  if (!mp_peek(&r, traces + n, sizeof(r))) return false;
+  *trace = (const char *)(uintptr_t)r;
+  return r != 0;
 }
 
 /* -- The running trace --------------------------------------------------- */

@@ -320,7 +320,7 @@ static int look(lua_State *L)
 
 bool mp_variant_find(mp_variant *v)
 {
-  lua_State *L = luaL_newstate();
+  lua_State *L = sizeof(gcref) == sizeof(slot) ? luaL_newstate() : NULL;
   looking s;
   if (L == NULL) return false;
   memset(&s, 0, sizeof(s));

@@ -5,7 +5,7 @@
 **
 ** The places are found by what the VM writes there while a state of our own
 ** does known things: calls a C function, collects, interprets, runs compiled
-** code and leaves it.
+** code and leaves it. Only builds in GC64 mode are looked at.
 */
 #ifndef MP_VARIANT_H
 #define MP_VARIANT_H

@@ -92,7 +92,9 @@ end
 ]], "-joff")
 local n, bytes = rep.out:match("\n@[^\n]*:7: (%d+) events\t%+(%d+) bytes")
 local sizes = 0
-for i = 2, 10000 do sizes = sizes + math.floor((28 + i) / 4) * 4 end
+local gc64 = require("ffi").abi("gc64")
+local head = gc64 and 24 or 20
+for i = 2, 10000 do sizes = sizes + math.floor((head + 4 + i) / 4) * 4 end
 tap.is(n and tonumber(n), 9999, "string.rep: a string each, but for 'q' itself")
 tap.is(bytes and tonumber(bytes), sizes, "string.rep: their sizes")
 rep = run("e", [[
@@ -271,7 +273,9 @@ local text = {}
 for _, g in ipairs(got) do text[#text+1] = "#### "..g.name.."\n"..g.text end
 text = table.concat(text)
 if os.getenv("MP_GOLDEN") == "new" then tap.write(file, text) end
-tap.is(text, tap.read(file), "the lines of the events")
+if gc64 then  -- Sizes differ elsewhere.
+  tap.is(text, tap.read(file), "the lines of the events")
+end
 
 local stop = [[
 collectgarbage("stop")

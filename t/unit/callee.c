@@ -29,6 +29,9 @@ static bool note_here(void)
 #ifdef __x86_64__
   uc.uc_mcontext.gregs[REG_RSP] =
     (greg_t)(uintptr_t)__builtin_frame_address(0);
+#elif defined(__i386__)
+  uc.uc_mcontext.gregs[REG_ESP] =
+    (greg_t)(uintptr_t)__builtin_frame_address(0);
 #else
   uc.uc_mcontext.sp = (uintptr_t)__builtin_frame_address(0);
 #endif

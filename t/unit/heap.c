@@ -28,12 +28,12 @@ static bool proved(void)
 static uint8_t phase_of(lua_State *L)
 {
   uint32_t alloc = mp_heap_prove()->alloc;
-  return AT(uint8_t, AT(char *, L, L_GLREF), alloc + G_PHASE);
+  return AT(uint8_t, REF(char *, L, L_GLREF), alloc + G_PHASE);
 }
 
 START_TEST(the_layout_is_proved)
 {
-#ifdef MP_LAYOUT
+#ifdef MP_HEAPWALK
   const mp_heaplayout *layout = mp_heap_prove();
   /* Of 64 bits, and not the old layout of 32-bit references. */
   if (layout->why == NULL || strstr(layout->why, "GC64") == NULL)
@@ -80,7 +80,9 @@ static uint32_t number(lua_State *L, const char *expr)
   lua_getglobal(L, "probe");
   o = lua_topointer(L, -1);
   if (lua_type(L, -1) == LUA_TSTRING) o = lua_tostring(L, -1) - STR_DATA;
+#ifdef MP_HEAPWALK
   else if (lua_type(L, -1) == LUA_TUSERDATA) o -= UD_DATA;
+#endif
   lua_pop(L, 1);
   lua_pushnil(L);
   lua_setglobal(L, "probe");
@@ -305,7 +307,7 @@ END_TEST
 static uint64_t everything(lua_State *L)
 {
   uint64_t sum = 0;
-  const uint64_t *w = AT(uint64_t *, L, L_GLREF);
+  const uint64_t *w = REF(uint64_t *, L, L_GLREF);
   int i;
   for (i = 0; i < 40; i++) sum = sum * 31 + w[i];
   return sum;

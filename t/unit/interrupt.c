@@ -24,6 +24,9 @@ static void set_place(ucontext_t *uc, uint64_t pc, uint64_t sp)
 #ifdef __x86_64__
   uc->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
   uc->uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+#elif defined(__i386__)
+  uc->uc_mcontext.gregs[REG_EIP] = (greg_t)pc;
+  uc->uc_mcontext.gregs[REG_ESP] = (greg_t)sp;
 #else
   uc->uc_mcontext.pc = pc;
   uc->uc_mcontext.sp = sp;
@@ -127,6 +130,44 @@ START_TEST(values_at_once)
 {
   ck_assert(!splits("\x48\xc7\x03\1\2\3\4"));	/* 64 bits */
   ck_assert(!splits("\x48\x89\x0b"));		/* mov [rbx], rcx */
+  ck_assert(!splits("\xc7\xc3\1\2\3\4"));	/* mov ebx, n */
+}
+END_TEST
+
+#elif defined(__i386__)
+
+/* The same. EBX points there, ECX holds 1. */
+static bool splits(const char *code)
+{
+  static char values[16];
+  ucontext_t uc;
+  greg_t *r = uc.uc_mcontext.gregs;
+  memset(&uc, 0, sizeof(uc));
+  r[REG_EIP] = (greg_t)(uintptr_t)code;
+  r[REG_EBX] = (greg_t)(uintptr_t)values;
+  r[REG_ECX] = 1;
+  return mp_interrupt_splits(&uc, values, sizeof(values));
+}
+
+START_TEST(values_in_two_halves)
+{
+  ck_assert(splits("\xc7\x03\1\2\3\4"));		 /* [ebx] */
+  ck_assert(splits("\xc7\x43\x0c\1\2\3\4"));	 /* [ebx+12] */
+  ck_assert(!splits("\xc7\x43\x10\1\2\3\4"));
+  ck_assert(!splits("\xc7\x43\xfc\1\2\3\4"));	 /* [ebx-4] */
+  ck_assert(splits("\xc7\x83\x0c\0\0\0\1\2\3\4"));
+  ck_assert(splits("\xc7\x44\xcb\4\1\2\3\4"));	 /* [ebx+ecx*8+4] */
+  ck_assert(!splits("\xc7\x44\xcb\x08\1\2\3\4"));
+  ck_assert(splits("\xc7\x04\x23\1\2\3\4"));	 /* [ebx], by a SIB */
+  ck_assert(splits("\x89\x4b\4"));		 /* mov [ebx+4], ecx */
+  ck_assert(!splits("\x89\x4b\x10"));
+  ck_assert(!splits("\xc7\x05\1\2\3\4\1\2\3\4"));	 /* an address */
+}
+END_TEST
+
+START_TEST(values_at_once)
+{
+  ck_assert(!splits("\xf2\x0f\x11\x03"));	/* movsd [ebx], xmm0 */
   ck_assert(!splits("\xc7\xc3\1\2\3\4"));	/* mov ebx, n */
 }
 END_TEST

@@ -18,6 +18,15 @@
 #define FLAG	"\x41\xf6\x86\x10\1\0\0\x40\x0f\x85\1\2\3\4"  /* another flag */
 #define STORE	"\x49\x89\x96\x10\1\0\0"	/* mov [r14+0x110], rdx */
 #define OTHER	"\x49\x89\x86\x10\1\0\0"	/* mov [r14+0x110], rax */
+#elif defined(__i386__)
+#define FROM	CALL_SIZE
+#define FORWARD	"\xe8\x10\0\0\0"
+#define BACK	"\xe8\xf0\xff\xff\xff"
+#define JUMP	"\xe9\x10\0\0\0"
+#define CHECK	"\xf6\x05\x10\1\0\0\x80\x0f\x85\1\2\3\4"
+#define FLAG	"\xf6\x05\x10\1\0\0\x40\x0f\x85\1\2\3\4"  /* another flag */
+#define STORE	"\x89\x15\x10\1\0\0"	/* mov [0x110], edx */
+#define OTHER	"\x89\x05\x10\1\0\0"	/* mov [0x110], eax */
 #else
 #define FROM	0
 #define FORWARD	"\4\0\0\x94"

@@ -4,6 +4,7 @@
 
 #include "check_main.h"
 #include "check_vm.h"
+#include "vm/layout.h"
 #include "vm/variant.h"
 
 START_TEST(finds_what_the_proof_finds)
@@ -11,7 +12,13 @@ START_TEST(finds_what_the_proof_finds)
   mp_variant v;
   mp_vm vm;
   lua_State *L = check_open(&vm, true);
-  ck_assert_int_eq(mp_variant_find(&v), L != NULL);
+  bool found = mp_variant_find(&v);
+  if (sizeof(gcref) < sizeof(slot)) {  /* Only GC64 builds are looked at. */
+    ck_assert(!found);
+    if (L != NULL) lua_close(L);
+    return;
+  }
+  ck_assert_int_eq(found, L != NULL);
   if (L == NULL) return;
   ck_assert_uint_eq(v.alloc, (uint32_t)(vm.alloc - vm.g));
   ck_assert_uint_eq(v.vmstate, vm.vmstate);

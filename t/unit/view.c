@@ -42,7 +42,7 @@ static uint64_t sum_of(const void *p, size_t n)
 /* The thread, its stack, and its C frames. */
 static uint64_t sum_of_thread(lua_State *L)
 {
-  slot *stack = AT(slot *, L, L_STACK), *end = AT(slot *, L, L_MAXSTACK);
+  slot *stack = REF(slot *, L, L_STACK), *end = REF(slot *, L, L_MAXSTACK);
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
   uint64_t h = mp_mix(sum_of(L, L_SIZE),
 		      sum_of(stack, (size_t)(end - stack) * sizeof(slot)));
@@ -121,7 +121,7 @@ static void judge(lua_State *L, int n)
 {
   size_t dumped;
   const char *dump;
-  size_t total = *mp_vm_total(&vm);
+  gcsize total = *mp_vm_total(&vm);
   int i;
   for (len = 0, i = 0; i < n; i++) put_frame(&view.frames[i]);
   busy = true;

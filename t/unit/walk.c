@@ -159,7 +159,7 @@ static int free_some(lua_State *L)
 {
   const char *top = proto_at(L, 1), *below = proto_at(L, 2);
   const char *other = push_far(L, top, below);
-  uint64_t pc = AT(uint64_t, lua_topointer(L, -1), FUNC_PC);
+  uint64_t pc = AT(gcref, lua_topointer(L, -1), FUNC_PC);
   ck_assert(depends_on(top, AT(uint32_t, top, PT_SIZE)));
   ck_assert(depends_on(below, AT(uint32_t, below, PT_SIZE)));
   ck_assert(!depends_on(other, AT(uint32_t, other, PT_SIZE)));
