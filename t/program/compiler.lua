@@ -287,6 +287,8 @@ end
 local words = r.out:gsub("%s+", " ")
 tap.like(words, "from text:1: NYI: bytecode FNEW; equal code was loaded "..
   "again %d+ times", "code that is loaded again is named")
+tap.like(words, "try: load that code once, and keep the function",
+  "with advice about that")
 tap.like(words, "the compiler itself %d+ traces made, %d+ given up most "..
   "begin at text:1: %d+", "and most traces begin in it")
 

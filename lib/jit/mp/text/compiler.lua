@@ -89,6 +89,14 @@ local function given_up_at(r, place)
       r.loads) or "")
 end
 
+-- Advice about a reason; nil: nothing is known.
+local function advice(p, r)
+  if r and r.loads >= LOADS then
+    return "load that code once, and keep the function"
+  end
+  return r and reasons.advice(r.reason, p.compiler)
+end
+
 -- Adds up to REASONS lines, and what is left out.
 local function add_lines(t, list, line, rest)
   for i = 1, math.min(#list, REASONS) do t[#t+1] = line(list[i]) end
@@ -121,20 +129,22 @@ local function explain(p, e, j, list)
       :format(trace.exit, trace.parent, place(trace.start))
   end, "and exits that lead back: %d")
   if not e.chief and #e.back == 0 then t[#t+1] = unbegun(e) end
-  local what = e.chief and reasons.advice(e.chief.reason, p.compiler)
+  local what = advice(p, e.chief)
   if what then t[#t+1] = "try: "..what end
   return t
 end
 
--- Adds lines about most of the traces made and given up. Returns advice.
+-- Adds lines about most of the traces made and given up. Returns the reason
+-- for which most were given up, or nil.
 local function add_most(p, t, place)
   local r = decisions.first_that_stays(decisions.reasons_of(p.giveups))
   local start, n = decisions.most_begun(p)
   if n and n > 1 then
     t[#t+1] = ("most begin at %s: %d"):format(place(start), n)
   end
-  if r and r.count > 1 then t[#t+1] = given_up_at(r, place) end
-  return r and r.count > 1 and reasons.advice(r.reason, p.compiler)
+  if not r or r.count < 2 then return end
+  t[#t+1] = given_up_at(r, place)
+  return r
 end
 
 -- The reasons for which the compiler itself is busy: lines.
@@ -147,7 +157,7 @@ local function explain_own(p, place)
     t[1] = ("%s made, %.0f given up"):format(numbers.counted(c.made, "trace"),
       c.given_up)
   end
-  local what = add_most(p, t, place)
+  local most, what = add_most(p, t, place), nil
   if n["machine code"] > 0 then
     t[#t+1] = flushed..": no room for machine code"
     what = reasons.advice("failed to allocate mcode memory", c)
@@ -157,6 +167,7 @@ local function explain_own(p, place)
   elseif all > 0 then
     t[#t+1] = flushed..", by jit.flush or the like"
   end
+  if not what or most and most.loads >= LOADS then what = advice(p, most) end
   if what then t[#t+1] = "try: "..what end
   return t
 end
