@@ -112,7 +112,10 @@ static int tell(lua_State *L, window *w, mp_moment *kept)
   char msg[512];
   int err = 0;
   w->run->profile.busy = true;
-  if (w->as_table) err = push_table(L, w) ? 0 : MP_FAILED;
+  if (w->as_table) {
+    mp_compiler_take(&w->run->profile.compiler);
+    err = push_table(L, w) ? 0 : MP_FAILED;
+  }
   else err = mp_window_write(L, w->run, w->from, &w->to, &help, msg,
 			     sizeof(msg));
   ok = err == 0;

@@ -11,7 +11,8 @@
 static void set_place(lua_State *L, const mp_extent *e, const char *key,
 		      uint32_t frame)
 {
-  mp_field(L, key, frame <= e->frames ? frame : 0);
+  mp_field(L, key, frame == 0 || frame > e->frames ? 0 :
+		   mp_extent_new(e->frame_of, frame));
 }
 
 static void push_giveups(lua_State *L, const mp_profile *p, const mp_extent *e)

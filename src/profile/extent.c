@@ -40,6 +40,25 @@ static void mark(mp_extent *e, const mp_profile *p)
   }
 }
 
+/* Marks the places of the compiler's decisions, which are of the whole run. */
+static void mark_place(mp_extent *e, uint32_t frame)
+{
+  if (frame != 0 && frame <= e->frames) e->frame_of[frame] = 1;
+}
+
+static void mark_decided(mp_extent *e, const mp_compiler *c)
+{
+  uint32_t i;
+  for (i = 1; i <= c->ngiveups; i++) {
+    mark_place(e, c->giveups[i].start);
+    mark_place(e, c->giveups[i].at);
+    mark_place(e, c->giveups[i].function);
+  }
+  for (i = 1; i <= c->nmade; i++) mark_place(e, c->made[i].start);
+  for (i = 0; i < c->nblacklisted; i++)
+    mark_place(e, c->blacklisted[i].start);
+}
+
 /* Gives new numbers to what is marked; returns how many there are. */
 static void number(uint32_t *of, uint32_t n)
 {
@@ -89,6 +108,7 @@ void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
   e->stack_of = e->frame_of + e->frames + 1;
   e->row_of = e->stack_of + e->stacks + 1;
   mark(e, p);
+  if (p->compiler.on) mark_decided(e, &p->compiler);
   number(e->frame_of, e->frames);
   number(e->stack_of, e->stacks);
   number(e->row_of, e->rows);

@@ -531,7 +531,7 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
     mp_memory_push_pins(L, p->memory);
     lua_setfield(L, -2, "pins");
   }
-  if (p->compiler.on && !s.window) mp_decisions_push(L, p, &e);
+  if (p->compiler.on) mp_decisions_push(L, p, &e);
   if (mp_alloc_wants(p->heap)->leaks && !s.window) {
     mp_survivors_push(L, p->heap, e.rows,
 		      s.to != NULL ? s.to->survived : NULL);

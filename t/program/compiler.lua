@@ -250,6 +250,34 @@ tap.like(r.out, "the compiler itself\n%s+%d+ traces made, %d+ given up\n",
 tap.like(r.out, "no room for machine code\n%s+try: %-Omaxmcode",
   "and what helps")
 
+-- -- Windows ---------------------------------------------------------------
+
+local one, two = tap.tmpname(), tap.tmpname()
+r = tap.luajit(tap.program([[
+local mp = require("jit.mp")
+local first = loadstring("local n, s = ..., 0 for i = 1, n do local f = "..
+  "function() return i end s = s + f() end", "=first")
+local second = loadstring("local n = ... local t for i = 1, n do t = { ... } "..
+  "end return t", "=second")
+mp.start("Jm0b1", "/dev/null")
+first(20000)
+assert(mp.window(arg[1]))
+second(20000)
+local w = mp.window()
+for _, g in ipairs(w.giveups) do print(w.frames[g.start].source) end
+assert(mp.window(arg[2]))
+mp.stop()
+]]).." "..one.." "..two)
+tap.like(r.out, "^=?first\n.*=?second\n", "a window as a table has places")
+local text = tap.read(one)
+tap.like(text, "JIT compiler, since the profile began: ",
+  "a window has the decisions since the start")
+tap.like(text, "from first:1: NYI: bytecode FNEW", "the first one")
+tap.unlike(text, "second:1", "not what came later")
+text = tap.read(two)
+tap.like(text, "  first:1: NYI: bytecode FNEW", "a later window has both")
+tap.like(text, "  second:1: NYI: bytecode VARG", "with their places")
+
 -- -- The event, and what there is without it -------------------------------
 
 local closures = body("local f = function() return i end s = s + f()", nil,
@@ -323,7 +351,7 @@ tap.is(read.out..read.err, r.out, "a file has the same report")
 
 local page = tap.tmpname(".html")
 tap.luajit("-jm=J,"..page.." "..tap.program(closures.."jit.flush() run(9)"))
-local text = tap.read(page)
+text = tap.read(page)
 local jit = text:match('"jit":(%b{})') or ""
 tap.like(jit, '"giveups":{"start":%[%d', "the page has traces given up")
 tap.like(jit, '"traces":{"level":%[0', "and traces")

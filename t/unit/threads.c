@@ -322,7 +322,8 @@ typedef struct worker {
 
 static void *work_in_states(void *arg)
 {
-  static const char *const opts[] = { "fli1", "fb1i1", "ei1", "Li1", "zi1" };
+  static const char *const opts[] = { "fli1", "fb1i1", "ei1", "Li1", "zi1",
+				      "Ji1" };
   worker *w = arg;
   int i;
   for (i = 0; i < w->rounds; i++) {
@@ -330,7 +331,7 @@ static void *work_in_states(void *arg)
     int k, starts = 1 + (i + w->number) % 3;
     for (k = 0; k < starts; k++) {
       if (k > 0) run(L, "mp.stop()");
-      start(L, opts[(i + k + w->number) % 5], "/dev/null");
+      start(L, opts[(i + k + w->number) % 6], "/dev/null");
       run(L, busy);
     }
     if (w->how == STOPPED || (w->how == EITHER && i % 2))

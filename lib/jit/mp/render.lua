@@ -60,7 +60,7 @@ end
 -- The text of a report that lacks that part. Where the program ran without the
 -- option: nil and a message.
 local function without(p, what, letter)
-  if p.info.window and (letter == "L" or letter == "J") then
+  if p.info.window and letter == "L" then
     return ("no %s in a window: they are of the whole run\n"):format(what)
   elseif facts.is_sum(p) then
     return ("no %s in a sum of profiles: each of them has its own\n"):format(

@@ -273,7 +273,8 @@ end
 return function(p, o, env)
   local width = env.width
   local j = decisions.join(p)
-  local head = cells.wrap("JIT compiler: "..decisions.words(p).."\n", width)
+  local head = cells.wrap("JIT compiler"..(p.info.window and
+    ", since the profile began" or "")..": "..decisions.words(p).."\n", width)
   return head..lacks(p, width).."\n"..interpreted(p, o, j, width)..
     given_up(p, j, width)..traces(p, o, j, width)
 end
