@@ -10,6 +10,7 @@ local json = require("jit.mp.format.json")
 local metrics = require("jit.mp.format.metrics")
 local names = require("jit.mp.model.names")
 local pprof = require("jit.mp.format.pprof")
+local requests = require("jit.mp.push.requests")
 local speedscope = require("jit.mp.format.speedscope")
 local cpuprofile = require("jit.mp.format.cpuprofile")
 local heapprofile = require("jit.mp.format.heapprofile")
@@ -469,6 +470,42 @@ local function test_pprof_by_hand()
   tap.is(r.duration, 2.5e9, "how long it took")
   tap.is(table.concat(r.comments, "|"), "luajit-mp, options fl|"..
     "LuaJIT 2.1.0-test|capture exact|a note", "comments")
+end
+
+-- Wall times, where they were measured.
+local function test_pprof_waits()
+  local p = profiles.by_hand(DIR)
+  local frames, parents, frame = #p.frames, p.parent, p.frame
+  p.frames[frames+1] = { kind = "pseudo", name = "(epoll_wait)" }
+  p.frames[frames+2] = { kind = "pseudo", name = "(event loop)" }
+  for i = 1, 2 do
+    parents[#parents+1] = i == 1 and p.rows[3].stack or #parents
+    frame[#frame+1] = frames + i
+  end
+  p.waits = { enabled = true }
+  p.rows[1].waited, p.rows[2].blocked = 1.5, 0.25
+  p.rows[3].blocked, p.rows[3].stack = 0.75, #parents
+  local r = read_pprof(pprof(p, { pprof = "cpu" }))
+  tap.is(table.concat(r.types, " "), "samples/count cpu/nanoseconds "..
+    "waiting/nanoseconds blocked/nanoseconds event_loop/nanoseconds",
+    "types of wall times")
+  local sums = { 0, 0, 0 }
+  for _, s in ipairs(r.samples) do
+    for i = 1, 3 do sums[i] = sums[i] + s.values[2+i] end
+    if s.values[5] > 0 then
+      tap.like(stack_text(s), "^%(event loop%):0 < %(epoll_wait%):0 < ",
+        "the system call of a loop")
+    end
+  end
+  tap.is(table.concat(sums, " "), "1500000000 250000000 750000000",
+    "seconds that coroutines wait, and the thread, and event loops")
+  tap.unlike(table.concat(read_pprof(pprof(p, { pprof = "heap" })).types, " "),
+    "waiting", "not in the profile of memory")
+  local body = requests(p, { views = { "cpu" } }, "http://host/?name=app")[1]
+    .body
+  tap.like(body, '"cpu":{[^}]*},"waiting":{"units":"nanoseconds"},'..
+    '"blocked":{"units":"nanoseconds"},"event_loop":{[^}]*}}',
+    "a server is told of them")
 end
 
 local function test_pprof_kinds()
@@ -945,6 +982,7 @@ test_rounder()
 test_both_gzips()
 test_pprof_by_hand()
 test_pprof_kinds()
+test_pprof_waits()
 test_speedscope()
 test_speedscope_order()
 test_speedscope_views()

@@ -307,6 +307,26 @@ function Profile:line_share(view)
   return all > 0 and lined / all or nil
 end
 
+-- The stack of the program where its thread has slept, below what the core has
+-- put on top: the system call, whose name follows, and whether that is an event
+-- loop's, which comes last.
+function Profile:asleep_at(row)
+  local stack, loop = row.stack, false
+  local function name() return (self.frames[self.frame[stack]] or {}).name end
+  if name() == terms.event_loop then
+    stack, loop = self.parent[stack], true
+  end
+  local below = self.parent[stack] or 0
+  if below == 0 then return stack, nil, loop end  -- No room for a place.
+  return below, name():match("^%((.*)%)$"), loop
+end
+
+-- Whether a row is of an event loop that waits.
+function Profile:in_loop(row)
+  local f = self.frames[self.frame[row.stack]]
+  return f ~= nil and f.name == terms.event_loop
+end
+
 -- Whether a view was measured at all.
 function Profile:measures(view)
   if view == "cpu" then return self.cpu.enabled end

@@ -17,6 +17,7 @@ return {
   no_zone = "(no zone)",
   no_label = "(no label)",
   other = "(other)", -- As the core has it.
+  event_loop = "(event loop)", -- As the core has it.
   before = "(before the profile)", -- Memory in use when it began.
   unsampled = "(not sampled)", -- Memory in use of which there is no sample.
   no_type = "other",

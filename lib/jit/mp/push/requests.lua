@@ -30,6 +30,15 @@ local numbers = {
     '"inuse_space":{"units":"bytes","aggregation":"average"}}',
 }
 
+-- The same of wall times, which are among those of CPU.
+local waits = ',"waiting":{"units":"nanoseconds"},'..
+  '"blocked":{"units":"nanoseconds"},"event_loop":{"units":"nanoseconds"}}'
+
+local function described(p, kind)
+  if kind ~= "cpu" or not p.waits.enabled then return numbers[kind] end
+  return (numbers.cpu:gsub("}$", waits))
+end
+
 -- A list of { kind, data }; what has nothing in it is left out.
 local function profiles(p, o)
   local list, wanted = {}, {}
@@ -113,7 +122,7 @@ function servers.pyroscope(p, list, to)
       type = "multipart/form-data; boundary="..BOUNDARY,
       body = form({ { "profile", "profile.pb.gz", profile[2] },
 	{ "sample_type_config", "sample_type_config.json",
-	  numbers[profile[1]] } }) }
+	  described(p, profile[1]) } }) }
   end
   return requests
 end

@@ -12,7 +12,6 @@ local views = require("jit.mp.model.views")
 
 local DEPTH = 3 -- Frames of a place, unless the options have a depth.
 local WIDTH = 90 -- Of prose, unless the terminal has a width.
-local LOOP = "(event loop)" -- The core's frame for it.
 
 -- A function from a stack to its place: the C function on top, the line that
 -- called it, and the lines of callers.
@@ -27,16 +26,6 @@ local function namer(p, o)
     local name = top(row)[1]
     return text == name and text or name.." < "..text
   end
-end
-
--- Of a row where the thread has slept: the stack of the program, what the core
--- has put on top of it, and whether that is an event loop.
-local function asleep(p, row)
-  local stack, loop = row.stack, false
-  local function name() return (p.frames[p.frame[stack]] or {}).name end
-  if name() == LOOP then stack, loop = p.parent[stack], true end
-  local call = (name() or ""):match("^%((.*)%)$")
-  return p.parent[stack] ~= 0 and p.parent[stack] or stack, call, loop
 end
 
 local function entry(name) return { name = name, amount = 0, var = 0,
@@ -129,7 +118,7 @@ end
 -- One table for what has blocked the thread, or for event loops.
 local function sleeps(out, p, o, env, place, wanted, text)
   local all = collect(p, o, "blocked", function(row)
-    local stack, call, loop = asleep(p, row)
+    local stack, call, loop = p:asleep_at(row)
     return loop == wanted and (call and call.." < " or "")..place(stack) or nil
   end)
   if all.amount <= 0 then return false end
