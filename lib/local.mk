@@ -48,7 +48,8 @@ dist_mpmodel_DATA = \
 	lib/jit/mp/model/sorting.lua \
 	lib/jit/mp/model/sources.lua \
 	lib/jit/mp/model/terms.lua \
-	lib/jit/mp/model/views.lua
+	lib/jit/mp/model/views.lua \
+	lib/jit/mp/model/wall.lua
 
 mptextdir = $(luadir)/jit/mp/text
 dist_mptext_DATA = \

@@ -258,7 +258,7 @@ check-valgrind: all
 RUNS = 3
 check-truth: all
 	@failed=; for t in lines functions cpu builtins 'inuse $(RUNS)' \
-	    'waits $(RUNS)' \
+	    'waits $(RUNS)' 'blocked $(RUNS)' \
 	    'leaks $(RUNS)'; do \
 	  set -- $$t; name=$$1; shift; echo "# $$name"; \
 	  ($(AM_TESTS_ENVIRONMENT) $(SHELL) '$(srcdir)/t/lua-test' \
@@ -433,6 +433,7 @@ EXTRA_DIST += \
 	t/suites/run.lua \
 	t/tap.lua \
 	t/toppicture.lua \
+	t/truth/blocked.lua \
 	t/truth/builtins.lua \
 	t/truth/bytes.lua \
 	t/truth/cpu.lua \

@@ -57,20 +57,26 @@ static bool follow(mp_blocked *b)
   return true;
 }
 
-/* A sleep that is seen once may be one of many that are not: its seconds are
-** those of a sample. Where it is seen again, all since the first look is
-** certain, and only its beginning and its end are not known by one look. */
-static void weigh(mp_blocked *b, const mp_sleep *now, bool same)
+/* All sleep since the last look at some is divided between that place and this
+** one. A sleep that is seen once may be one of many that are not: its seconds
+** are those of a sample. Where it is seen again, all in between is certain, and
+** only where it began and ended is not known. */
+static void weigh(mp_blocked *b, const mp_sleep *now)
 {
-  b->seconds = b->seen ? now->slept - b->last.slept : 0;
-  if (b->seconds < 0) b->seconds = 0;
-  if (same) {
-    b->variance = -b->first * b->first * 5 / 6;
-    b->first = 0;
+  double seconds = b->seen ? now->slept - b->last.slept : 0, square;
+  if (seconds < 0) seconds = 0;
+  square = seconds * seconds;
+  if (b->same) {
+    b->before_variance = 0;
+    b->variance = -b->square / 3;
+    b->square = 0;
   } else {
-    b->variance = b->seconds * b->seconds;
-    b->first = b->seconds;
+    b->before_variance = square / (b->again ? 6 : 2);
+    b->variance = square / 2;
+    b->square = square;
   }
+  b->half = seconds / 2;
+  b->again = b->same;
   b->seen = true;
   b->last = *now;
 }
@@ -88,17 +94,20 @@ bool mp_blocked_look(mp_blocked *b, bool parked)
 {
   const lua_State *L;
   mp_sleep now;
-  bool same;
   if (atomic_load_explicit(&b->why, memory_order_relaxed) != NULL ||
       !follow(b) || !mp_asleep_look(&b->files, &now))
     return false;
   L = mp_parked_running(&b->vm, &b->parked);
-  if (L != NULL) b->labels = mp_coroutines_peek(b->coroutines, L);
-  if (!mp_asleep_still(&b->files, &now)) return false;
-  same = b->seen && b->last.turns == now.turns;
-  weigh(b, &now, same);
+  b->labels = L != NULL ? mp_coroutines_peek(b->coroutines, L) : 0;
+  if (!mp_asleep_still(&b->files, &now)) {  /* What was read may be torn. */
+    b->parked.n = 0;
+    b->labels = 0;
+  }
+  b->same = b->seen && b->last.turns == now.turns;
+  weigh(b, &now);
+  b->placed = L != NULL;
   b->call = now.call;
   /* One sleep is one place, although others begin to wait. */
-  if (!same) b->loop = L != NULL && is_loop(b, L, parked);
-  return L != NULL && b->seconds > 0;
+  if (!b->same) b->loop = L != NULL && is_loop(b, L, parked);
+  return true;
 }

@@ -6,9 +6,9 @@
 ** For the thread that looks at waiting coroutines, too (sample/waits.h). It
 ** reads the VM's stack with the kernel's help while the VM's thread sleeps, and
 ** then asks the kernel whether it has slept all the time. The seconds are the
-** kernel's: all sleep since the last look counts for the place that is seen
-** now. So the sum is exact, but for sleep that nobody saw; and the places have
-** their shares as they are seen at random.
+** kernel's: all sleep between two looks counts for the places that these see,
+** half and half. So the sum is exact, and the places have their shares as they
+** are seen at random.
 */
 #ifndef MP_BLOCKED_H
 #define MP_BLOCKED_H
@@ -30,14 +30,19 @@ typedef struct mp_blocked {
   int opened;			/* The thread whose files are open; 0: none, */
   mp_asleep files;		/* these. */
   bool seen;			/* It was seen asleep: */
-  mp_sleep last;		/* like that, */
-  double first;			/* for the first time; those seconds, or 0. */
+  mp_sleep last;		/* like that. */
+  bool again;			/* In one sleep twice. */
+  double square;		/* Of its seconds before it was seen; or 0. */
   /* Found by mp_blocked_look: */
+  bool same;			/* It is the sleep that was seen last. */
+  bool placed;			/* Lua code is on its stack: what follows. */
   mp_parked parked;		/* The stack; no frames: it is not readable. */
   uint32_t labels;		/* Those of the coroutine. */
   int64_t call;			/* The system call, as mp_sleep has it. */
   bool loop;			/* It is that of an event loop. */
-  double seconds, variance;	/* To add up. */
+  double half;			/* Seconds to add to this place, and to the */
+				/* one before; */
+  double variance, before_variance;  /* what that adds to theirs. */
 } mp_blocked;
 
 /* In the VM's thread, before the other one looks. */
@@ -51,8 +56,7 @@ void mp_blocked_here(mp_blocked *b);
 void mp_blocked_open(mp_blocked *b);
 void mp_blocked_close(mp_blocked *b);
 
-/* Whether the VM's thread sleeps, with Lua code on its stack. parked: whether
-** coroutines wait. */
+/* Whether the VM's thread sleeps. parked: whether coroutines wait. */
 bool mp_blocked_look(mp_blocked *b, bool parked);
 
 #endif

@@ -84,6 +84,7 @@ typedef struct mp_watching {
   _Atomic double time, times;	/* Of all looks, and the sum of squares. */
   _Atomic double seconds, other, otherblocked;
   double counted, countedblocked;  /* Of these two. */
+  entry *slept;			/* Where the VM's thread was asleep last. */
   double last;			/* When it looked, */
   uint32_t drawn;		/* at so many, at most. */
   uint64_t random;
@@ -189,21 +190,25 @@ static void count_one(watching *w, table *t, double seconds, double many,
   SET(e->look, look);
 }
 
+static void add_blocked(entry *e, double seconds, double variance)
+{
+  ADD(e->seconds, seconds);
+  ADD(e->squares, variance);
+}
+
 /* Looks at the VM's own thread. */
 static void look_blocked(watching *w, table *t, bool parked)
 {
   mp_blocked *b = &w->blocked;
   sight s = { &b->parked, 0, GET(w->frees), b };
-  entry *e;
+  entry *e = NULL;
   if (!mp_blocked_look(b, parked)) return;
   s.labels = b->labels;
-  e = find_entry(t, &s);
-  if (e == NULL) {
-    ADD(w->otherblocked, b->seconds);
-    return;
-  }
-  ADD(e->seconds, b->seconds);
-  ADD(e->squares, b->variance);
+  if (b->placed) e = find_entry(t, &s);
+  if (w->slept != NULL) add_blocked(w->slept, b->half, b->before_variance);
+  if (e != NULL) add_blocked(e, b->half, b->variance);
+  else if (b->placed) ADD(w->otherblocked, b->half);
+  w->slept = e;
 }
 
 static double draw(watching *w)
@@ -252,6 +257,7 @@ static void look(watching *w, bool last)
   double now = mp_clock_wall(), begun = own_time(), seconds = now - w->last;
   uint32_t use = GET(w->use);
   bool parking;
+  if (GET(w->used) != use) w->slept = NULL;  /* The table may be emptied. */
   SET(w->used, use);
   ADD(w->looks, 1);
   ADD(w->time, seconds);

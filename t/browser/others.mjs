@@ -240,8 +240,32 @@ async function temporary() {
   await close(page, "exact");
 }
 
+// So are wall times.
+async function wall() {
+  const page = await open("exact");
+  await view(page, "blocked").click();
+  await settle(page);
+  like(
+    await (await frame(page, "all")).getAttribute("aria-label"),
+    /^all, 100% of the time that the thread is blocked, [\d.]+ s$/,
+    "what blocks the thread as a graph"
+  );
+  like(
+    await view(page, "waiting").innerText(),
+    /^\s*Waiting\s+[\d.]+ s$/,
+    "seconds of coroutines that wait"
+  );
+  like(
+    await view(page, "event_loop").innerText(),
+    /Event loops\s+–/,
+    "no event loop"
+  );
+  await close(page, "exact");
+}
+
 export async function less() {
   await temporary();
+  await wall();
   await nothing();
   await functions();
   await short();

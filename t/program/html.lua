@@ -182,6 +182,23 @@ tap.is(view_names(of_exact.views), "cpu alloc inuse peak temp",
 tap.is(sum(of_exact.profiles[1].rows.temp_bytes), sum(exact.rows, "temp_bytes"),
   "and add up")
 
+-- Wall times are views where they were measured.
+local waits = made()
+waits.waits = { enabled = true }
+for i, row in ipairs(waits.rows) do
+  row.waited, row.waited_variance = i / 64, i / 1024
+  row.blocked, row.blocked_variance = i % 2 / 8, i % 2 / 64
+end
+local of_waits = data(assert(html(waits, opts())))
+tap.is(view_names(of_waits.views), "cpu alloc inuse peak waiting blocked "..
+  "event_loop", "wall times are views where they are known")
+local wall = of_waits.profiles[1].rows
+tap.is(sum(wall.waiting), sum(waits.rows, "waited"), "coroutines that wait")
+tap.is(sum(wall.blocked), sum(waits.rows, "blocked"), "a blocked thread")
+tap.is(sum(wall.blocked_variance), sum(waits.rows, "blocked_variance"),
+  "with the variance")
+tap.is(sum(wall.event_loop), 0, "no event loop")
+
 -- -- The header -------------------------------------------------------------
 
 local header = require("jit.mp.text.header")(p, opts("f"), {})

@@ -126,7 +126,7 @@ local list = {
   { "I", "idle: where coroutines wait, in seconds of all of them, and how "..
     "many wait now; what blocks the thread",
     report = true, lined = true, sets = "waits",
-    shows = "text .mp:measured .pb.gz:measured .otlp:measured "..
+    shows = "text .mp:measured .html:measured .pb.gz:measured .otlp:measured "..
       "server:measured" },
   { "T", "live: shows the table in the terminal while the program runs",
     run = true, sets = "live", shows = "text file" },

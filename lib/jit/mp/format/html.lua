@@ -21,6 +21,7 @@ local files = require("jit.mp.page.source")
 local names = require("jit.mp.model.names")
 local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
+local wall = require("jit.mp.model.wall")
 
 -- Read now: at the end of the program the files may be out of reach.
 local parts, missing = require("jit.mp.page.parts")()
@@ -44,17 +45,20 @@ local words = {
 -- them as a view.
 local temporary = { name = "temp", title = "temporary" }
 
--- native: the page has the views of C memory. temp: that of temporary objects.
-local function encode_views(native, temp)
+-- The views that a page has: those of C memory, of wall times, and of temporary
+-- objects, where one of its profiles knows them.
+local function encode_views(native, waits, temp)
   local t = {}
   local function add(v)
     t[#t+1] = object({ "name", str(v.name),
       "title", str((v.title:gsub("^%l", string.upper))),
-      "words", str(words[v.name]) })
+      "words", str(v.words or words[v.name]),
+      "wall", tostring(v.field ~= nil) })
   end
   for _, v in ipairs(views.list) do
     if native or not v.name:find("^native") then add(v) end
   end
+  for _, time in ipairs(waits and wall.list or {}) do add(time) end
   if temp then add(temporary) end
   return list(t)
 end
@@ -95,8 +99,9 @@ return function(p, o, extra)
   local sources = files(p, o, strs, extra)
   local walk, decisions = heap(p, strs), jit_of(p, strs)
   local native = p.native.enabled or before and before.native.enabled
+  local waits = p.waits.enabled or before and before.waits.enabled
   local data = object({ "version", "2", "start", encode_start(p, o),
-    "views", encode_views(native, knows_temporary(p)),
+    "views", encode_views(native, waits, knows_temporary(p)),
     "absent", encode_absent(),
     "profiles", list(profiles),
     "functions", columns.encode_functions(funcs), "files", sources,

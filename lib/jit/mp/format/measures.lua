@@ -6,6 +6,7 @@
 
 local export = require("jit.mp.format.export")
 local protobuf = require("jit.mp.format.protobuf")
+local wall = require("jit.mp.model.wall")
 
 local bytes, concat, floor = protobuf.bytes, table.concat, math.floor
 
@@ -29,16 +30,6 @@ local native = {
   { "native_inuse_objects", "count", view = "native_inuse", objects = true },
   { "native_inuse_space", "bytes", view = "native_inuse" },
 }
--- Wall times, by a field of the rows in seconds. loop: only of rows that are an
--- event loop's, or only of others.
-local waits = {
-  { "waiting", "nanoseconds", view = "waiting", field = "waited" },
-  { "blocked", "nanoseconds", view = "blocked", field = "blocked",
-    loop = false },
-  { "event_loop", "nanoseconds", view = "event_loop", field = "blocked",
-    loop = true },
-}
-
 -- The measures of a file: { name, unit, view = }. kind: "cpu", "heap" or "all".
 -- Those of the peak are there where they were asked for, those of C memory and
 -- the wall times where they were measured.
@@ -48,7 +39,10 @@ local function of(p, kind, views)
     for _, t in ipairs(types) do list[#list+1] = t end
   end
   if kind ~= "heap" then add(cpu) end
-  if kind ~= "heap" and p.waits.enabled then add(waits) end
+  for _, time in ipairs(kind ~= "heap" and p.waits.enabled and wall.list or
+      {}) do
+    list[#list+1] = { time.name, "nanoseconds", view = time.name, wall = time }
+  end
   if kind ~= "cpu" then add(heap) end
   for _, view in ipairs(kind ~= "cpu" and views or {}) do
     if view == "peak" then add(peak) end
@@ -60,15 +54,11 @@ end
 -- The CPU time of the profile in nanoseconds.
 local function nanoseconds(p) return floor(p.info.cpu * 1e9 + 0.5) end
 
--- The same as export.values, of a field of the rows.
-local function field_values(p, t)
-  local total = 0
-  local function value(row)
-    local is_loop = t.loop ~= nil and p:in_loop(row)
-    return t.loop ~= nil and t.loop ~= is_loop and 0 or row[t.field] or 0
-  end
-  for _, row in ipairs(p.rows) do total = total + value(row) end
-  return value, total
+-- The same as export.values, of a wall time.
+local function wall_values(p, time)
+  local seconds, total = wall.values(p, time), 0
+  for _, row in ipairs(p.rows) do total = total + (seconds(row)) end
+  return function(row) return (seconds(row)) end, total
 end
 
 -- Functions from a row to its numbers, the sums { [view] = total }, and whether
@@ -77,9 +67,9 @@ local function columns(p, list)
   local out, totals, any = {}, {}, false
   for i, t in ipairs(list) do
     local value, total
-    if t.field then value, total = field_values(p, t)
+    if t.wall then value, total = wall_values(p, t.wall)
     else value, total = export.values(p, t.view, t.objects) end
-    local whole = export.rounder(t.field and 1e9 or t.time and total > 0 and
+    local whole = export.rounder(t.wall and 1e9 or t.time and total > 0 and
       nanoseconds(p) / total or 1)
     totals[t.view], any = total, any or total > 0
     out[i] = function(row) return whole(value(row)) end

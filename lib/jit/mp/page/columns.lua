@@ -6,6 +6,7 @@
 local encode = require("jit.mp.page.encode")
 local names = require("jit.mp.model.names")
 local profile = require("jit.mp.model.profile")
+local wall_times = require("jit.mp.model.wall")
 
 local amounts, ints, list = encode.amounts, encode.ints, encode.list
 local object, strings = encode.object, encode.strings
@@ -69,6 +70,20 @@ end
 local native = { "native_objects", "native_bytes", "native_inuse_objects",
   "native_inuse_bytes" }
 
+-- Seconds of wall times, and their variance.
+local function add_wall(t, p)
+  for _, time in ipairs(p.waits.enabled and wall_times.list or {}) do
+    local values, list_of = wall_times.values(p, time), {}
+    for i, row in ipairs(p.rows) do
+      local seconds, variance = values(row)
+      list_of[i] = { seconds = seconds, variance = variance }
+    end
+    t[#t+1], t[#t+2] = time.name, amounts(list_of, "seconds", 1e6)
+    t[#t+1] = time.name.."_variance"
+    t[#t+1] = amounts(list_of, "variance", 1e9)
+  end
+end
+
 -- Rows. Columns that the profile does not have are left out.
 local function rows(p)
   local states, state_list = encode.interner()
@@ -94,6 +109,7 @@ local function rows(p)
     t[#t+1] = "cpu_variance"
     t[#t+1] = amounts(p.rows, "cpu_variance", 1000)
   end
+  add_wall(t, p)
   if peak then
     t[#t+1], t[#t+2] = "peak_objects", amounts(p.rows, "peak_objects", 1000)
     t[#t+1], t[#t+2] = "peak_bytes", amounts(p.rows, "peak_bytes", 1)

@@ -11,6 +11,7 @@ local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local trigger = require("jit.mp.heap.trigger")
 local views = require("jit.mp.model.views")
+local wall = require("jit.mp.model.wall")
 
 local list, object, str = encode.list, encode.object, encode.str
 local number, strings = encode.number, encode.strings
@@ -61,6 +62,9 @@ local function reasons(p)
   local t = {}
   for _, view in ipairs(views.list) do
     t[#t+1], t[#t+2] = view.name, str(empty(p, view.name))
+  end
+  for _, time in ipairs(wall.list) do
+    t[#t+1], t[#t+2] = time.name, str(time.none)
   end
   t[#t+1], t[#t+2] = "temp", str("no temporary objects: each outlived the "..
     "collection that came next")

@@ -11,7 +11,7 @@ const { dark } = mp.dom;
 const { state } = mp;
 
 const HUE = { cpu: 62, alloc: 250, inuse: 165, peak: 310, native: 20,
-  native_inuse: 110, temp: 340 };
+  native_inuse: 110, temp: 340, waiting: 200, blocked: 35, event_loop: 285 };
 
 function hash(text) {
   let h = 7;

@@ -6,7 +6,7 @@ const { $, el, color, narrow } = mp.dom;
 const { item } = mp.items;
 const { PROFILES, DIFF, TIMES, VIEWS, TITLE, A, LABELS, zoneName, labelNames,
   stateName, typeName } = mp.profile;
-const { seconds } = mp.numbers;
+const { seconds, isTime } = mp.numbers;
 const { state } = mp, { UNITS } = state;
 const { timed } = mp.counts;
 const { whole } = mp.sums;
@@ -86,7 +86,7 @@ function viewTitle(v) {
     return held === "new" ? "Still held" :
       `${TITLE[v]} at ${seconds(A.time[range[1]])}`;
   }
-  return TITLE[v] + (objects && v !== "cpu" ? ", objects" : "");
+  return TITLE[v] + (objects && !isTime(v) ? ", objects" : "");
 }
 function showView(b) {
   const v = b.dataset.v, sum = whole(0, v);

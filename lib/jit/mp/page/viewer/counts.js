@@ -4,14 +4,15 @@
 */
 const { A, PROFILES, TIMES, zoneName, labelNames, stateName, typeName } =
   mp.profile;
+const { WALL, isTime } = mp.numbers;
 const { state } = mp;
 
 /* The part of the rows' columns that a view's numbers are in. */
-const field = (view) => view === "cpu" ? view :
+const field = (view) => isTime(view) ? view :
   view + (state.now.objects ? "_objects" : "_bytes");
 
-/* Rows that the filters let pass. Types are those of objects: CPU samples
-** have none. */
+/* Rows that the filters let pass. Types are those of objects: times have
+** none. */
 function passes(P, view) {
   const S = state.now, R = P.raw.rows;
   const zone = P.zone.map((z, i) => (!S.zone || zoneName(P, i) === S.zone ||
@@ -19,16 +20,16 @@ function passes(P, view) {
     (!S.label || labelNames(P, i).includes(S.label)));
   return (r) => zone[R.zone[r]] &&
     (!S.state || stateName(P, r) === S.state) &&
-    (!S.type || view === "cpu" || typeName(P, r) === S.type);
+    (!S.type || isTime(view) || typeName(P, r) === S.type);
 }
 
 /* Whether the chosen time counts in a view. Of memory in use the bytes are
 ** known over time, not the objects; the peak is one moment, and of temporary
-** objects only the whole run is known. */
+** objects and wall times only the whole run is known. */
 function timed(view) {
   const S = state.now;
   if (!S.range || !TIMES || view === "peak" || view === "temp" ||
-    view.startsWith("native")) return false;
+    WALL.includes(view) || view.startsWith("native")) return false;
   return view !== "inuse" || !S.objects;
 }
 
@@ -94,13 +95,17 @@ const weights = (i, view) => state.kept("counts", `weights ${i} ${view}`,
 /* Variance of each row for each unit of its amount. Samples of blocks of s
 ** bytes, one every N bytes, stand for 1/p blocks each, p = 1-exp(-s/N): their
 ** sum has the variance (1-p)/p for each block. CPU samples are counted as they
-** come, or the profile has their variances. */
+** come, or the profile has their variances, as it has those of wall times. */
 function varianceEach(P, view) {
   const out = new Float64Array(P.rows), period = P.info.periods[view];
   if (view === "cpu") {
     const { cpu, cpu_variance: known } = P.raw.rows;
     return known ? out.map((v, r) =>
       cpu[r] > 0 ? P.tick * known[r] / cpu[r] : 0) : out.fill(P.tick);
+  }
+  if (WALL.includes(view)) {
+    const { [view]: n = [], [view + "_variance"]: known } = P.raw.rows;
+    return out.map((v, r) => n[r] > 0 ? known[r] / n[r] : 0);
   }
   const bytes = P.raw.rows[view + "_bytes"] || [];
   const blocks = P.raw.rows[view + "_objects"] || [];

@@ -6,7 +6,7 @@
 const { $, el, quiet, say } = mp.dom;
 const { GROUP, item } = mp.items;
 const { A, DIFF, TITLE, PROFILES, WORDS } = mp.profile;
-const { percent } = mp.numbers;
+const { percent, isTime } = mp.numbers;
 const { state } = mp;
 const { timed } = mp.counts;
 const { stats, whole, largest } = mp.sums;
@@ -133,8 +133,8 @@ function hints() {
   if (S.range && DIFF) {
     out.push("The chosen time applies only to the run \"after\".");
   }
-  if (S.type && S.view === "cpu") {
-    out.push("CPU samples have no object type: that filter does not apply.");
+  if (S.type && isTime(S.view)) {
+    out.push("Times have no object type: that filter does not apply.");
   }
   return out.join(" ");
 }

@@ -21,9 +21,13 @@ const count = (n) => scaled(n, ["", "k", "M", "G", "T"], 1000);
 const seconds = (s) =>
   s < 0.9995 ? fixed(s * 1000, 0) + " ms" : three(s) + " s";
 
-/* Seconds of CPU; objects or bytes of the other views. */
+/* Views of wall time, and of any. */
+const WALL = mp.data.views.filter((v) => v.wall).map((v) => v.name);
+const isTime = (view) => view === "cpu" || WALL.includes(view);
+
+/* Seconds; objects or bytes of the other views. */
 function amount(view, v, objects) {
-  return view === "cpu" ? seconds(v) : objects ? count(v) : bytes(v);
+  return isTime(view) ? seconds(v) : objects ? count(v) : bytes(v);
 }
 
 function percent(share) {
@@ -36,4 +40,5 @@ const signed = (v, text) => (v > 0 ? "+" : v < 0 ? "−" : "±") + text;
 const points = (d) => Math.abs(d) < 0.0005 ? "0.0 pp" :
   signed(d, fixed(Math.abs(d) * 100, 1)) + " pp";
 
-mp.numbers = { fixed, bytes, count, seconds, amount, percent, signed, points };
+mp.numbers = { WALL, isTime, fixed, bytes, count, seconds, amount, percent,
+  signed, points };

@@ -4,6 +4,7 @@
 */
 const { $, svg, say } = mp.dom;
 const { A, WORDS } = mp.profile;
+const { isTime } = mp.numbers;
 const { item } = mp.items;
 const { state } = mp;
 const { tree, labels } = mp.tree;
@@ -53,7 +54,7 @@ function told(text) {
 /* Folded stacks: "a;b;c 12", in microseconds, bytes or objects. Many are made
 ** step by step: each step gives some of them. */
 function* folded() {
-  const { view } = state.now, unit = view === "cpu" ? 1e6 : 1;
+  const { view } = state.now, unit = isTime(view) ? 1e6 : 1;
   const clean = (s) => s.replace(/[;\n]/g, ":"), top = tree("top");
   const walk = [[top.root, ""]];
   let lines = [];
