@@ -34,6 +34,7 @@ lua_tests = \
 	t/program/live.lua \
 	t/program/bounds.lua \
 	t/program/exec.lua \
+	t/program/c-calls.lua \
 	t/program/borrowed.lua \
 	t/program/sandbox.lua \
 	t/program/environment.lua \

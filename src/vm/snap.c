@@ -277,9 +277,16 @@ static uint32_t call_index(const char *T, uint64_t addr)
   return call ? count_calls(call, AT(code, T, TR_MCODE), call) : CALL_NONE;
 }
 
+/* The snapshot of a call that returns to `addr`. One that is there itself comes
+** after the call, whose result nobody needs: it can be the caller's. */
+static mp_snap snap_before(const char *T, uint64_t addr)
+{
+  return snap_at(T, addr - 1);
+}
+
 static mp_snap snap_of_call(const char *T, code call)
 {
-  return snap_at(T, (uint64_t)(uintptr_t)call + CALL_SIZE);
+  return snap_before(T, (uint64_t)(uintptr_t)call + CALL_SIZE);
 }
 
 /* The instruction of a snapshot, or 0. */
@@ -313,7 +320,7 @@ static mp_snap common_snap(const char *T, code call, mp_snap in_loop, code p,
 /* The place of a call by its function's calls alone. */
 static mp_snap called_at(const char *T, uint64_t addr)
 {
-  mp_snap snap = snap_at(T, addr);
+  mp_snap snap = snap_before(T, addr);
   code start = AT(code, T, TR_MCODE), call = call_at(T, addr);
   code loop = start + AT(uint32_t, T, TR_MCLOOP), p;
   uint32_t n;
