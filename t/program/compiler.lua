@@ -232,16 +232,22 @@ end
 tap.like(r.out, "functions run interpreted\n[^\n]+\n%s+given up [^\n]+: "..
   "NYI: bytecode FNEW\n", "and the chief reason first")
 tap.like(r.out, "try: a function is made each time", "with advice about it")
+tap.like(r.out, "\n +allocated +compiled +interpreted +in C\n",
+  "bytes by the state of the VM")
+tap.like(r.out, "\n +[%d.]+ MB [^\n]+ inner: NYI: bytecode FNEW\n",
+  "those of the interpreter with the reason")
 tap.unlike(r.out, "try: it meets what was given up",
   "and not about the places that call it")
 
 r = tap.luajit("-jm=Jm0b1 "..tap.program([[
 local s = ("abc"):rep(300)
-local function run(n) for _ = 1, n do s:gsub("b", "c") end end
+local function run(n) for i = 1, n do s:gsub("b", i) end end
 run(20000)
 ]]))
+tap.like(r.out, "\n +[%d.]+ MB [^\n]+ +[%d.]+ MB +run\n",
+  "what a C function allocates is that of C")
 tap.unlike(r.out, "MB%s+run runs interpreted",
-  "what a C function allocates is not interpreted")
+  "and not interpreted")
 
 r = tap.luajit("-Osizemcode=4 -Omaxmcode=8 -jm=Jm0b1 "..
   tap.program(many:format(200)))
@@ -343,6 +349,9 @@ tap.like(r.out, "given up before the profile from %S+:3: NYI: bytecode\n",
 
 local profile = tap.tmpname(".mp")
 file = tap.program(closures)
+r = tap.luajit("-jm=Jlb1 "..file)
+tap.like(r.out, "\n +[%d.]+ MB +%- [^\n]+:4: NYI: bytecode FNEW\n",
+  "bytes by line, with option l")
 r = tap.luajit("-jm=J,-,"..profile.." "..file)
 local read = tap.sh(tap.mp.." report "..profile.." J")
 tap.is(read.out..read.err, r.out, "a file has the same report")
@@ -354,6 +363,7 @@ tap.luajit("-jm=J,"..page.." "..tap.program(closures.."jit.flush() run(9)"))
 text = tap.read(page)
 local jit = text:match('"jit":(%b{})') or ""
 tap.like(jit, '"giveups":{"start":%[%d', "the page has traces given up")
+tap.like(jit, '"wall":%[[%d.]', "with their moments")
 tap.like(jit, '"traces":{"level":%[0', "and traces")
 tap.like(jit, '"blacklisted":%[%d', "what is blacklisted")
 tap.like(jit, '"flushes":%[{"wall":[%d.]+,"why":"by jit.flush',

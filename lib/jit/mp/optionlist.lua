@@ -34,7 +34,7 @@ local list = {
     shows = "table diff g n L W G a:callers A:callers .folded" },
   { "l", "lines; with f or F: the lines within each function",
     lined = true,
-    shows = "table diff g L W G a A q e .folded .html .mp .pb.gz "..
+    shows = "table diff g J L W G a A q e .folded .html .mp .pb.gz "..
       ".otlp .speedscope.json .cpuprofile .firefox.json .dhat.json server" },
   { "<n>", "depth of the stacks shown",
     unit = "frames", from = 1, to = 100, default = 1, field = "depth",

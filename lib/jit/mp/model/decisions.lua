@@ -89,7 +89,8 @@ end
 
 -- Traces given up at one place for one reason, whatever their starts: the most
 -- first. Those whose number is not known come last. final: a start was then
--- given up for good; loads: how often its code had been loaded again.
+-- given up for good; loads: how often its code had been loaded again;
+-- wall: when the first was, or nil.
 local function reasons_of(list)
   local t, by = {}, {}
   for _, g in ipairs(list or {}) do
@@ -103,6 +104,7 @@ local function reasons_of(list)
     e.count = e.count + g.count
     e.final = e.final or g.final
     e.loads = e.loads + (g.loads or 0)
+    e.wall = g.wall and math.min(g.wall, e.wall or g.wall) or e.wall
     e.early = e.early and g.kind == "early"
   end
   table.sort(t, function(a, b)
@@ -125,10 +127,22 @@ end
 
 -- -- The chief reason -------------------------------------------------------
 
+-- The reason with the bytecode's name, which LuaJIT's table lacks, where the
+-- same place was given up with it.
+local function named(r, list)
+  for _, other in ipairs(list) do
+    if r.reason == "NYI: bytecode" and other.at == r.at and
+	other.reason:find("^NYI: bytecode %S") then
+      return other
+    end
+  end
+  return r
+end
+
 -- The reason of a list for which a place was given up for good, most often.
 local function first_final(list)
   for _, r in ipairs(list) do
-    if r.final then return r end
+    if r.final then return named(r, list) end
   end
 end
 
@@ -160,6 +174,7 @@ local function together(p, list, given)
   local groups, by = {}, {}
   for _, e in ipairs(list) do
     local r = e.owner and chief(p, e.owner, given)
+    e.chief = r
     local key = r and r.at.."\0"..r.reason or e.fn
     local g = by[key]
     if not g then
@@ -231,6 +246,51 @@ local function join(p)
   end
   table.sort(groups, by_use)
   return { list = groups, own = own, all = all, place = placer(p) }
+end
+
+-- -- Bytes by state ----------------------------------------------------------
+
+local state_of = { N = "compiled", I = "interpreted", C = "c" }
+
+-- The chief reason by function, that of its most CPU time.
+local function chiefs(j)
+  local by = {}
+  for _, g in ipairs(j.list) do
+    for _, e in ipairs(g.members) do by[e.fn] = by[e.fn] or e.chief end
+  end
+  return by
+end
+
+-- The bytes that code allocated, by function or line (scope "f" or "l"), the
+-- most first: { name, bytes, compiled, interpreted, c, reason }. reason: that
+-- for which some of it is interpreted, or nil. j: from join.
+local function allocated(p, j, scope)
+  local _, of = p:functions()
+  local label, chief_of = p:labeler(scope, false), chiefs(j)
+  local list, by = {}, {}
+  for _, row in ipairs(p.rows) do
+    local frame = p.frame[p:line_stack(row.stack)]
+    local fn, state = of[frame], state_of[row.state]
+    if state and fn and fn.kind == "Lua" and row.alloc_bytes > 0 and
+	not p:is_before(row) then
+      local name = label(frame)
+      local e = by[name]
+      if not e then
+	e = { name = name, bytes = 0, compiled = 0, interpreted = 0, c = 0 }
+	by[name], list[#list+1] = e, e
+      end
+      e.bytes = e.bytes + row.alloc_bytes
+      e[state] = e[state] + row.alloc_bytes
+      if state == "interpreted" then
+	e.reason = e.reason or chief_of[fn] and chief_of[fn].reason
+      end
+    end
+  end
+  table.sort(list, function(a, b)
+    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+    return a.name < b.name
+  end)
+  return list
 end
 
 -- The place where most of the traces begin that have no parent, and their
@@ -349,7 +409,8 @@ local function flush_reason(why)
 end
 
 return {
-  join = join, reasons_of = reasons_of, first_that_stays = first_that_stays,
+  join = join, allocated = allocated, reasons_of = reasons_of,
+  first_that_stays = first_that_stays,
   most_begun = most_begun, tree = tree, placer = placer,
   ending = ending, flushes = flushes, flush_reason = flush_reason,
   words = words

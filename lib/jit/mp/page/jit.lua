@@ -28,16 +28,18 @@ local function places(p, strs)
 end
 
 local function giveups(p, strs, number)
-  local t = { start = {}, at = {}, reason = {}, advice = {}, count = {} }
+  local t = { start = {}, at = {}, reason = {}, advice = {}, count = {},
+    wall = {} }
   for i, r in ipairs(decisions.reasons_of(p.giveups)) do
     local advice = reasons.advice(r.reason, p.compiler)
     t.start[i], t.at[i] = number(r.start), number(r.at)
     t.reason[i], t.count[i] = strs(r.reason), ("%.0f"):format(r.count)
     t.advice[i] = advice and strs(advice) or -1
+    t.wall[i] = r.wall and encode.number(r.wall) or -1
   end
   return object({ "start", list(t.start), "at", list(t.at),
     "reason", list(t.reason), "advice", list(t.advice),
-    "count", list(t.count) })
+    "count", list(t.count), "wall", list(t.wall) })
 end
 
 local function traces(p, strs, number)

@@ -229,6 +229,27 @@ local function interpreted(p, o, j, width)
   return table.concat(out)
 end
 
+-- -- Memory ------------------------------------------------------------------
+
+-- The bytes that code allocated, by the VM's state.
+local function memory(p, o, j, width)
+  local rows, hidden = { { "allocated", "compiled", "interpreted", "in C",
+    "" } }, 0
+  local function bytes(n) return n > 0 and views.bytes(n, o) or "-" end
+  for _, e in ipairs(decisions.allocated(p, j, o.shows_lines and "l" or "f")) do
+    if views.shows(e.bytes / j.all.bytes, o) then
+      rows[#rows+1] = { views.bytes(e.bytes, o), bytes(e.compiled),
+	bytes(e.interpreted), bytes(e.c),
+	e.name..(e.reason and e.interpreted >= e.bytes / 2 and ": "..e.reason or
+	"") }
+    else
+      hidden = hidden + 1
+    end
+  end
+  if #rows == 1 then return "" end
+  return "\n"..cells.rows(rows, width)..cells.hidden(hidden, o, width)
+end
+
 -- -- Traces ------------------------------------------------------------------
 
 local function given_up(p, j, width)
@@ -276,5 +297,5 @@ return function(p, o, env)
   local head = cells.wrap("JIT compiler"..(p.info.window and
     ", since the profile began" or "")..": "..decisions.words(p).."\n", width)
   return head..lacks(p, width).."\n"..interpreted(p, o, j, width)..
-    given_up(p, j, width)..traces(p, o, j, width)
+    memory(p, o, j, width)..given_up(p, j, width)..traces(p, o, j, width)
 end

@@ -149,6 +149,22 @@ function drawFlushes(s) {
   }
 }
 
+/* Moments when a trace was given up first, those of the most frequent ones. */
+const GIVEUPS_SHOWN = 20;
+const GIVEN = (mp.data.jit?.giveups.wall || [])
+  .map((wall, i) => ({ wall, i })).filter(({ wall }) => wall >= 0)
+  .slice(0, GIVEUPS_SHOWN);
+function drawGiveups(s) {
+  const { giveups, places } = mp.data.jit || {}, { STR } = mp.items;
+  for (const { wall, i } of GIVEN) {
+    const x = s.x(Math.min(wall, s.end));
+    const where = places.label[giveups.at[i]];
+    s.root.append(svg("line", { class: "giveup", x1: x, x2: x, y1: s.y - 4,
+      y2: s.y + 5 }, svg("title", {}, `a trace given up at ${STR[where]}: ` +
+      `${STR[giveups.reason[i]]}`)));
+  }
+}
+
 function drawAxis(s) {
   const raw = s.end / Math.max(2, (s.width - s.side) / 130);
   const mag = 10 ** Math.floor(Math.log10(raw));
@@ -168,7 +184,8 @@ function legend() {
     "resident (RSS)"] : [];
   return el("p", { class: "legend mute" }, el("i"), "in use in the Lua heap",
     more, EACH && cycles ? " · a line at each collection" : "",
-    FLUSHES.length ? " · dotted: all traces thrown away" : "");
+    FLUSHES.length ? " · dotted: all traces thrown away" : "",
+    GIVEN.length ? " · marks at the foot: traces given up" : "");
 }
 
 /* In words, for those who do not see it. */
@@ -196,6 +213,7 @@ function draw() {
   for (const strip of STRIPS) drawStrip(s, strip);
   drawCycles(s);
   drawFlushes(s);
+  drawGiveups(s);
   s.top = s.gap - 3;
   s.bottom = s.y;
   drawAxis(s);
