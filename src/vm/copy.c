@@ -298,7 +298,8 @@ bool mp_copy_trace(mp_copy *c, const mp_vm *vm, const mp_where *w)
   if (at.snap != NULL) copy_snapshot(&at, frame);
   c->vtop = c->vbase + baseofs;
   if (at.snap != NULL && !at.next) pc = return_to_caller(c, vm, &at, pc);
-  ok = at.snap != NULL && c->vbase[-1] == w->base[-1] &&
+  ok = at.snap != NULL &&
+       frame_link(c->vbase - 1) == frame_link(w->base - 1) &&
        copy_functions(c, vm, &at, c->vtop - 1, c->vbase - 1, pc);
   if (!ok) {  /* Only what is on the stack for certain. */
     memcpy(frame, w->base - FRAME_SLOTS, FRAME_SLOTS * sizeof(slot));
