@@ -242,7 +242,7 @@ async function temporary() {
 
 // So are wall times.
 async function wall() {
-  const page = await open("exact");
+  const page = await open("waits");
   await view(page, "blocked").click();
   await settle(page);
   like(
@@ -260,7 +260,8 @@ async function wall() {
     /Event loops\s+–/,
     "no event loop"
   );
-  await close(page, "exact");
+  await shot(page, "waits");
+  await close(page, "waits");
 }
 
 export async function less() {

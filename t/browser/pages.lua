@@ -88,11 +88,15 @@ local exact = made.run(1, 240, 4.2)
 for i, row in ipairs(exact.rows) do
   row.temp_objects = i % 2 * row.alloc_objects
   row.temp_bytes = i % 2 * row.alloc_bytes
+end
+page("exact", exact, "f")
+local waits = made.run(1, 240, 4.2)
+for i, row in ipairs(waits.rows) do
   row.waited, row.waited_variance = i * 0.01, i * 0.001
   row.blocked, row.blocked_variance = i % 2 * 0.5, i % 2 * 0.01
 end
-exact.waits = { enabled = true }
-page("exact", exact, "f")
+waits.waits = { enabled = true }
+page("waits", waits, "f")
 local short = made.run(1, 240, 4.2)
 table.insert(short.course, 1, { wall = 0.00001, cpu = 0.00006, allocated = 9,
   inuse = 1000, cycles = 0, phase = "pause", rss = 5000000 })

@@ -84,7 +84,8 @@ local function read_profile(r, text)
     return str(r, t[1][1]).."/"..str(r, t[2][1])
   end
   local p = { type = value_type(m[1]), time = m[3][1], duration = m[4][1],
-    period_type = value_type(m[5]), period = m[6][1], samples = {}, sum = 0 }
+    period_type = m[5][1] and value_type(m[5]), period = m[6][1],
+    samples = {}, sum = 0 }
   for i, sample in ipairs(m[2]) do
     local s = message(sample)
     local values = packed(s[4][1])
@@ -239,6 +240,22 @@ local function test_joined()
   test_sums(p, r, "equal rows")
 end
 
+-- Wall times are measures of their own, without a period.
+local function test_waits()
+  local p = profiles.by_hand(DIR)
+  p.waits.enabled = true
+  p.rows[1].waited, p.rows[2].blocked = 1.5, 0.25
+  local r = read(otlp(p, { pprof = "cpu" }))
+  tap.is(types(r), cpu.." waiting/nanoseconds blocked/nanoseconds",
+    "wall times are there where they were measured")
+  local waiting = r.by["waiting/nanoseconds"]
+  tap.is(waiting.sum, 1.5e9, "the time of coroutines that wait")
+  tap.is(waiting.period_type, nil, "which has no period")
+  tap.is(waiting.period, nil, "nor its length")
+  tap.is(r.by["blocked/nanoseconds"].sum, 0.25e9, "the blocked time")
+  tap.is(broken(r), nil, "and the tables keep the rules")
+end
+
 local function test_empty()
   local p = profiles.by_hand(DIR)
   p.rows = {}
@@ -257,6 +274,7 @@ test_samples(r)
 test_about(r)
 test_kinds()
 test_joined()
+test_waits()
 test_empty()
 p = profiles.by_lot(7, 2000, 60)
 test_sums(p, read(otlp(p, { pprof = "all" })), "by lot")

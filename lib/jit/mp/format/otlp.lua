@@ -108,10 +108,17 @@ local function value_type(field, name, unit, intern)
   return bytes(field, num(1, intern(name))..num(2, intern(unit)))
 end
 
+-- The fields for the distance between samples, which wall times do not have.
+local function period_fields(p, measure, totals, intern)
+  if measure.wall then return "" end
+  local of, unit, period = measures.period(p, measure.view == "cpu",
+    totals.cpu or 0)
+  return value_type(5, of, unit, intern)..num(6, period)
+end
+
 -- A Profile: the numbers of one measure.
 local function profile(p, i, measure, list, totals, intern)
-  local info, is_cpu = p.info, measure.view == "cpu"
-  local of, unit, period = measures.period(p, is_cpu, totals.cpu or 0)
+  local info = p.info
   local out = { value_type(1, measure[1], measure[2], intern) }
   for _, sample in ipairs(list) do
     if sample[i] ~= 0 then
@@ -120,8 +127,7 @@ local function profile(p, i, measure, list, totals, intern)
   end
   out[#out+1] = protobuf.fixed64(3, floor((info.started or 0) * 1e9))
   out[#out+1] = num(4, floor(info.wall * 1e9 + 0.5))
-  out[#out+1] = value_type(5, of, unit, intern)
-  out[#out+1] = num(6, period)
+  out[#out+1] = period_fields(p, measure, totals, intern)
   return concat(out)
 end
 
