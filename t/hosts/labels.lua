@@ -83,6 +83,77 @@ check("nginx", file, "phase", { access = 40 * 2000,
   content = 40 * 3000 + 20 * 4000 })
 check("nginx", file, "plugin", { jwt = 40 * 3000 })
 
+-- Three routes under load at a time: one works, one waits, one allocates.
+local MADE = { cpu = 50, slow = 50, alloc = 400 } -- Functions of each request.
+server = require("webserver").new()
+server:configure([[
+  function make(n) local f for _ = 1, n do f = function() end end end
+  function work(seconds)
+    local stop = os.clock() + seconds
+    repeat until os.clock() >= stop
+  end
+  assert(require("jit.mp").start("Ib1", "DIR/out/routes.mp"))
+]], ([[
+  location /cpu {
+    access_by_lua_block { require("jit.mp.nginx").label({ route = "cpu" }) }
+    content_by_lua_block {
+      require("jit.mp.nginx").label({ route = "cpu" })
+      make(CPU) work(0.002) ngx.print("cpu")
+    }
+  }
+  location /slow {
+    content_by_lua_block {
+      require("jit.mp.nginx").label({ route = "slow" })
+      local s = ngx.socket.tcp()
+      assert(s:connect("127.0.0.1", tonumber(ngx.var.server_port)))
+      assert(s:send("GET / HTTP/1.0\r\nHost: x\r\n\r\n"))
+      s:receive("*a")
+      s:close()
+      ngx.sleep(0.1)
+      make(SLOW) ngx.print("slow")
+    }
+  }
+  location /alloc {
+    content_by_lua_block {
+      require("jit.mp.nginx").label({ route = "alloc" })
+      make(ALLOC) ngx.print("alloc")
+    }
+  }
+]]):gsub("%u%u%u+", { CPU = MADE.cpu, SLOW = MADE.slow, ALLOC = MADE.alloc }),
+  1)
+server:start()
+local CLIENTS, EACH = 4, 25 -- Of each route, at a time; requests of each.
+local commands = {}
+for route in pairs(MADE) do
+  for i = 1, CLIENTS do
+    commands[#commands+1] = ("(for n in $(seq %d); do curl -s -m 100 %s/%s; "..
+      "done > %s/%s.%d) &"):format(EACH, server.address, route, server.dir,
+      route, i)
+  end
+end
+tap.sh(table.concat(commands, " ").." wait")
+for route in pairs(MADE) do
+  for i = 1, CLIENTS do
+    local got = tap.read(("%s/%s.%d"):format(server.dir, route, i)) or ""
+    tap.is(got, route:rep(EACH), "under load: answers of "..route)
+  end
+end
+server:quit("QUIT")
+file = server.dir.."/out/routes.mp"
+local objects = counted(file, "route")
+for route, made in pairs(MADE) do
+  local got = tonumber(objects:match("(%d+)   "..route.."\n")) or 0
+  local n = CLIENTS * EACH
+  -- A request has other objects, too.
+  tap.ok(got >= n * made and got <= n * (made + 1000),
+    ("under load: objects of %s"):format(route), objects)
+end
+tap.like(tap.sh(tap.mp.." report "..file.." cy:route:m0").out,
+  "\n +CPU\n +%d+%% +[%d.]+ m?s   cpu\n", "CPU by route")
+tap.like(tap.sh(tap.mp.." report "..file.." Iy:route:m1").out,
+  "Coroutines have waited [^\n]*\n\n[^\n]*\n +%d+%% [^\n]* slow\n",
+  "the route that waits is the first one of those that do")
+
 -- -- copas and luv ------------------------------------------------------------
 
 local root = hosts.unpack("labels",
