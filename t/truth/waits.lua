@@ -33,7 +33,8 @@ local shares = { 1, 3, 6 }
 local function work(unit)
   while true do
     for i = 1, 3 do
-      local s = shares[i] * unit * (0.5 + math.random())
+      local s = shares[i] * unit *
+	(mode == "step" and 1 or 0.5 + math.random())
       if mode == "bursts" and math.random() < 0.9 then s = s / 50 end
       sleep[i](s)
     end
@@ -43,7 +44,8 @@ require("jit.mp").start("I", assert(os.getenv("PROFILE")))
 local list = {}
 for i = 1, count do
   list[i] = { co = coroutine.create(work), at = 0,
-    unit = mode == "short" and 0.002 or mode == "bursts" and 0.02 or 0.05 }
+    unit = (mode == "short" or mode == "step") and 0.002 or
+      mode == "bursts" and 0.02 or 0.05 }
 end
 local stop = now() + seconds
 repeat
@@ -118,8 +120,8 @@ local function try(count, mode)
 end
 
 -- With more, the scheduler never rests, and its coroutines go in step.
-local most = { long = 10000, short = 100, bursts = 1000 }
-for _, mode in ipairs { "long", "short", "bursts" } do
+local most = { long = 10000, short = 100, bursts = 1000, step = 1000 }
+for _, mode in ipairs { "long", "short", "bursts", "step" } do
   for _, count in ipairs { 1, 10, 100, 1000, 10000 } do
     if count <= most[mode] then try(count, mode) end
   end
