@@ -157,7 +157,7 @@ static int core_with(lua_State *L)
 }
 
 /* back(before, run): sets the labels that were there, if that profile is the
-** one that runs. */
+** one that runs. Returns whether it did. */
 static int core_back(lua_State *L)
 {
   mp_ctx *c = mp_guard_running(L);
@@ -170,9 +170,9 @@ static int core_back(lua_State *L)
       !(before >= 0 && before <= capture->zones.nnodes))
     return 0;
   mp_capture_enter(capture);
-  mp_capture_label(capture, L, (uint32_t)before);
+  lua_pushboolean(L, mp_capture_label(capture, L, (uint32_t)before));
   mp_capture_leave(capture);
-  return 0;
+  return 1;
 }
 
 void mp_label_functions(lua_State *L)

@@ -379,4 +379,57 @@ all_reports(sum, 2)
 tap.like(report("", ("-O hoy:route %s %s"):format(stored, sum), "diff"), "/a\n",
   "diff")
 
+-- -- nginx --------------------------------------------------------------------
+
+-- Requests that are alike get the labels that were made before; a profile that
+-- begins later has labels of its own.
+r = tap.luajit(tap.program([[
+local uri, phase, var = nil, "content", {}
+setmetatable(var, { __index = function(_, k)
+  return k == "uri" and uri or "shop"
+end })
+ngx = { get_phase = function() return phase end, var = var }
+local mp, label = require("jit.mp"), require("jit.mp.nginx").label
+local function make(n) local f for i = 1, n do f = function() end end end
+local function handle(path, n, more)
+  coroutine.wrap(function()
+    uri = path
+    assert(label(more))
+    make(n)
+  end)()
+end
+coroutine.wrap(function() uri = "/early/1" assert(label()) end)()
+assert(label() == false)
+for _, name in ipairs { arg[1], arg[2] } do
+  mp.start("b1", name)
+  for i = 1, 3000 do -- More than are remembered.
+    handle("/cart/"..i, 1)
+    if i % 30 == 0 then handle("/file"..i, 5) end
+  end
+  for i = 1, 100 do
+    handle("/user/7", 10)
+    handle("/user/8", 10, { plugin = "jwt" })
+    phase = i < 100 and "content" or "access"
+    handle("/last", 3)
+  end
+  phase = "content"
+  mp.stop()
+end
+]]).." "..stored.." "..again)
+tap.is(r.status, 0, "a host like nginx", r.err)
+for _, file in ipairs { stored, again } do
+  local routes = report("hory:route:m0", file)
+  for route, n in pairs { ["/cart/:id"] = 3000, ["/user/:id"] = 2000,
+      ["/last"] = 300, ["/file30"] = 5 } do
+    tap.ok(tonumber(routes:match("(%d+)   "..route:gsub("%p", "%%%0").."\n")
+      or 0) >= n, "route "..route, routes)
+  end
+  tap.unlike(routes, "/early", "labels from before are not taken over")
+  local plugins = report("hory:plugin:m0", file)
+  tap.ok(tonumber(plugins:match("(%d+)   jwt\n") or 0) >= 1000,
+    "labels of the handler's own", plugins)
+  tap.like(report("hory:phase:m0", file), "   access\n", "the phase")
+  tap.like(report("hory:host:m0", file), "   shop\n", "the host")
+end
+
 tap.done()

@@ -124,6 +124,29 @@ local function route_of(path)
   end))
 end
 
+-- Routes by paths, and what core.back needs for the labels of a handler: most
+-- requests are like others. Both are forgotten when there are that many.
+local KNOWN = 1000
+local routes, sets, known = {}, {}, 0
+
+local function remember(list, key, value)
+  if known == KNOWN then routes, sets, known = {}, {}, 0 end
+  known, list[key] = known + 1, value
+end
+
+local function known_route(path)
+  local route = routes[path]
+  if not route then
+    route = route_of(path)
+    remember(routes, path, route)
+  end
+  return route
+end
+
+local function request() return ngx.var.uri, ngx.var.server_name end
+
+local none = {}
+
 -- Gives labels to the coroutine of a handler, in place of all others: route,
 -- host and phase of the request, and those of a table. Some phases run outside
 -- of a coroutine, which requests would share: nothing is done there. Returns
@@ -131,17 +154,21 @@ end
 local function label(more)
   local co, main = coroutine.running()
   if not co or main then return false end
-  local labels = { phase = ngx.get_phase() }
-  local has_request, path, host = pcall(function()
-    return ngx.var.uri, ngx.var.server_name
-  end)
-  if has_request then
-    labels.route = route_of(path)
-    labels.host = host ~= "" and host or nil
-  end
-  for name, value in pairs(more or {}) do labels[name] = value end
+  local phase, route = ngx.get_phase(), nil
+  local has_request, path, host = pcall(request)
+  if not has_request or host == "" then host = nil end
+  if has_request then route = known_route(path) end
+  local key = not more and phase.."\0"..(route or "").."\0"..(host or "")
+  local set = key and sets[key]
+  if set and core.back(set[1], set[2]) then return true end
+  local labels = { phase = phase, route = route, host = host }
+  for name, value in pairs(more or none) do labels[name] = value end
   core.label()  -- The coroutine may have served another request.
   core.label(labels)
+  if key then
+    local number, run = core.with(none, label)
+    if number then remember(sets, key, { number, run }) end
+  end
   return true
 end
 
