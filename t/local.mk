@@ -41,6 +41,7 @@ lua_tests = \
 	t/program/advice.lua \
 	t/program/api.lua \
 	t/program/reentry.lua \
+	t/program/reused.lua \
 	t/program/refused.lua \
 	t/program/own-dumps.lua \
 	t/program/vm-bug.lua \
@@ -222,6 +223,7 @@ DEEP_TESTS = $(check_PROGRAMS) \
 	t/program/lines.lua \
 	t/program/own-dumps.lua \
 	t/program/reentry.lua \
+	t/program/reused.lua \
 	t/program/robust.lua \
 	t/program/signals.lua \
 	t/program/types.lua

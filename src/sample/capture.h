@@ -168,7 +168,10 @@ bool mp_capture_label(mp_capture *c, const lua_State *L, uint32_t set);
 /* The labels of the running coroutine, and the stack of zones now. */
 static inline uint32_t mp_capture_zone(mp_capture *c, const lua_State *L)
 {
-  uint32_t labels = mp_capture_labels(c, L);
+  uint32_t labels;
+  if (c->coroutines != NULL && c->coroutines->reused)
+    mp_coroutines_look(c->coroutines, L);
+  labels = mp_capture_labels(c, L);
   if (c->vm->proved && c->zonetable != NULL && mp_vm_noarray(c->zonetable))
     return labels;
   return mp_zone_read(&c->zones, labels, c->anchor);

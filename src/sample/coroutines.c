@@ -10,8 +10,10 @@
 */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
+#include "data/map.h"
 #include "data/mem.h"
 #include "sample/coroutines.h"
 #include "vm/peek.h"
@@ -121,6 +123,7 @@ static void add(mp_coroutines *c, const void *L, uint32_t label)
   entry *e = find(GET(c->table), key);
   if (GET(e->L) == key) {  /* The free of an older one was not seen. */
     SET(at(c, GET(e->at))->label, label);
+    SET(at(c, GET(e->at))->entry, 0);
     return;
   }
   if (!grow_list(c, n) || !grow_table(c, n)) {
@@ -128,6 +131,7 @@ static void add(mp_coroutines *c, const void *L, uint32_t label)
     return;
   }
   SET(at(c, n)->label, label);
+  SET(at(c, n)->entry, 0);
   SET(at(c, n)->L, key);
   write_entry(find(GET(c->table), key), key, n);
   SET(c->n, n + 1);
@@ -145,6 +149,7 @@ void mp_coroutines_freed(mp_coroutines *c, const void *block)
   moved = GET(at(c, last)->L);
   if (i != last) {
     SET(gone->label, GET(at(c, last)->label));
+    SET(gone->entry, GET(at(c, last)->entry));
     SET(gone->L, moved);
     SET(find(t, moved)->at, i);
   }
@@ -207,6 +212,75 @@ void mp_coroutines_settle(mp_coroutines *c)
     add(c, L, c->freshlabel);
 }
 
+/* -- Those that are used again -------------------------------------------- */
+
+#ifndef MP_REFS32
+
+#define ANY	1u		/* An entry that is not known to stay. */
+
+/* Whether another function may take its place in its frame. */
+static bool has_tail_call(const char *fn)
+{
+  const char *proto = func_proto(fn), *bc = proto + PT_BC;
+  uint32_t i, n = AT(uint32_t, proto, PT_SIZEBC);
+  for (i = 0; i < n; i++) {
+    uint8_t op = AT(uint8_t, bc, (size_t)i * BC_SIZE);
+    if (op == BC_CALLMT || op == BC_CALLT) return true;
+  }
+  return false;
+}
+
+/* A new closure may lie where an old one did: what it consists of tells them
+** apart. */
+static uint64_t entry_of(const char *fn)
+{
+  uint64_t key = mp_mix((uintptr_t)fn, func_id(fn));
+  int i, n = AT(uint8_t, fn, FUNC_FFID) ? 0 : AT(uint8_t, fn, FUNC_NUPVALUES);
+  for (i = 0; i < n; i++)
+    key = mp_mix(key, AT(gcref, fn, FUNC_UPVALUES + (size_t)i * sizeof(gcref)));
+  return key | 2;
+}
+
+void mp_coroutines_look(mp_coroutines *c, const lua_State *L)
+{
+  const char *fn;
+  mp_coroutine *one;
+  uint64_t now;
+  entry *e;
+  if (!c->reused || L == NULL || (const char *)L == c->vm->mainl) return;
+  e = find(GET(c->table), (uintptr_t)L);
+  if (GET(e->L) == 0) return;
+  one = at(c, GET(e->at));
+  if (GET(one->label) == 0 || GET(one->entry) == ANY) return;
+  fn = frame_object(lowest_base(L) + FRAME_SLOTS - 1);
+  if (fn == NULL) return;
+  now = entry_of(fn);
+  if (GET(one->entry) == 0) {
+    bool stays = AT(uint8_t, fn, FUNC_FFID) != 0 || !has_tail_call(fn);
+    SET(one->entry, stays ? now : ANY);
+  } else if (GET(one->entry) != now) {
+    SET(one->label, 0);
+    SET(one->entry, 0);
+  }
+}
+
+static bool are_reused(void)
+{
+  return dlsym(RTLD_DEFAULT, "lua_resetthread") != NULL;
+}
+
+#else
+
+void mp_coroutines_look(mp_coroutines *c, const lua_State *L)
+{
+  (void)c; (void)L;
+}
+
+/* OpenResty's LuaJIT has other references. */
+static bool are_reused(void) { return false; }
+
+#endif
+
 /* -- Labels --------------------------------------------------------------- */
 
 uint32_t mp_coroutines_label(const mp_coroutines *c, const lua_State *L)
@@ -221,8 +295,13 @@ bool mp_coroutines_set(mp_coroutines *c, const lua_State *L, uint32_t label)
   if (c->fresh == (const char *)L && L != NULL) mp_coroutines_settle(c);
   if (L == NULL) return false;
   e = find(GET(c->table), (uintptr_t)L);
-  if (GET(e->L) != 0) SET(at(c, GET(e->at))->label, label);
-  else if (label != 0) add(c, L, label);
+  if (GET(e->L) != 0) {
+    SET(at(c, GET(e->at))->label, label);
+    SET(at(c, GET(e->at))->entry, 0);
+  } else if (label != 0) {
+    add(c, L, label);
+  }
+  mp_coroutines_look(c, L);
   return mp_coroutines_label(c, L) == label;
 }
 
@@ -242,6 +321,7 @@ mp_coroutines *mp_coroutines_new(mp_vm *vm, bool all)
   SET(c->table, t);
   c->vm = vm;
   c->all = all;
+  c->reused = are_reused();
   c->size = (size_t)(vm->g - vm->mainl);
   for (o = REF(const char *, vm->alloc, G_ROOT); all && o != NULL;
        o = REF(const char *, o, OBJ_NEXT))
@@ -268,6 +348,11 @@ mp_coroutines *mp_coroutines_new(mp_vm *vm, bool all)
 
 void mp_coroutines_free(mp_coroutines *c) { (void)c; }
 void mp_coroutines_settle(mp_coroutines *c) { (void)c; }
+
+void mp_coroutines_look(mp_coroutines *c, const lua_State *L)
+{
+  (void)c; (void)L;
+}
 
 void mp_coroutines_freed(mp_coroutines *c, const void *block)
 {

@@ -12,6 +12,11 @@
 ** of coroutines, in no order: each is one that existed a moment ago, and the
 ** memory there may be gone.
 **
+** OpenResty's LuaJIT has lua_resetthread, by which a host uses a coroutine
+** again for another function. No call of the allocator tells of that: the
+** coroutine's lowest function is looked at where its label is asked for. It is
+** not certain to be the one that has started if that one makes tail calls.
+**
 ** Only for a VM whose layout was proved. Memory comes from malloc. Coroutines
 ** for which there is none, or that are more than MP_COROUTINES_MAX, are not
 ** known, and counted.
@@ -35,11 +40,14 @@
 typedef struct mp_coroutine {
   atomic_uintptr_t L;
   atomic_uint label;		/* 0: none. */
+  _Atomic uint64_t entry;	/* Of the function that it has begun with, if */
+				/* it has a label; 0: not looked at yet. */
 } mp_coroutine;
 
 typedef struct mp_coroutines {
   mp_vm *vm;
   bool all;			/* Not only those with a label are known. */
+  bool reused;			/* They may be used again. */
   size_t size;			/* Bytes of a coroutine, without its stack. */
   const char *fresh;		/* A block that may become one; or NULL: */
   uint32_t freshlabel;		/* with the label of the one that made it. */
@@ -85,6 +93,11 @@ static inline void mp_coroutines_after(mp_coroutines *c, void *block,
 ** label that the running one had when it was made. In a signal handler of the
 ** VM's thread, too. */
 uint32_t mp_coroutines_label(const mp_coroutines *c, const lua_State *L);
+
+/* The running coroutine has no label any more if it is used again for another
+** function. Not while the VM may be moving its stack: inside the allocator, at
+** a safepoint or between two instructions of compiled code. */
+void mp_coroutines_look(mp_coroutines *c, const lua_State *L);
 
 /* The coroutine exists. False: no memory. */
 bool mp_coroutines_set(mp_coroutines *c, const lua_State *L, uint32_t label);

@@ -98,6 +98,8 @@ enum {				/* Types of objects (gct). */
 #define BC_A		1
 #define BC_TNEW		52	/* The compiler may change its operand D; */
 #define BC_CALLM	65	/* from here on, the operation and D. */
+#define BC_CALLMT	67	/* Tail calls. */
+#define BC_CALLT	68
 #define BC_D		2	/* uint16_t */
 #define BC_JLOOP	87	/* A compiled loop, or return: operand D is */
 				/* the number of its trace. */
