@@ -123,7 +123,8 @@ static void copy_snapshot(const mp_where *w, slot *frame)
     if (e & ENT_NORESTORE) {
       if (s > 0) frame[s] = w->base[(int)s - FRAME_SLOTS];
     } else if (e & (ENT_FRAME | ENT_CONT)) {
-      set_func(&frame[s], op == K_GC || is_word(op) ? v : 0);
+      bool known = e & ENT_CONT ? is_word(op) : op == K_GC;
+      set_func(&frame[s], known ? v : 0);
       if (s > 0) set_link(&frame[s], *--links);
     } else if (op == K_GC) {
       if (obj_gct((char *)(uintptr_t)v) == GCT_FUNC) frame[s] = MKFUNC(v);

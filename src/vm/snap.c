@@ -531,10 +531,56 @@ mp_snap mp_snap_exited(mp_vm *vm, uint32_t ofs, uint64_t pc)
   return (mp_snap){ T, mp_snap_get(T, e), false };
 }
 
-mp_snap mp_snap_exit(mp_vm *vm, uint64_t pc, const char *cframe)
+#ifdef MP_REFS32
+
+/* Whether the frames of a snapshot's entries up to that one are on the stack,
+** with the trace's slot 0 there. */
+static bool has_frames(mp_snap s, uint32_t last, const slot *frame)
+{
+  const uint32_t *map = mp_snap_entries(s.trace, s.snap);
+  const uint32_t *link = mp_snap_end(s.trace, s.snap);
+  uint32_t i;
+  for (i = 0; i <= last; i++)
+    if ((map[i] & (ENT_FRAME | ENT_CONT)) && ENT_SLOT(map[i]) > 0 &&
+	frame_link(frame + ENT_SLOT(map[i])) != *--link)
+      return false;
+  return true;
+}
+
+/* The VM puts an exit's frames back one by one, and moves the thread's base
+** with each. Returns the trace's base, by the most frames that fit: others look
+** the same in a recursion only. */
+static slot *exit_base(mp_snap exit, slot *base, const slot *bottom)
+{
+  const uint32_t *map = mp_snap_entries(exit.trace, exit.snap);
+  uint32_t i, n = AT(uint8_t, exit.snap, SNAP_NENT);
+  slot *found = base;
+  for (i = 0; i < n; i++) {
+    uint32_t s = ENT_SLOT(map[i]);
+    if (!(map[i] & ENT_FRAME) || s == 0) continue;
+    if ((size_t)(base - bottom) < s) break;
+    if (has_frames(exit, i, base - s - FRAME_SLOTS)) found = base - s;
+  }
+  return found;
+}
+
+#else
+
+static slot *exit_base(mp_snap exit, slot *base, const slot *bottom)
+{
+  (void)exit; (void)bottom;
+  return base;
+}
+
+#endif
+
+mp_snap mp_snap_exit(mp_vm *vm, lua_State *L, uint64_t pc, const char *cframe,
+		     slot **base)
 {
   mp_snap exit = mp_snap_exited(vm, known.exit, pc);
-  return exit.trace != NULL ? sunk_at_exit(vm, exit, cframe) : exit;
+  if (exit.trace == NULL) return exit;
+  *base = exit_base(exit, *base, lowest_base(L));
+  return sunk_at_exit(vm, exit, cframe);
 }
 
 /* -- In a side trace ----------------------------------------------------- */

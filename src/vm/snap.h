@@ -86,8 +86,10 @@ mp_snap mp_snap_interrupted(const mp_vm *vm, const char *trace, uint64_t addr,
 /* The place while a trace is being left, and the VM makes the objects that the
 ** compiler sank: that of the instruction whose object it is making, or else
 ** that of the exit. pc: the exit's, which the VM has just saved, or the one
-** behind it. cframe: the C frame that ran the trace. NULL: not found. */
-mp_snap mp_snap_exit(mp_vm *vm, uint64_t pc, const char *cframe);
+** behind it. cframe: the C frame that ran the trace. *base: the thread's, which
+** becomes the trace's. NULL: not found. */
+mp_snap mp_snap_exit(mp_vm *vm, lua_State *L, uint64_t pc, const char *cframe,
+		     uint64_t **base);
 
 /* The exit itself, with its numbers at that distance from the array of traces.
 ** NULL: not found, so that the numbers are not there. */

@@ -24,7 +24,7 @@ const char *mp_where_cframe(const mp_where *w)
 ** another trace: the PC is that of the C frame below. */
 static void where_exit(mp_vm *vm, mp_where *w, const char *cf)
 {
-  mp_snap snap = mp_snap_exit(vm, w->pc, cf);
+  mp_snap snap = mp_snap_exit(vm, w->L, w->pc, cf, &w->base);
   w->trace = snap.trace;
   w->snap = snap.snap;
   if (w->trace == NULL && vm->traces != 0 && AT(int32_t, cf, CF_NRES) < 0) {

@@ -395,4 +395,31 @@ counts = lines("-Omaxtrace=20", known)
 n = counts and counts[known:match("[^/]+$")..":5"] or 0
 tap.ok(n >= 10000 and n < 10030, "the same with all traces in use", n)
 
+-- Objects that are made when a trace is left, within calls that it has inlined:
+-- each of its frames stands once in the stack, also as the VM puts them back.
+local exits = tap.program([[
+local keep = {}
+local function inner(i)
+  local t = { i, i + 1 }
+  local u = { t }
+  if i % 7 == 0 then keep[1] = t keep[2] = u end
+  return #keep
+end
+local function middle(i)
+  local n = inner(i)
+  return n + 1
+end
+for i = 1, 3000 do middle(i) end]])
+local file = tap.tmpname(".mp")
+local r = tap.luajit("-Ohotexit=200 -jm=flb1,"..file.." "..exits)
+local p = assert(require("jit.mp.format.file_read")(tap.read(file)))
+local name, sunk, twice = p:namer("l", false, 30), 0, 0
+for _, row in ipairs(p.rows) do
+  local stack = table.concat(name(row), " ").." "
+  if stack:find("^%S+:4 ") then sunk = sunk + (row.alloc_objects or 0) end
+  if select(2, stack:gsub(":9 ", "")) > 1 then twice = twice + 1 end
+end
+tap.ok(r.status == 0 and sunk > 400, "objects made at exits have their line",
+  sunk)
+tap.is(twice, 0, "and each frame of theirs once")
 tap.done()
