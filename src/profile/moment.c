@@ -13,6 +13,9 @@
 
 #define ENDS	"CPU time ends at the last sample: afterwards "
 
+#define ZONED	"a zone was open while no Lua function ran: a coroutine that " \
+	"yields in a zone leaves it open for others; labels follow it"
+
 /* CPU seconds that the samples stand for. */
 static double cpu_covered(mp_profile *p)
 {
@@ -48,6 +51,7 @@ static mp_sums sums_now(mp_profile *p)
     (double)p->capture.cut, (double)a.cycles, (double)a.looks,
     (double)a.stopped, { 0 }, { 0 }
   };
+  if (p->waits.zoned) mp_notes_add(&p->notes, ZONED);
   for (i = 0; i < MP_NTYPES; i++) {
     s.type_objects[i] = (double)a.by_type[i].objects;
     s.type_bytes[i] = (double)a.by_type[i].bytes;

@@ -11,8 +11,9 @@
 #include "sample/blocked.h"
 
 void mp_blocked_init(mp_blocked *b, const mp_vm *vm,
-		     const mp_coroutines *coroutines)
+		     const mp_coroutines *coroutines, const void *zones)
 {
+  b->zones = zones;
   b->vm = *vm;
   b->coroutines = coroutines;
   b->files = (mp_asleep){ -1, -1 };
@@ -94,15 +95,19 @@ bool mp_blocked_look(mp_blocked *b, bool parked)
 {
   const lua_State *L;
   mp_sleep now;
+  bool zoned;
   if (atomic_load_explicit(&b->why, memory_order_relaxed) != NULL ||
       !follow(b) || !mp_asleep_look(&b->files, &now))
     return false;
   L = mp_parked_running(&b->vm, &b->parked);
   b->labels = L != NULL ? mp_coroutines_peek(b->coroutines, L) : 0;
+  zoned = L == NULL && mp_parked_zone(b->zones);
   if (!mp_asleep_still(&b->files, &now)) {  /* What was read may be torn. */
     b->parked.n = 0;
     b->labels = 0;
+    zoned = false;
   }
+  if (zoned) atomic_store_explicit(&b->zoned, true, memory_order_relaxed);
   b->same = b->seen && b->last.turns == now.turns;
   weigh(b, &now);
   b->placed = L != NULL;

@@ -25,7 +25,10 @@
 typedef struct mp_blocked {
   mp_vm vm;			/* A copy for the thread that looks. */
   const mp_coroutines *coroutines;
+  const void *zones;		/* jit.zone's table, or NULL. */
   atomic_int tid;		/* The VM's thread. */
+  atomic_bool zoned;		/* A zone was open while no Lua code was on */
+				/* the stack of a thread that slept. */
   _Atomic(const char *) why;	/* The reason why nobody looks; or NULL. */
   int opened;			/* The thread whose files are open; 0: none, */
   mp_asleep files;		/* these. */
@@ -47,7 +50,7 @@ typedef struct mp_blocked {
 
 /* In the VM's thread, before the other one looks. */
 void mp_blocked_init(mp_blocked *b, const mp_vm *vm,
-		     const mp_coroutines *coroutines);
+		     const mp_coroutines *coroutines, const void *zones);
 
 /* The VM's thread is this one. */
 void mp_blocked_here(mp_blocked *b);

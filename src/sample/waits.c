@@ -472,6 +472,8 @@ void mp_waits_count(mp_waits *waits, mp_capture *c)
   count_otherblocked(w, c);
   waits->blockedwhy = atomic_load_explicit(&w->blocked.why,
 					   memory_order_relaxed);
+  if (atomic_load_explicit(&w->blocked.zoned, memory_order_relaxed))
+    waits->zoned = true;
   waits->seconds = GET(w->seconds);
   waits->looks = GET(w->looks);
   waits->seen = GET(w->seen);
@@ -529,7 +531,7 @@ void mp_waits_start(mp_waits *waits, mp_capture *c,
   w->random = mp_seed();
   w->last = mp_clock_wall();
   w->here = pthread_self();
-  mp_blocked_init(&w->blocked, c->vm, coroutines);
+  mp_blocked_init(&w->blocked, c->vm, coroutines, c->zonetable);
   if (begin(w) != 0) {
     waits->why = "there could be no other thread";
     free_watching(w);

@@ -42,6 +42,7 @@ typedef struct mp_waits {
   uint32_t coroutines;		/* There were so many at the last one. */
   const char *blockedwhy;	/* The reason, if nobody saw how the VM's */
 				/* thread sleeps. */
+  bool zoned;			/* A zone was open while no Lua code ran. */
 } mp_waits;
 
 /* Begins to watch the coroutines of the capture's VM. */

@@ -164,6 +164,8 @@ const lua_State *mp_parked_running(mp_vm *vm, mp_parked *p)
   return NULL;
 }
 
+bool mp_parked_zone(const void *zonetable) { return false; }
+
 void mp_parked_show(mp_parkedview *v, mp_vm *vm, const mp_parkedframe *f,
 		    uint32_t n, const mp_parkedat *at, mp_where *w)
 {

@@ -209,6 +209,20 @@ const lua_State *mp_parked_running(mp_vm *vm, mp_parked *p)
   return L;
 }
 
+/* Lua counts from 1. */
+bool mp_parked_zone(const void *zonetable)
+{
+  _Alignas(8) char table[TAB_ASIZE + sizeof(uint32_t)];
+  slot first[2];
+  size_t size;
+  const slot *array;
+  if (zonetable == NULL || !mp_peek(table, zonetable, sizeof(table)))
+    return false;
+  array = mp_vm_array(table, &size);
+  return size >= sizeof(first) && mp_peek(first, array, sizeof(first)) &&
+	 !IS_NIL(first[1]);
+}
+
 /* -- Showing -------------------------------------------------------------- */
 
 static slot made_up(uint64_t *fn, const mp_parkedframe *fr)

@@ -59,6 +59,9 @@ bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p);
 ** its frames cannot be read. */
 const lua_State *mp_parked_running(mp_vm *vm, mp_parked *p);
 
+/* In any thread: whether jit.zone's table has a zone that is open. */
+bool mp_parked_zone(const void *zonetable);
+
 /* A stack made up of such frames, with room above for those of a trace. */
 typedef struct mp_parkedview {
   uint64_t thread[(L_SIZE + L_EXTRA) / 8];

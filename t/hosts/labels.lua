@@ -154,6 +154,30 @@ tap.like(tap.sh(tap.mp.." report "..file.." Iy:route:m1").out,
   "Coroutines have waited [^\n]*\n\n[^\n]*\n +%d+%% [^\n]* slow\n",
   "the route that waits is the first one of those that do")
 
+-- A zone that is open at a yield stays open for all: the report says so.
+server = require("webserver").new()
+server:configure([[
+  assert(require("jit.mp").start("I", "DIR/out/zone.mp"))
+]], [[
+  location /zone {
+    content_by_lua_block {
+      local zone = require("jit.zone")
+      zone("query")
+      for i = 1, 20 do
+        ngx.sleep(0.05)
+      end
+      zone()
+      ngx.print("zone")
+    }
+  }
+]], 1)
+server:start()
+tap.is(server:get("/zone"), "zone", "a zone around a yield")
+server:quit("QUIT")
+tap.like(tap.sh(tap.mp.." report "..server.dir.."/out/zone.mp I").out,
+  "\na zone was open while no Lua function ran: a coroutine that yields in a "..
+  "zone", "a note says so")
+
 -- -- copas and luv ------------------------------------------------------------
 
 local root = hosts.unpack("labels",
