@@ -32,6 +32,14 @@ local function attach_often(pid)
   return nil, report
 end
 
+-- The decisions of the compiler, before as well as now.
+local function attach_compiler(name, pid)
+  local r = attach("-t 0.3 -O J "..pid)
+  tap.is(r.status, 0, name..": option J")
+  tap.like(r.out, "\nJIT compiler: %d+ traces? made, %d+ given up; ",
+    name..": the compiler's decisions")
+end
+
 -- Requests come and go: so do their connections.
 local function clean(list) return (list:gsub("[^\n]*socket:[^\n]*\n", "")) end
 
@@ -95,6 +103,7 @@ os.execute("sleep 0.5")
 local bad, report = attach_often(pid)
 tap.ok(not bad, "nginx: "..count.." profiles under load", bad)
 tap.like(report, "build", "nginx: with what requests do")
+attach_compiler("nginx", pid)
 os.remove(running)
 local wrk = tap.wait(function()
   return tap.read(server.dir.."/wrk.txt"):match("^(.*)end\n$")
@@ -174,6 +183,7 @@ before = facts(p.pid)
 bad, report = attach_often(p.pid)
 tap.ok(not bad, "neovim: "..count.." profiles", bad)
 tap.like(report, "edit", "neovim: with what it does")
+attach_compiler("neovim", p.pid)
 compare("neovim", p.pid, before)
 local out, status = p:stop()
 tap.is(status, 0, "neovim ends well")

@@ -127,14 +127,12 @@ end
 
 -- -- The chief reason -------------------------------------------------------
 
--- The reason with the bytecode's name, which LuaJIT's table lacks, where the
--- same place was given up with it.
+-- In place of a bytecode without a name, which is all that LuaJIT's table has,
+-- one of the same function that has a name.
 local function named(r, list)
+  if r.reason ~= "NYI: bytecode" then return r end
   for _, other in ipairs(list) do
-    if r.reason == "NYI: bytecode" and other.at == r.at and
-	other.reason:find("^NYI: bytecode %S") then
-      return other
-    end
+    if other.reason:find("^NYI: bytecode %S") then return other end
   end
   return r
 end

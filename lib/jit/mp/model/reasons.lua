@@ -114,6 +114,8 @@ local list = {
   { "^blacklisted", "it meets what was given up for good: mend that place "..
     "first" },
   { passing = true, "^retry recording", nil },
+  { "^NYI: bytecode$", "its name is known only if the profile starts with "..
+    "the program" },
   { "^NYI: bytecode (%S+)", by_bytecode },
   { passing = true, "^leaving loop in root trace",
     "the loop ends while it is recorded: it has few turns; a loop around it "..
