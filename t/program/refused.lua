@@ -97,6 +97,6 @@ end
 for _, options in ipairs({ "c", "f", "fl", "flb1", "e", "J", "I" }) do
   run(options)
 end
-for _, options in ipairs({ "f", "flb1", "e" }) do run(options, true) end
+for _, options in ipairs({ "f", "e" }) do run(options, true) end
 
 tap.done()
