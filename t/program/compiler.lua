@@ -291,17 +291,19 @@ local closures = body("local f = function() return i end s = s + f()", nil,
 
 r = tap.luajit("-e "..tap.quote([[
   local mp, n = require("jit.mp"), 0
+  local own = {}  -- Newer builds have a handler of their own for an event.
+  for _, f in pairs(debug.getregistry()._VMEVENTS or {}) do own[f] = true end
   mp.start("J", "/dev/null")
   ]]..closures..[[
   mp.stop()
   local events = debug.getregistry()._VMEVENTS
-  for _, f in pairs(events) do print("left", f) end
+  for _, f in pairs(events) do if not own[f] then print("left", f) end end
   jit.attach(function(what) n = n + 1 end, "trace")
   mp.start("J", "]]..tap.tmpname(".txt")..[[")
   ]]..closures..[[
   mp.stop()
   local count = 0
-  for _, f in pairs(events) do count = count + 1 end
+  for _, f in pairs(events) do if not own[f] then count = count + 1 end end
   print(n > 0, count)
 ]]))
 tap.is(r.out, "true\t1\n", "the event is given back, and a handler of the "..
