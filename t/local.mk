@@ -325,6 +325,7 @@ attacks = directory options cycles ends signals profiles host memory threads \
 	programs random soak attach
 attack_files = \
 	t/attack/attach.lua \
+	t/attack/blackbox.lua \
 	t/attack/cycles.lua \
 	t/attack/directory.lua \
 	t/attack/ends.lua \

@@ -21,6 +21,7 @@
 #define PAUSE	0.25		/* Seconds between two looks. */
 #define GONE	0.9		/* Memory below that part of it has gone. */
 #define HALF	0.5		/* Memory is far from it. */
+#define STEPS	32		/* Looks while a limit is filled, at least. */
 #define RECENT	15		/* Seconds between two moments. */
 #define ROOM	((uint64_t)1 << 30)  /* Bytes of addresses. */
 #define TIMES	5u		/* Reports of one kind, at most. */
@@ -204,6 +205,21 @@ static void look_at_limits(mp_ctx *c)
   c->triggers.next = mp_span_wall(&c->profile.span) + PAUSE;
 }
 
+/* Whether it is time to look again: the heap may fill a limit in less than the
+** pause, and takes more memory than is in use of it. */
+static bool is_due(const mp_ctx *c, double wall)
+{
+  const mp_triggers *s = &c->triggers;
+  size_t inuse = mp_alloc_inuse(c->profile.heap);
+  int k;
+  if (wall >= s->next) return true;
+  for (k = 0; k < MP_LIMITS; k++)
+    if (s->limits.most[k] > 0 && inuse > s->inuse &&
+	inuse - s->inuse >= s->limits.most[k] / STEPS)
+      return true;
+  return false;
+}
+
 /* Looks whether memory has come near a limit, or has gone from it. */
 static void look_at_memory(mp_ctx *c)
 {
@@ -224,7 +240,7 @@ static void watch(mp_ctx *c)
   int saved = errno;
   if (!wants_memory(c) || c->final.done || mp_alloc_frozen(c->profile.heap))
     return;
-  if (mp_span_wall(&c->profile.span) >= c->triggers.next) look_at_limits(c);
+  if (is_due(c, mp_span_wall(&c->profile.span))) look_at_limits(c);
   look_at_memory(c);
   if (c->triggers.wanted && c->profile.cpu.has_timer && !is_telling(c))
     mp_cpu_ask(&c->profile.cpu);
