@@ -58,7 +58,8 @@ typedef struct mp_called {
 /* The events that are looked for (process/trigger.h). */
 typedef struct mp_triggers {
   mp_limits limits;
-  double next;			/* When they are looked at again. */
+  double next;			/* When they are looked at again, */
+  double turn;			/* and when the thread is. */
   size_t inuse;			/* The Lua heap at the last look: bytes. */
   bool above;			/* Memory is above its limit, and told. */
   bool wanted;			/* It is, and waits for a safepoint. */

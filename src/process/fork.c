@@ -31,7 +31,7 @@ static void restart(mp_ctx *c)
   mp_plan_forked(&c->plan);
   for (i = 0; i < c->plan.nouts; i++) mp_sending_free(&c->plan.sendings[i]);
   c->due = c->plan.every;  /* Its clock begins anew. */
-  c->triggers.next = 0;
+  c->triggers.next = c->triggers.turn = 0;
   mp_ctx_no_past(c);
   mp_profile_restart(&c->profile);
 }

@@ -374,9 +374,10 @@ void mp_trigger_look(mp_ctx *c, lua_State *L, double wall)
     return;
   look_after(c, L);
   keep_recent(c, wall);
-  if (wall >= c->triggers.next) {
-    look_at_limits(c);
-    if (c->plan.trigger.busy > 0) look_at_thread(c, L);
+  if (wall >= c->triggers.next) look_at_limits(c);
+  if (c->plan.trigger.busy > 0 && wall >= c->triggers.turn) {
+    c->triggers.turn = wall + PAUSE;
+    look_at_thread(c, L);
   }
   if (wants_memory(c)) look_at_memory(c);
   if (c->triggers.wanted) tell_memory(c, L);

@@ -131,8 +131,8 @@ end
 
 -- -- The processor -----------------------------------------------------------
 
-r = run("fB1s,d-%e.txt", wait..[[
-local function spin() local n = 0 for i = 1, 1e6 do n = n + i end end
+r = run("fB1sB100%,d-%e.txt", wait..[[
+local function spin() local n = 0 for i = 1, 1e5 do n = { i } end end
 print(until_there("d-busy.txt", spin))]])
 tap.is(r.status..r.err..r.out, "0true\n", "a busy thread: the result")
 tap.like(read("d-busy.txt") or "", "^the thread has not waited for "..
