@@ -48,6 +48,7 @@ lua_tests = \
 	t/program/c-programs.lua \
 	t/program/labels.lua \
 	t/program/limits.lua \
+	t/program/lowheap.lua \
 	t/program/callback.lua \
 	t/program/calls.lua \
 	t/program/ticks.lua \
@@ -221,6 +222,7 @@ DEEP_TESTS = $(check_PROGRAMS) \
 	t/program/heap.lua \
 	t/program/heapwalk.lua \
 	t/program/lines.lua \
+	t/program/lowheap.lua \
 	t/program/own-dumps.lua \
 	t/program/reentry.lua \
 	t/program/reused.lua \

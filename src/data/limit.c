@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,11 +16,14 @@
 
 #define TEXT	4096		/* Bytes that are read of a file. */
 #define NONE	(UINT64_C(1) << 60)  /* A limit from here on is none. */
+#define GIB	(UINT64_C(1) << 30)
+#define IS_32_BITS	(sizeof(void *) == 4)
 
 const char *mp_limit_name(mp_limitkind kind)
 {
   static const char *const names[] = {
-    "the memory cgroup", "RLIMIT_AS", "the machine"
+    "the memory cgroup", "RLIMIT_AS", "the machine",
+    IS_32_BITS ? "addresses of 32 bits" : "LuaJIT without GC64"
   };
   return names[kind];
 }
@@ -143,6 +147,13 @@ static uint64_t cgroup_used(const mp_limits *s)
   return used > files ? used - files : used;
 }
 
+/* The end of the process's addresses, which a 32-bit kernel has for itself from
+** 3 GiB on: the stack begins below it. */
+static uint64_t end_of_addresses(void)
+{
+  return (getauxval(AT_RANDOM) / GIB + 1) * GIB;
+}
+
 /* -- All ----------------------------------------------------------------- */
 
 void mp_limits_find(mp_limits *s, const char *root)
@@ -156,6 +167,7 @@ void mp_limits_find(mp_limits *s, const char *root)
     s->most[MP_LIMIT_ADDRESSES] = as.rlim_cur;
   if (pages > 0 && page > 0)
     s->most[MP_LIMIT_MACHINE] = (uint64_t)pages * (uint64_t)page;
+  if (IS_32_BITS) s->most[MP_LIMIT_POINTERS] = end_of_addresses();
 }
 
 void mp_limits_look(mp_limits *s, const char *root)
@@ -168,5 +180,6 @@ void mp_limits_look(mp_limits *s, const char *root)
     s->rss = strtoull(end, NULL, 10) * page;
   }
   s->used[MP_LIMIT_MACHINE] = s->rss;
+  if (IS_32_BITS) s->used[MP_LIMIT_POINTERS] = s->used[MP_LIMIT_ADDRESSES];
   if (s->most[MP_LIMIT_CGROUP] > 0) s->used[MP_LIMIT_CGROUP] = cgroup_used(s);
 }

@@ -2,10 +2,12 @@
 /*
 ** The limits of memory that the process has, and how much of each is used.
 **
-** There are at most three: of the memory cgroup, of the process's addresses
-** (RLIMIT_AS), and the memory of the machine. Files are opened and closed
-** again, no memory is taken; not for signal handlers. All amounts are bytes; 0
-** stands for what nobody knows or limits.
+** There are at most four: of the memory cgroup, of the process's addresses
+** (RLIMIT_AS), the memory of the machine, and what pointers of 32 bits reach:
+** those of a process, or of a VM in a larger process, which whoever knows the
+** VM fills in. Files are opened and closed again, no memory is taken; not for
+** signal handlers. All amounts are bytes; 0 stands for what nobody knows or
+** limits.
 */
 #ifndef MP_LIMIT_H
 #define MP_LIMIT_H
@@ -14,7 +16,8 @@
 #include <stdint.h>
 
 typedef enum mp_limitkind {
-  MP_LIMIT_CGROUP, MP_LIMIT_ADDRESSES, MP_LIMIT_MACHINE, MP_LIMITS
+  MP_LIMIT_CGROUP, MP_LIMIT_ADDRESSES, MP_LIMIT_MACHINE, MP_LIMIT_POINTERS,
+  MP_LIMITS
 } mp_limitkind;
 
 #define MP_LIMIT_PATH	512

@@ -24,8 +24,16 @@
 #define STEPS	32		/* Looks while a limit is filled, at least. */
 #define RECENT	15		/* Seconds between two moments. */
 #define ROOM	((uint64_t)1 << 30)  /* Bytes of addresses. */
+#define LOW	((uint64_t)1 << 31)  /* Bytes where LuaJIT without GC64 has */
+				/* its heap, in a process of 64 bits. */
 #define TIMES	5u		/* Reports of one kind, at most. */
 #define PLACES	4		/* Functions that say where the program is. */
+
+#if defined(MP_REFS32) && UINTPTR_MAX > UINT32_MAX
+#define HAS_LOW_HEAP	true
+#else
+#define HAS_LOW_HEAP	false
+#endif
 
 typedef enum { MEMORY, BUSY, REFUSED } kind;
 
@@ -200,8 +208,10 @@ static bool is_above(mp_ctx *c, double part, mp_trigger *a)
 
 static void look_at_limits(mp_ctx *c)
 {
-  mp_limits_look(&c->triggers.limits, "");
+  mp_limits *s = &c->triggers.limits;
+  mp_limits_look(s, "");
   c->triggers.inuse = mp_alloc_inuse(c->profile.heap);
+  if (HAS_LOW_HEAP) s->used[MP_LIMIT_POINTERS] = c->triggers.inuse;
   c->triggers.next = mp_span_wall(&c->profile.span) + PAUSE;
 }
 
@@ -361,6 +371,7 @@ void mp_trigger_prepare(mp_ctx *c)
   if (!wants_memory(c) && c->plan.trigger.busy <= 0) return;
   mp_heap_prove();  /* Later there may be no memory for it. */
   mp_limits_find(&c->triggers.limits, "");
+  if (HAS_LOW_HEAP) c->triggers.limits.most[MP_LIMIT_POINTERS] = LOW;
   mp_baseline_init(&c->triggers.base);
   c->triggers.waits = -1;
   c->watch = watch;

@@ -116,6 +116,28 @@ START_TEST(without_files_the_rest_is_known)
 }
 END_TEST
 
+/* In a larger process only a VM may have such pointers. */
+START_TEST(pointers_of_32_bits_limit)
+{
+  const uint64_t gib = (uint64_t)1 << 30;
+  mp_limits s;
+  begin();
+  put("/proc/self/statm", "1000 200 100 1 0 50 0\n");
+  mp_limits_find(&s, root);
+  mp_limits_look(&s, root);
+  if (sizeof(void *) == 4) {
+    ck_assert_uint_ge(s.most[MP_LIMIT_POINTERS], 3 * gib);
+    ck_assert_uint_le(s.most[MP_LIMIT_POINTERS], 4 * gib);
+    ck_assert_uint_eq(s.used[MP_LIMIT_POINTERS],
+		      1000 * (uint64_t)sysconf(_SC_PAGESIZE));
+  } else {
+    ck_assert_uint_eq(s.most[MP_LIMIT_POINTERS], 0);
+    ck_assert_uint_eq(s.used[MP_LIMIT_POINTERS], 0);
+  }
+  end();
+}
+END_TEST
+
 START_TEST(this_process_uses_memory)
 {
   mp_limits s;
@@ -128,4 +150,5 @@ END_TEST
 
 CHECK_MAIN("limit", the_lowest_cgroup_above_limits, older_cgroups_limit_too,
 	   a_path_that_is_not_there_is_the_mount,
-	   without_files_the_rest_is_known, this_process_uses_memory)
+	   without_files_the_rest_is_known, pointers_of_32_bits_limit,
+	   this_process_uses_memory)
