@@ -324,12 +324,13 @@ check-hosts: all
 
 # One thing tried very often, at random: TRIALS=NAME... COUNT=N SEED=N.
 attacks = directory options cycles ends signals profiles host memory threads \
-	programs random soak attach
+	programs random soak attach disk
 attack_files = \
 	t/attack/attach.lua \
 	t/attack/blackbox.lua \
 	t/attack/cycles.lua \
 	t/attack/directory.lua \
+	t/attack/disk.lua \
 	t/attack/ends.lua \
 	t/attack/generate.lua \
 	t/attack/generate.txt \
@@ -345,14 +346,16 @@ attack_files = \
 	t/attack/trial.lua
 TRIALS = $(attacks)
 
-# A library to preload, which refuses memory, and a host that does.
+# A library to preload, which refuses memory, and a host that does; a slow disk,
+# and a host for it.
 EXTRA_LTLIBRARIES = t/attack/fail.la
 t_attack_fail_la_SOURCES = t/attack/fail.c
 t_attack_fail_la_CFLAGS = -O1 -Wall -Wextra
 t_attack_fail_la_LDFLAGS = -module -avoid-version -shared -rpath /nonexistent
 t_attack_fail_la_LIBADD = -ldl
-attack_programs = t/attack/poor
+attack_programs = t/attack/disk t/attack/opener t/attack/poor
 EXTRA_PROGRAMS += $(attack_programs)
+t_attack_opener_LDADD = $(LUAJIT_LIBS) -lpthread -ldl
 t_attack_poor_LDADD = $(LUAJIT_LIBS)
 
 check-attacks: all t/attack/fail.la $(attack_programs) t/unit/host \
