@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	bench/instructions.txt \
 	bench/nginx.lua \
 	bench/page.mjs \
+	bench/pauses.lua \
 	bench/run.lua \
 	bench/programs/binarytrees.lua \
 	bench/programs/buffers.lua \
@@ -59,5 +60,10 @@ bench-page: all
 	LUAJIT='$(LUAJIT)' srcdir='$(abs_srcdir)' builddir='$(abs_builddir)' \
 	  PARTS=page bash '$(srcdir)/t/browser/run'
 
+# The time that a program stands still for reports that are made while it runs.
+bench-pauses: all
+	builddir='$(abs_builddir)' LUAJIT='$(LUAJIT)' $(srcdir)/run \
+	  $(LUAJIT) '$(srcdir)/bench/pauses.lua' $(PAUSES)
+
 CLEANFILES += results.txt bench/live$(EXEEXT) bench/walk$(EXEEXT)
-.PHONY: bench bench-nginx bench-page cost
+.PHONY: bench bench-nginx bench-page bench-pauses cost
