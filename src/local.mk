@@ -214,6 +214,7 @@ attach_la_SOURCES += \
 	src/attach/safe.c src/attach/safe.h \
 	src/attach/present.c src/attach/present.h \
 	src/attach/receive.c src/attach/receive.h \
+	src/attach/room.c src/attach/room.h \
 	src/attach/sandbox.c src/attach/sandbox.h \
 	src/attach/session.c src/attach/session.h \
 	src/attach/stops.c src/attach/stops.h \

@@ -323,6 +323,8 @@ check-hosts: all
 	done; exit $$status
 
 # One thing tried very often, at random: TRIALS=NAME... COUNT=N SEED=N.
+# `starved` runs only if it is named: one of some hundred programs has a second
+# state afterwards, and the next command asks which one is meant.
 attacks = directory options cycles ends signals profiles host memory threads \
 	programs random soak attach disk
 attack_files = \
@@ -342,6 +344,7 @@ attack_files = \
 	t/attack/random.lua \
 	t/attack/signals.lua \
 	t/attack/soak.lua \
+	t/attack/starved.lua \
 	t/attack/threads.lua \
 	t/attack/trial.lua
 TRIALS = $(attacks)

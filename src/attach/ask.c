@@ -10,6 +10,7 @@
 
 #include "attach/look.h"
 #include "attach/receive.h"
+#include "attach/room.h"
 #include "attach/session.h"
 #include "attach/visit.h"
 #include "data/clock.h"
@@ -65,6 +66,7 @@ static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
     mp_visited v = MP_VISITED;
     if (placed == 0 || !mp_visit_read(s) || s->answer.open != 0)
       v = mp_visit(s, call, &placed);
+    if (mp_session_poor(s)) return MP_VISIT_FAILED;
     if (v != MP_VISITED) return v;
     if (call->wish == MP_WISH_STOP && placed > 0 && is_idle(s, &idle)) break;
     do {
@@ -116,6 +118,18 @@ static bool not_reached(mp_session *s)
 	       "called");
 }
 
+/* After a failure: leaves no wish there, or profile, for lack of memory of our
+** own. */
+static bool give_up(mp_session *s, const mp_attach_call *call)
+{
+  char why[sizeof(s->msg)];
+  if (!mp_session_poor(s)) return false;
+  memcpy(why, s->msg, sizeof(why));
+  if (!take_back(s, call)) mp_session_stop(s, LAST, &never);
+  memcpy(s->msg, why, sizeof(why));
+  return false;
+}
+
 bool mp_session_start(mp_session *s, int state, const char *options,
 		      const char *path, double seconds,
 		      const volatile int *end, bool *late)
@@ -136,7 +150,7 @@ bool mp_session_start(mp_session *s, int state, const char *options,
   mp_visit_choose(s);
   v = ask(s, &call, seconds, end, &answered);
   if (v == MP_VISIT_GONE) return fails(s, "the process has ended");
-  if (v == MP_VISIT_FAILED) return false;
+  if (v == MP_VISIT_FAILED) return give_up(s, &call);
   if (!answered && take_back(s, &call)) {
     *late = !*end && s->tracer == 0;
     return *end ? fails(s, "interrupted") : not_reached(s);
@@ -157,7 +171,12 @@ bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)
   call.wish = MP_WISH_STOP;
   call.mainl = s->state->mainl;
   mp_visit_choose(s);  /* It may be another thread by now. */
+  mp_room_forget();
   v = ask(s, &call, seconds, end, &answered);
+  if (v == MP_VISIT_FAILED && mp_session_poor(s)) {
+    mp_room_forget();  /* There may be memory again: it must end. */
+    v = ask(s, &call, seconds, end, &answered);
+  }
   s->gone = v == MP_VISIT_GONE;
   if (s->gone) return true;
   if (v == MP_VISIT_FAILED) return false;

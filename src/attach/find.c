@@ -9,6 +9,7 @@
 
 #include "attach/find.h"
 #include "attach/present.h"
+#include "attach/room.h"
 #include "vm/layout.h"
 
 #define CHUNK	(1 << 20)	/* Bytes that are read at a time. */
@@ -217,7 +218,7 @@ static void search_mappings(hunt *h, mp_where where)
 int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list,
 		   const volatile int *end)
 {
-  hunt h = { m, own, list, 0, malloc(CHUNK), end };
+  hunt h = { m, own, list, 0, mp_room(malloc(CHUNK)), end };
   if (h.words == NULL) return 0;
   search_mappings(&h, MP_IN_MEMORY);
   if (h.n == 0) search_mappings(&h, MP_SWAPPED);
@@ -280,7 +281,7 @@ uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
   uint64_t frame, L, found = 0, *words;
   size_t n;
   *idle = false;
-  if (a == NULL || (words = malloc(STACK_MAX)) == NULL) return 0;
+  if (a == NULL || (words = mp_room(malloc(STACK_MAX))) == NULL) return 0;
   n = a->to - sp < STACK_MAX ? a->to - sp : STACK_MAX;
   L = innermost(m->pid, state, sp, n, &frame);
   if (L != 0) n = frame - sp;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "attach/leave.h"
+#include "attach/room.h"
 #include "data/clock.h"
 #include "vm/layout.h"
 
@@ -43,7 +44,7 @@ typedef struct far_value {
 
 static void *copy(pid_t pid, uint64_t from, size_t n)
 {
-  void *p = malloc(n + 1);
+  void *p = mp_room(malloc(n + 1));
   if (p != NULL && mp_remote_read(pid, p, from, n)) return p;
   free(p);
   return NULL;
@@ -295,7 +296,7 @@ static int stub_number(const mp_code *c, uint64_t at)
 static uint64_t find_stub_in(const mp_code *c, const mp_mapping *a, uint32_t n)
 {
   size_t size = a->to - a->from, i;
-  uint8_t *code = size <= CODE_MAX ? malloc(size) : NULL;
+  uint8_t *code = size <= CODE_MAX ? mp_room(malloc(size)) : NULL;
   uint64_t found = 0;
   if (code != NULL && mp_remote_read(c->maps->pid, code, a->from, size))
     for (i = 0; i + STUB_SIZE < size && found == 0; i++)

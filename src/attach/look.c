@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "attach/look.h"
+#include "attach/room.h"
 #include "data/clock.h"
 
 #define TRACED_MAX 50		/* Looks at a tracer that may go soon. */
@@ -28,7 +29,7 @@ static bool read_status(pid_t pid, long *tgid, long *tracer, char *state)
   *tgid = *tracer = 0;
   *state = '?';
   snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
-  f = fopen(name, "re");
+  f = mp_room(fopen(name, "re"));
   if (f == NULL) return false;
   while (fgets(line, sizeof(line), f) != NULL) {
     sscanf(line, "State: %c", state);
@@ -45,7 +46,7 @@ mp_confined mp_look_confined(pid_t tid)
   char name[64], line[256];
   FILE *f;
   snprintf(name, sizeof(name), "/proc/%ld/status", (long)tid);
-  if ((f = fopen(name, "re")) == NULL) return c;
+  if ((f = mp_room(fopen(name, "re"))) == NULL) return c;
   while (fgets(line, sizeof(line), f) != NULL) {
     sscanf(line, "Seccomp: %ld", &c.mode);
     sscanf(line, "Seccomp_filters: %ld", &c.filters);
@@ -70,7 +71,7 @@ static uint64_t start_time(const char *pid)
   const char *end;
   FILE *f;
   snprintf(name, sizeof(name), "/proc/%s/stat", pid);
-  if ((f = fopen(name, "re")) == NULL) return 0;
+  if ((f = mp_room(fopen(name, "re"))) == NULL) return 0;
   if (fgets(line, sizeof(line), f) == NULL) line[0] = '\0';
   fclose(f);
   end = strrchr(line, ')');  /* The name may have anything in it. */
@@ -92,10 +93,12 @@ mp_attach_caller mp_look_caller(void)
 bool mp_look_gone(const mp_attach_caller *caller)
 {
   mp_attach_caller own = mp_look_caller();
+  uint64_t start;
   char pid[16];
   snprintf(pid, sizeof(pid), "%lu", (unsigned long)caller->pid);
+  start = start_time(pid);
   return caller->pid != 0 && caller->space == own.space &&
-	 start_time(pid) != caller->start;
+	 start != caller->start && !mp_room_lacks();
 }
 
 bool mp_look_ended(pid_t pid)
@@ -108,7 +111,7 @@ bool mp_look_ended(pid_t pid)
 
 static int ptrace_scope(void)
 {
-  FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+  FILE *f = mp_room(fopen("/proc/sys/kernel/yama/ptrace_scope", "re"));
   int scope = 0;
   if (f == NULL) return 0;
   if (fscanf(f, "%d", &scope) != 1) scope = 0;
@@ -153,7 +156,7 @@ void mp_look_traced(pid_t pid, pid_t tracer, char *buf, size_t n)
   FILE *f;
   size_t i;
   snprintf(name, sizeof(name), "/proc/%ld/comm", (long)tracer);
-  if ((f = fopen(name, "re")) != NULL) {
+  if ((f = mp_room(fopen(name, "re"))) != NULL) {
     if (fgets(who, sizeof(who), f) == NULL) who[0] = '\0';
     fclose(f);
   }
@@ -199,7 +202,7 @@ static const char *status_field(pid_t pid, const char *field, char line[256])
   bool found = false;
   FILE *f;
   snprintf(name, sizeof(name), "/proc/%ld/status", (long)pid);
-  if ((f = fopen(name, "re")) == NULL) return NULL;
+  if ((f = mp_room(fopen(name, "re"))) == NULL) return NULL;
   while (!found && fgets(line, 256, f) != NULL)
     found = strncmp(line, field, len) == 0;
   fclose(f);

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #include "attach/maps.h"
+#include "attach/room.h"
 
 /* Adds what a line of /proc/PID/maps says. */
 static int add(mp_maps *m, const char *line)
@@ -25,10 +26,10 @@ static int add(mp_maps *m, const char *line)
   a.readable = flags[0] == 'r';
   a.writable = flags[1] == 'w';
   a.executable = flags[2] == 'x';
-  a.path = strdup(path > 0 ? line + path : "");
+  a.path = mp_room(strdup(path > 0 ? line + path : ""));
   if (a.path == NULL) return ENOMEM;
   a.path[strcspn(a.path, "\n")] = '\0';
-  list = realloc(m->list, (size_t)(m->n + 1) * sizeof(*list));
+  list = mp_room(realloc(m->list, (size_t)(m->n + 1) * sizeof(*list)));
   if (list == NULL) {
     free(a.path);
     return ENOMEM;
@@ -46,9 +47,11 @@ int mp_maps_read(mp_maps *m, pid_t pid)
   FILE *f;
   *m = (mp_maps){ pid, NULL, 0 };
   snprintf(name, sizeof(name), "/proc/%ld/maps", (long)pid);
-  f = fopen(name, "re");
+  f = mp_room(fopen(name, "re"));
   if (f == NULL) return errno;
+  errno = 0;
   while (err == 0 && getline(&line, &size, f) > 0) err = add(m, line);
+  if (errno == ENOMEM) mp_room(NULL);
   if (err == 0 && ferror(f)) err = errno;
   free(line);
   fclose(f);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "attach/look.h"
+#include "attach/room.h"
 #include "attach/sandbox.h"
 #include "attach/tracee.h"
 #include "data/seccomp.h"
@@ -75,7 +76,7 @@ static verdict check_thread(pid_t tid, const mp_needed **call)
 static bool same_text(const char *a, const char *b)
 {
   char x[4096], y[4096];
-  FILE *f = fopen(a, "re"), *g = fopen(b, "re");
+  FILE *f = mp_room(fopen(a, "re")), *g = mp_room(fopen(b, "re"));
   size_t n = f != NULL ? fread(x, 1, sizeof(x), f) : 0;
   size_t m = g != NULL ? fread(y, 1, sizeof(y), g) : 0;
   if (f != NULL) fclose(f);

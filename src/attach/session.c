@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "attach/look.h"
+#include "attach/room.h"
 #include "attach/sandbox.h"
 #include "attach/session.h"
 #include "attach/symbol.h"
@@ -50,7 +51,7 @@ static uint64_t find_bytes(const mp_maps *m, const mp_mapping *object,
     size_t size = a->to - a->from;
     char *code, *at;
     if (!a->executable || size > CODE_MAX || !mp_maps_same(a, object)) continue;
-    if ((code = malloc(size)) == NULL) return 0;
+    if ((code = mp_room(malloc(size))) == NULL) return 0;
     if (mp_remote_read(m->pid, code, a->from, size) &&
 	(at = memmem(code, size, bytes, n)) != NULL)
       found = a->from + (uint64_t)(at - code);
@@ -78,7 +79,7 @@ static const mp_mapping *keep(mp_mapping *copy, const mp_mapping *a)
 {
   if (a == NULL) return NULL;
   *copy = *a;
-  copy->path = strdup(a->path);
+  copy->path = mp_room(strdup(a->path));
   return copy->path != NULL ? copy : NULL;
 }
 
@@ -255,10 +256,18 @@ bool mp_session_loaded(mp_session *s)
   return s->enter != 0 && s->block != 0;
 }
 
-bool mp_session_open(mp_session *s, pid_t pid, const char *library,
-		     const volatile int *end)
+bool mp_session_poor(mp_session *s)
+{
+  if (mp_room_lacks())
+    fails(s, "luajit-mp has not enough memory to look at the process");
+  return mp_room_lacks();
+}
+
+static bool open_session(mp_session *s, pid_t pid, const char *library,
+			 const volatile int *end)
 {
   memset(s, 0, sizeof(*s));
+  mp_room_forget();
   s->place.end = end;
   s->caller = mp_look_caller();
   s->pid = s->tid = pid;
@@ -273,6 +282,13 @@ bool mp_session_open(mp_session *s, pid_t pid, const char *library,
   if (read_process(s)) return true;
   if (has_ended(s)) fails(s, "the process has ended");
   return false;
+}
+
+bool mp_session_open(mp_session *s, pid_t pid, const char *library,
+		     const volatile int *end)
+{
+  bool there = open_session(s, pid, library, end);
+  return !mp_session_poor(s) && there;
 }
 
 /* Whether a profile is there whose command has ended: it may end, too. */

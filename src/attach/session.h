@@ -48,6 +48,9 @@ bool mp_session_open(mp_session *s, pid_t pid, const char *library,
 		     const volatile int *end);
 void mp_session_close(mp_session *s);
 
+/* Whether the command lacks memory for what it has to do, and says so. */
+bool mp_session_poor(mp_session *s);
+
 /* Whether the process has loaded the module: finds its entry and its answer. */
 bool mp_session_loaded(mp_session *s);
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/room.h"
 #include "attach/symbol.h"
 
 #define HEADERS_MAX	64	/* Program headers of an object, */
@@ -105,8 +106,8 @@ static uint64_t find_in(pid_t pid, uint64_t at, wanted *w)
   char *names;
   tables t;
   if (!find_tables(pid, at, &t)) return 0;
-  symbols = malloc(t.names - t.symbols);
-  names = malloc(t.nsize);
+  symbols = mp_room(malloc(t.names - t.symbols));
+  names = mp_room(malloc(t.nsize));
   if (symbols != NULL && names != NULL &&
       mp_remote_read(pid, symbols, t.symbols, t.names - t.symbols) &&
       mp_remote_read(pid, names, t.names, t.nsize))

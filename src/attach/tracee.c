@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/room.h"
 #include "attach/stops.h"
 #include "attach/tracee.h"
 #include "data/clock.h"
@@ -30,12 +31,12 @@ static bool read_work(pid_t tid, double *ran, bool *asleep)
   FILE *f;
   bool ok;
   snprintf(name, sizeof(name), "/proc/%ld/schedstat", (long)tid);
-  if ((f = fopen(name, "re")) == NULL) return false;
+  if ((f = mp_room(fopen(name, "re"))) == NULL) return false;
   ok = fscanf(f, "%lf", ran) == 1;
   fclose(f);
   *ran *= 1e-9;
   snprintf(name, sizeof(name), "/proc/%ld/stat", (long)tid);
-  if (!ok || (f = fopen(name, "re")) == NULL) return false;
+  if (!ok || (f = mp_room(fopen(name, "re"))) == NULL) return false;
   ok = fscanf(f, "%*d (%*[^)]) %c", &state) == 1;
   fclose(f);
   *asleep = state != 'R';
@@ -82,7 +83,7 @@ static int wait_interrupt(mp_tracee *t)
 
 mp_tracee *mp_tracee_stop(pid_t tid, int *err)
 {
-  mp_tracee *t = calloc(1, sizeof(*t));
+  mp_tracee *t = mp_room(calloc(1, sizeof(*t)));
   *err = ENOMEM;
   if (t == NULL) return NULL;
   t->tid = tid;
@@ -124,7 +125,7 @@ struct sock_filter *mp_tracee_filter(mp_tracee *t, unsigned i,
   struct sock_filter *ins;
   long n = ptrace(PTRACE_SECCOMP_GET_FILTER, t->tid, number, NULL);
   if (n < 0 || n > BPF_MAXINSNS) return NULL;
-  ins = malloc((size_t)n * sizeof(*ins));
+  ins = mp_room(malloc((size_t)n * sizeof(*ins)));
   if (ins == NULL) return NULL;
   *count = (unsigned)n;
   if (ptrace(PTRACE_SECCOMP_GET_FILTER, t->tid, number, ins) == n) return ins;

@@ -18,6 +18,7 @@
 
 #include "attach/leave.h"
 #include "attach/look.h"
+#include "attach/room.h"
 #include "attach/visit.h"
 #include "data/clock.h"
 
@@ -255,7 +256,7 @@ static int look_through(mp_session *s, uint64_t frame, pid_t *found)
   int n = 0;
   DIR *d;
   snprintf(name, sizeof(name), "/proc/%ld/task", (long)s->pid);
-  if ((d = opendir(name)) == NULL) return 0;
+  if ((d = mp_room(opendir(name))) == NULL) return 0;
   while ((e = readdir(d)) != NULL) {
     pid_t tid = (pid_t)atol(e->d_name);
     if (tid <= 0) continue;

@@ -7,6 +7,7 @@
 **   MP_FAIL_FROM	number of the first call that is refused; 0: none is
 **   MP_FAIL_N		how many in succession
 **   MP_FAIL_COUNT	file that gets the number of calls at a normal end
+** The process itself may begin anew with mp_fail_again (t/attack/starved.lua).
 */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -81,6 +82,18 @@ static unsigned long number(const char *name)
 {
   const char *s = getenv(name);
   return s != NULL ? strtoul(s, NULL, 10) : 0;
+}
+
+unsigned long mp_fail_again(unsigned long first, unsigned long n);
+
+/* Counts anew, with other calls that are refused. Returns the calls so far. */
+unsigned long mp_fail_again(unsigned long first, unsigned long n)
+{
+  from = 0;
+  many = n;
+  n = atomic_exchange(&calls, 0);
+  from = first;
+  return n;
 }
 
 __attribute__((constructor)) static void begin(void)
