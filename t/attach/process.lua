@@ -62,12 +62,13 @@ end
 
 -- The system's view of a process: signals, threads, open files, timers. Signals
 -- from 32 on are the C library's: those of the first thread that is made stay.
--- The programs look for the file that keeps them running now and then.
+-- The programs look for the file that keeps them running now and then: it may
+-- be closed while its name is read, and has none then.
 function process.facts(pid)
   return tap.sh(([[
     grep -E 'Sig(Blk|Ign|Cgt)|Threads' /proc/%s/status |
       sed 's/\t.*\(.\{8\}\)$/ \1/'
-    ls -l /proc/%s/fd | sed 's/.*fd*[0-9:]* //' |
+    ls -l /proc/%s/fd 2>&1 | grep -e ' -> ' | sed 's/.*fd*[0-9:]* //' |
       grep -Ev 'running$|schedstat$' | sort
     cat /proc/%s/timers]]):format(pid, pid, pid)).out
 end
