@@ -439,6 +439,7 @@ EXTRA_DIST += \
 	t/samples/peak.lua \
 	t/samples/server.lua \
 	t/samples/shop.lua \
+	t/screens.lua \
 	t/server.lua \
 	t/snapshots.lua \
 	t/suites/known.lua \

@@ -3,6 +3,7 @@
 -- on a terminal, one after the other. make picture runs it.
 --   luajit toppicture.lua FILE
 
+local draw = require("screens")
 local tap = require("tap")
 
 local COLUMNS, ROWS, SECONDS = 92, 18, 1	-- Of the terminal; of a screen.
@@ -43,15 +44,10 @@ local function capture()
   tap.write(dir.."/server.lua", program)
   local pid = tap.sh(("cd %s && { %s server.lua >/dev/null 2>&1 & echo $!; }")
     :format(dir, tap.command)).out:match("%d+")
-  local text = tap.sh(([[{ %s; } | TERM=xterm timeout 60 script -qec \
-    %s /dev/null]]):format(KEYS, tap.quote(
-      ("stty rows %d cols %d; %s top -O fm5 %s"):format(ROWS, COLUMNS, tap.mp,
-      pid)))).out
+  local screens = draw(KEYS, "-O fm5 "..pid, ROWS, COLUMNS)
   os.execute("kill "..pid.."; rm -r "..dir)
-  local screens = {}
-  for screen in text:gsub("^.-\27%[H", ""):gsub("\27%[H", "\1")
-      :gmatch("[^\1]+") do
-    screens[#screens+1] = screen:gsub("\27%[%?%d+%a.*", "")
+  for i, screen in ipairs(screens) do
+    screens[i] = screen:gsub("\27%[%?%d+%a.*", "")
   end
   return screens, pid
 end

@@ -2,6 +2,7 @@
 -- luajit-mp top, in a pseudo-terminal; the program does not notice.
 
 local ffi = require("ffi")
+local draw = require("screens")
 local tap = require("tap")
 
 if tap.slow or tap.sh("script -qec true /dev/null").status ~= 0 then
@@ -24,14 +25,10 @@ end
 -- Shows the process on a terminal whose keys are typed by those commands.
 -- Returns the texts that were drawn.
 local function top(keys, args, term)
-  local text = tap.sh(([[{ %s; } | TERM=%s timeout 60 script -qec \
-    %s /dev/null]]):format(keys, term or "xterm", tap.quote(
-      ("stty rows 24 cols 90; %s top %s %s"):format(tap.mp, args or "",
-      pid)))).out
-  local screens = {}
-  for screen in text:gsub("^.-\27%[H", ""):gsub("\27%[H", "\1")
-      :gmatch("[^\1]+") do
-    screens[#screens+1] = screen:gsub("\27%[[?%d]*%a", "")
+  local screens, text = draw(keys, ("%s %s"):format(args or "", pid), 24, 90,
+    term)
+  for i, screen in ipairs(screens) do
+    screens[i] = screen:gsub("\27%[[?%d]*%a", "")
   end
   return screens, text
 end
