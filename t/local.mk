@@ -384,6 +384,7 @@ EXTRA_DIST += \
 	t/attach/process.lua \
 	t/attach/sleep.lua \
 	t/attach/stitched.lua \
+	t/attach/waits.lua \
 	t/attach/witness.lua \
 	t/browser/access.mjs \
 	t/browser/harness.mjs \

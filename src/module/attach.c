@@ -419,6 +419,7 @@ static void write_now(void)
   if (c == NULL || c->final.done || c->final.read) return;
   c->final.read = true;
   if (!mp_aside(write_meanwhile, c)) c->final.read = false;
+  mp_cpu_trigger(&c->profile.cpu);  /* The next one has what it counts. */
 }
 
 /* Whether the caller may have its wish: each wish but a start is about what the

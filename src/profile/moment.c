@@ -49,7 +49,7 @@ static mp_sums sums_now(mp_profile *p)
     (double)a.reallocs, (double)a.realloc_bytes, (double)a.realloc_freed,
     (double)a.taken, (double)(a.dropped + p->cpu.dropped + a.waiting),
     (double)p->capture.cut, (double)a.cycles, (double)a.looks,
-    (double)a.stopped, { 0 }, { 0 }
+    (double)a.stopped, p->waits.time, { 0 }, { 0 }
   };
   if (p->waits.zoned) mp_notes_add(&p->notes, ZONED);
   for (i = 0; i < MP_NTYPES; i++) {

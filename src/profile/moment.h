@@ -33,6 +33,7 @@ typedef struct mp_sums {
   double cycles;		/* Collections. */
   double looks, stopped;	/* Looks at the collector; those of them that */
 				/* found it stopped. */
+  double watched;		/* Seconds of looks at waiting coroutines. */
   double type_objects[MP_NTYPES];  /* Allocations by type, where events are */
   double type_bytes[MP_NTYPES];	/* recorded. */
 } mp_sums;

@@ -240,7 +240,7 @@ static void push_heap(lua_State *L, mp_profile *p, const mp_scope *scope,
   mp_field(L, "gc_stopped", s->stopped);
 }
 
-static void push_waits(lua_State *L, const mp_waits *w)
+static void push_waits(lua_State *L, const mp_waits *w, const mp_sums *s)
 {
   if (!w->on) return;
   lua_newtable(L);
@@ -248,6 +248,7 @@ static void push_waits(lua_State *L, const mp_waits *w)
   mp_field_string(L, "why", w->why);
   mp_field_string(L, "blocked_why", w->blockedwhy);
   mp_field(L, "coroutines", w->coroutines);
+  mp_field(L, "time", s->watched);
   lua_setfield(L, -2, "waits");
 }
 
@@ -281,7 +282,7 @@ static void groups_push(lua_State *L, mp_profile *p, const mp_scope *scope)
   lua_setfield(L, -2, "cpu");
   push_heap(L, p, scope, &sums);
   lua_setfield(L, -2, "heap");
-  push_waits(L, &p->waits);
+  push_waits(L, &p->waits, &sums);
   if (!mp_alloc_wants(p->heap)->events) return;
   push_types(L, &sums);
   lua_setfield(L, -2, "alloc_types");

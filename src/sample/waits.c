@@ -38,6 +38,7 @@
 #define FRAMES		16384u
 #define FREED		65536u	/* Bits; a power of two. */
 #define STACK		(256 << 10)	/* Bytes. */
+#define LOOKS		16u	/* That are counted late, where Lua runs. */
 
 /* A stack. */
 typedef struct entry {
@@ -83,7 +84,8 @@ typedef struct mp_watching {
   atomic_uint_fast64_t frees, looks, seen;
   _Atomic double time, times;	/* Of all looks, and the sum of squares. */
   _Atomic double seconds, other, otherblocked;
-  double counted, countedblocked;  /* Of these two. */
+  double counted, countedblocked;  /* Of these two, in rows. */
+  uint64_t looked;		/* Looks that are. */
   entry *slept;			/* Where the VM's thread was asleep last. */
   double last;			/* When it looked, */
   uint32_t drawn;		/* at so many, at most. */
@@ -457,6 +459,19 @@ static void count_otherblocked(watching *w, mp_capture *c)
   w->countedblocked = seconds;
 }
 
+/* Nobody waits now in the rows of these tables. Those of a table before have
+** none: it had not been used for a while. */
+static void forget_now(watching *w, mp_capture *c)
+{
+  table *t;
+  uint32_t i;
+  for (t = w->tables; t < w->tables + 2; t++)
+    for (i = 0; i < t->made; i++) {
+      uint32_t row = t->entries[i].row;
+      if (row != 0) c->counts->rows[row].waiting = 0;
+    }
+}
+
 void mp_waits_count(mp_waits *waits, mp_capture *c)
 {
   watching *w = waits->watching;
@@ -464,7 +479,8 @@ void mp_waits_count(mp_waits *waits, mp_capture *c)
   table *t;
   if (w == NULL || mp_mem_denied()) return;
   make_rows(w, c);
-  for (i = 1; i <= c->counts->nrows; i++) c->counts->rows[i].waiting = 0;
+  w->looked = GET(w->looks);
+  forget_now(w, c);
   for (t = w->tables; t < w->tables + 2; t++)
     for (i = 0; i < t->made; i++) count_entry(w, c, &t->entries[i]);
   if (GET(w->other) > w->counted)
@@ -475,6 +491,7 @@ void mp_waits_count(mp_waits *waits, mp_capture *c)
   if (atomic_load_explicit(&w->blocked.zoned, memory_order_relaxed))
     waits->zoned = true;
   waits->seconds = GET(w->seconds);
+  waits->time = GET(w->time);
   waits->looks = GET(w->looks);
   waits->seen = GET(w->seen);
   waits->coroutines = mp_coroutines_count(w->coroutines);
@@ -489,9 +506,12 @@ void mp_waits_look(mp_waits *waits, mp_capture *c)
     w->here = pthread_self();
     mp_blocked_here(&w->blocked);
   }
-  if (mp_mem_denied() || !has_new(w)) return;
-  make_rows(w, c);
-  if (GET(w->tables[GET(w->use)].n) > ENTRIES * 3 / 4) mp_waits_count(waits, c);
+  if (mp_mem_denied()) return;
+  if (GET(w->looks) - w->looked >= LOOKS ||
+      GET(w->tables[GET(w->use)].n) > ENTRIES * 3 / 4)
+    mp_waits_count(waits, c);
+  else if (has_new(w))
+    make_rows(w, c);
 }
 
 /* -- Beginning and end ---------------------------------------------------- */

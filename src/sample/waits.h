@@ -37,6 +37,7 @@ typedef struct mp_waits {
   struct mp_watching *watching;	/* Shared with the thread; NULL: none runs. */
   const char *why;		/* The reason, if there never was one. */
   double seconds;		/* Coroutine-seconds seen, */
+  double time;			/* in so many seconds, */
   uint64_t looks;		/* at that many looks, */
   uint64_t seen;		/* of which so many saw a waiting coroutine. */
   uint32_t coroutines;		/* There were so many at the last one. */
@@ -61,7 +62,8 @@ void mp_waits_forked(mp_waits *w, mp_capture *c);
 /* Counts what was seen so far in the rows of the capture. */
 void mp_waits_count(mp_waits *w, mp_capture *c);
 
-/* The same if there are new stacks. The VM runs in this thread. */
+/* Counts it if it was not lately, and makes rows of stacks that are new. The VM
+** runs in this thread. */
 void mp_waits_look(mp_waits *w, mp_capture *c);
 
 #endif

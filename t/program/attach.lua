@@ -153,6 +153,37 @@ tap.like(r.out, "\n +%d+%%~? .* coroutine%.yield < coroutines%.lua:12",
   "where coroutines wait, older ones too")
 tap.like(p:stop(), "^right", "and its results are right")
 
+-- So few are all looked at each time: one that waits all the time has waited as
+-- long as there was somebody looking, unless it changed while it was read.
+p = start(program("waits"))
+local function waited(text, place)
+  local s, average, now = text:match("%% +(%d+%.%d+) +(%d+%.%d) +(%d+) +"..
+    place)
+  return tonumber(s or 0), tonumber(average or 0), tonumber(now or 0)
+end
+local function at(line) return "coroutine%.yield < waits%.lua:"..line.."\n" end
+local labels, cart, home
+for _, seconds in ipairs { 0.5, 2, 8 } do -- In which they are to have a turn.
+  r = attach(("-t %g -O I1rm0 -o - -o waits.mp %s"):format(seconds, p.pid))
+  labels = tap.sh(tap.mp.." report waits.mp I1y:route:rm0", { dir = dir }).out
+  cart, home = { waited(labels, "/cart\n") }, { waited(labels, "/home\n") }
+  if home[1] > 0 and cart[1] > 0 then break end
+end
+local four, on_average, now = waited(r.out, at(8))
+tap.ok(now == 4 and on_average > 3 and on_average < 4.1,
+  "four have waited all the time", r.out)
+local two, _, both = waited(r.out, at(11))
+tap.ok(both == 2 and two > 0.4 * four and two < 0.6 * four,
+  "two others, from deeper", r.out)
+local rest, _, turns = waited(r.out, at(16))
+tap.ok(rest > 0 and rest < 1.1 * four and turns <= 4,
+  "four wait from turn to turn", r.out)
+tap.ok(cart[1] > 0 and home[1] > 0 and cart[3] <= 3 and home[3] <= 1 and
+  cart[1] + home[1] < 1.1 * four, "by the labels that they set", labels)
+tap.ok(select(3, waited(labels, "%(no label%)\n")) >= 6, "which others lack",
+  labels)
+tap.like(p:stop(), "^right", "all of them go on rightly")
+
 -- -- Ends ------------------------------------------------------------------
 
 p = start(program("alloc"))

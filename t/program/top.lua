@@ -60,6 +60,21 @@ tap.unlike(text, "\27", "TERM=dumb: no escape sequences")
 _, text = text:gsub("\nluajit%-mp  ", "")
 tap.ok(text >= 2, "TERM=dumb: plain reports", text)
 
+-- Coroutines that were there before wait, and more and more is known of that.
+local turns, said = tap.tmpname(), tap.tmpname()
+local other = tap.sh(("%s '%s/t/attach/waits.lua' %s >%s 2>&1 & echo $!")
+  :format(tap.command, tap.srcdir, turns, said)).out:match("%d+")
+local known
+for _, seconds in ipairs { 2, 8, 20 } do
+  text = select(2, draw(("sleep %d; printf q"):format(seconds), "-O I1 "..
+    other, 24, 90, "dumb"))
+  known = text:match("Coroutines have waited.*") or ""
+  if known:find("Coroutines.*Coroutines") then break end
+end
+tap.like(known, "Coroutines.*Coroutines", "option I: what is known by then")
+tap.like(known, " 4   coroutine%.yield < waits%.lua:8\r?\n", "and who waits")
+os.remove(turns)
+
 r = tap.sh("setsid "..tap.mp.." top "..pid.." </dev/null")
 tap.is(r.status, 1, "no terminal: status")
 tap.like(r.err, "needs a terminal", "no terminal: said")
@@ -70,4 +85,6 @@ for _ = 1, 100 do
   os.execute("sleep 0.1")
 end
 tap.is(tap.read(out), "right\n", "the program's results are right")
+tap.ok(tap.wait(function() return tap.read(said) == "right\n" end),
+  "and the other's")
 tap.done()

@@ -111,6 +111,7 @@ local groups = {
   { name = "waits", key = "waits", fields = {
     { "enabled", "flag", merge = "any", optional = true },
     text("why"), text("blocked_why"), optional(sum("coroutines")),
+    optional(sum("time")),
   } },
   { name = "memory", key = "memory", fields = {
     amount("rss"), amount("lua"), amount("lua_free"), amount("lua_heads"),

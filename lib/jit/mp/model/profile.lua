@@ -327,6 +327,10 @@ function Profile:in_loop(row)
   return f ~= nil and f.name == terms.event_loop
 end
 
+-- The seconds in which its coroutines and its thread were watched; older
+-- profiles do not have them.
+function Profile:watched() return self.waits.time or self.info.wall end
+
 -- Whether a view was measured at all.
 function Profile:measures(view)
   if view == "cpu" then return self.cpu.enabled end

@@ -98,7 +98,7 @@ end
 local function coroutines(out, p, o, env, place)
   local all, wall = collect(p, o, "waited", function(row)
     return place(row.stack)
-  end), p.info.wall
+  end), p:watched()
   local function average(e) return many(wall > 0 and e.amount / wall or 0) end
   if p.waits.why then
     out[#out+1] = cells.wrap(("Coroutines were not watched, or not to the "..
@@ -123,7 +123,7 @@ local function sleeps(out, p, o, env, place, wanted, text)
   end)
   if all.amount <= 0 then return false end
   out[#out+1] = "\n"..cells.wrap(text:format(numbers.seconds(all.amount),
-    numbers.seconds(p.info.wall)), env.width or WIDTH, 0).."\n"
+    numbers.seconds(p:watched())), env.width or WIDTH, 0).."\n"
   tabulate(out, { "of all", wanted and "waited" or "blocked", "" }, all, o,
     env, function() return {} end)
   return true
