@@ -7,6 +7,7 @@ lua_tests = \
 	t/program/effects.lua \
 	t/program/views.lua \
 	t/program/every-view.lua \
+	t/program/builds.lua \
 	t/program/functions.lua \
 	t/program/estimates.lua \
 	t/program/chunks.lua \
@@ -217,6 +218,7 @@ AM_TESTS_ENVIRONMENT = \
 # compilers and of other LuaJITs.
 DEEP_TESTS = $(check_PROGRAMS) \
 	t/program/api.lua \
+	t/program/builds.lua \
 	t/program/edges.lua \
 	t/program/forks.lua \
 	t/program/heap.lua \
@@ -233,13 +235,15 @@ check-deep: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(DEEP_TESTS)'
 
 # For an emulator: a few tests of all that depends on the processor.
-PROCESSOR_TESTS = t/unit/machine t/unit/interrupt t/program/lines.lua
+PROCESSOR_TESTS = t/unit/machine t/unit/interrupt t/program/lines.lua \
+	t/program/builds.lua
 check-processor: all
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(PROCESSOR_TESTS)'
 
 # For builds of LuaJIT: every view of a small program.
 check-views: all
-	$(MAKE) $(AM_MAKEFLAGS) check TESTS=t/program/every-view.lua
+	$(MAKE) $(AM_MAKEFLAGS) check \
+	  TESTS='t/program/every-view.lua t/program/builds.lua'
 
 # Some of them under valgrind, where they do less. CHECK=recheck runs again
 # those that failed.

@@ -96,6 +96,10 @@ local function perform(arguments, env)
   if command == "help" then return print_out(help_about(arguments[2])) end
   local given, operands = args.parse(command, arguments)
   if given.help then return print_out(help(command)) end
+  if not pcall(require, "ffi") then
+    stop.data(("%s needs a LuaJIT with the FFI library: %s has none"):format(
+      command.name, env.luajit))
+  end
   return require("jit.mp.cli."..command.name)(given, operands, command, env)
 end
 
