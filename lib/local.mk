@@ -147,6 +147,7 @@ dist_mpviewer_DATA = \
 	lib/jit/mp/page/viewer/graph.css \
 	lib/jit/mp/page/viewer/graph.js \
 	lib/jit/mp/page/viewer/heap.js \
+	lib/jit/mp/page/viewer/heat.js \
 	lib/jit/mp/page/viewer/heaptree.js \
 	lib/jit/mp/page/viewer/help.js \
 	lib/jit/mp/page/viewer/items.js \

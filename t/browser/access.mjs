@@ -30,6 +30,10 @@ const states = {
   inverted: (page) => segment(page, "bottom").click(),
   sandwich: (page) => segment(page, "sandwich").click(),
   "call tree": (page) => segment(page, "calls").click(),
+  "heat map": async (page) => {
+    if (await segment(page, "heat").count())
+      await segment(page, "heat").click();
+  },
   "in order": async (page) => {
     if (await segment(page, "time").count())
       await segment(page, "time").click();

@@ -184,7 +184,11 @@ async function nothing() {
     /^nothing in use at the peak/,
     "nor at the peak"
   );
-  like(await text(page, "#chart"), /has no timeline/, "no timeline");
+  like(
+    await text(page, "#chart"),
+    /^This profile has no timeline/,
+    "no timeline"
+  );
   for (const v of ["bottom", "sandwich", "top", "lines"])
     await segment(page, v).click();
   await press(page, "c", "s", "g", "i", "Escape");

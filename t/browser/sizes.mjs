@@ -95,6 +95,7 @@ export async function columns() {
     ["long", 1440, "light"],
     ["long-diff", 1440, "light"],
     ["normal", 1440, "dark"],
+    ["exact", 1440, "light"],
     ["normal", 1024, "light"],
     ["exact", 1024, "dark"],
     ["long", 1024, "light"]

@@ -179,9 +179,69 @@ async function inOrderOtherwise(page, spans) {
   await segment(page, "top").click();
 }
 
+// The heat map: cells are chosen by a click, by a drag, and by keyboard.
+async function inHeat(page) {
+  await segment(page, "heat").click();
+  like(
+    await page.locator("#chart svg").getAttribute("aria-label"),
+    /^CPU as a heat map\. A column is 1 s from its foot up, a cell 20 ms\. The/,
+    "the heat map in words"
+  );
+  const box = await place(page, "#chart svg"),
+    x = box.x + 132 + 100 * 2.5;
+  await page.mouse.click(x, box.y + 7 + 73.5);
+  await settle(page);
+  const chosen = () => text(page, "#timeline-note");
+  like(await chosen(), /^2\.4[89] s to 2\.5[23] s chosen/, "a cell by a click");
+  like(await text(page, "#readout"), /^2\.5\d s: CPU/, "and its readout");
+  await page.mouse.move(x, box.y + 7 + 73.5);
+  await page.mouse.down();
+  await page.mouse.move(x + 100, box.y + 7 + 1.5, { steps: 4 });
+  await page.mouse.up();
+  await settle(page);
+  like(await chosen(), /^2\.4[89] s to (3\.9\d|4\.0\d) s chosen/, "a drag");
+  await page.locator(".handle").nth(1).focus();
+  await press(page, "ArrowLeft");
+  like(await chosen(), / to (2\.9\d|3\.0\d) s chosen/, "a column by a key");
+  await shot(page, "normal-heat");
+  await view(page, "inuse").click();
+  is(
+    await page.locator("#chart .name").first().textContent(),
+    "In use",
+    "it is that of the view"
+  );
+  await view(page, "cpu").click();
+  await page.locator("#whole").click();
+  await segment(page, "curves").click();
+  is(await page.locator("#chart .name").count(), 4, "curves again");
+}
+
+// The mean of all cells is the mean of the run, whatever a cell is.
+async function heatAddsUp(page) {
+  const sums = await page.evaluate(() => {
+    const { T, RATE } = mp.timeline,
+      { A, NP } = mp.profile;
+    const all = RATE.cpu.reduce((sum, v, i) => sum + v * RATE.length[i], 0);
+    const cells = mp.heat.cells("cpu");
+    return [
+      all,
+      cells.reduce((sum, [from, to, v]) => sum + v * (to - from), 0),
+      cells.length,
+      cells[cells.length - 1][1] - A.time[NP],
+      T.cpu[NP - 1]
+    ];
+  });
+  ok(Math.abs(sums[0] - sums[1]) < 1e-6 * sums[0], "cells add up", sums);
+  ok(Math.abs(sums[0] - sums[4]) < 1e-6 * sums[0], "to the CPU time", sums);
+  is(sums[2], 210, "cells of 20 ms in 4.2 s");
+  ok(Math.abs(sums[3]) < 1e-9, "up to the end", sums);
+}
+
 export async function brush() {
   const page = await open("normal");
   await byPointer(page);
+  await inHeat(page);
+  await heatAddsUp(page);
   await byKeyboard(page);
   await inOrder(page);
   await close(page, "brush");

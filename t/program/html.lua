@@ -322,6 +322,11 @@ tap.is(e.profiles[1].info.empty.cpu,
   "an empty view says why")
 tap.is(#e.profiles[1].timeline.wall + #e.profiles[1].changes.point, 0,
   "a profile without a timeline")
+tap.is(e.profiles[1].info.empty.timeline, "This profile has no timeline.",
+  "which says so")
+bare.info.runs = 2
+tap.like(decode(json(html(profile.new(bare), opts()))).profiles[1].info.empty
+  .timeline, "^A sum of several profiles has no timeline", "a sum says why")
 bare.rows = { { stack = 0, zone = 0, state = "N", cpu = 1, alloc_objects = 1,
   alloc_bytes = 2, inuse_objects = 0, inuse_bytes = 0/0 } }
 e = decode(json(html(profile.new(bare), opts("l"))))

@@ -66,6 +66,9 @@ local function reasons(p)
   for _, time in ipairs(wall.list) do
     t[#t+1], t[#t+2] = time.name, str(time.none)
   end
+  t[#t+1], t[#t+2] = "timeline", str((p.info.runs or 1) > 1 and
+    "A sum of several profiles has no timeline: each had a time of its own." or
+    "This profile has no timeline.")
   t[#t+1], t[#t+2] = "temp", str("no temporary objects: each outlived the "..
     "collection that came next")
   return object(t)

@@ -10,7 +10,7 @@ local style = { "base", "controls", "graph", "tables", "media" }
 local script = {
   "dom", "numbers", "items", "profile", "state", "counts", "sums", "matches",
   "steps", "tree", "course", "layout", "words", "colors", "widgets", "flame",
-  "graph", "search", "calls", "columns", "source", "table", "timeline",
+  "graph", "search", "calls", "columns", "source", "table", "timeline", "heat",
   "range", "controls", "heaptree", "heap", "jit", "save", "address", "help",
   "main"
 }

@@ -52,6 +52,7 @@ const FIELDS = {
   zone: known((P, r) => zoneName(P, P.raw.rows.zone[r])),
   label: known((P, r) => labelNames(P, P.raw.rows.zone[r])),
   state: known(stateName), type: known(typeName), range,
+  chart: oneOf("curves", "heat"),
   held: oneOf("end", "new"), hidden: items, focus: anItem, collapse: flag,
   chains: flag,
   search: text, sel: anItem, zoom: { write: String,

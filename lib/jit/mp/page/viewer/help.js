@@ -69,6 +69,7 @@ const KEYS = [
   ["d", "frames in order of time"],
   ["l", "functions or lines"], ["o", "bytes or objects"],
   ["g", "go to the graph"], ["w", "go to the heap walk, if there is one"],
+  ["m", "timeline as curves or as a heat map"],
   ["t", "light or dark"], ["?", "these keys"]
 ];
 
@@ -79,7 +80,8 @@ function showHelp() {
       el("dt", {}, keys.split(" ").flatMap((x) => [el("kbd", {}, x), " "])),
       el("dd", {}, text)])),
     el("p", { class: "mute" }, "In the timeline, Tab to an end of the chosen " +
-      "time and move it with the arrow keys. A search ignores case unless it " +
+      "time and move it with the arrow keys: in the heat map ← and → move it " +
+      "by a column, ↑ and ↓ within one. A search ignores case unless it " +
       "has a capital letter. ± is the interval in which an estimate lies in " +
       "95 of 100 runs, by its number of samples; ≈ stands before an amount " +
       "of which half may be chance."),
@@ -111,7 +113,7 @@ const ACTS = {
   f: () => onFrame(focus), h: () => onFrame(hide),
   c: () => onFrame(graph.sandwich),
   s: () => onFrame((k) => { if (source.has(k)) source.go(k); }),
-  w: mp.heap.go, g: () => {
+  m: () => flip("chart", "curves", "heat"), w: mp.heap.go, g: () => {
     const e = graph.flame?.box || $("calls").querySelector("[tabindex='0']");
     if (e) { scrollTo(e, "nearest"); e.focus(); }
   }

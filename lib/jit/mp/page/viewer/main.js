@@ -18,6 +18,7 @@ const SHOWN_BY = {
   zoom: ["zoom"], sort: ["table"], sortView: ["table"], dir: ["table"],
   shown: ["rows"], heap: ["heap"],
   file: ["source"], mark: ["source"], whole: ["source"],
+  chart: ["range"],
   search: ["graph", "calls", "found", "table"], sel: ["graph", "table"],
   width: ["controls", "graph"], group: ["controls", "graph", "found"],
   mode: ["controls", "graph", "calls", "found", "table"],

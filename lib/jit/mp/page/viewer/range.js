@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
-** The chosen part of the time: a drag over the timeline, or two sliders.
+** The chosen part of the time: a drag over the timeline or over its heat map,
+** or two sliders.
 */
 const { $, el, svg } = mp.dom;
 const { A, NP, TIMES, DIFF } = mp.profile;
 const { seconds } = mp.numbers;
 const { state } = mp;
-const { draw, readout } = mp.timeline;
+const { readout } = mp.timeline;
+const { segment, check } = mp.widgets;
 
 let chart = null;	/* The drawing, and the layer over it. */
+let drawn = "";		/* What it shows. */
 const handles = TIMES ? [0, 1].map(handle) : [];
 const range = () => state.now.range || [0, NP];
 
@@ -30,8 +33,11 @@ function handle(which) {
     "aria-orientation": "horizontal" });
   h.addEventListener("keydown", (e) => {
     const page = Math.max(2, Math.round(NP / 10)), r = range().slice();
-    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1,
-      PageDown: -page, PageUp: page, Home: -NP, End: NP }[e.key];
+    const at = A.time[r[which]], beside = chart.across ?
+      [nearest(at - chart.across), nearest(at + chart.across)]
+        .map((k) => k - r[which]) : [-1, 1];
+    const by = { ArrowLeft: beside[0], ArrowDown: -1, ArrowRight: beside[1],
+      ArrowUp: 1, PageDown: -page, PageUp: page, Home: -NP, End: NP }[e.key];
     if (!by || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
     e.stopPropagation();
@@ -43,9 +49,13 @@ function handle(which) {
   return h;
 }
 
-function placeHandles(r, x) {
+function placeHandles(r) {
   handles.forEach((h, i) => {
-    h.style.left = x[i] + "px";
+    const [x, y, height] = chart.spot(A.time[r[i]], i === 1);
+    h.style.left = x + "px";
+    h.style.top = y + "px";
+    h.style.height = height ? height + "px" : "";
+    h.classList.toggle("dot", !height);
     h.classList.toggle("set", state.now.range !== null);
     h.setAttribute("aria-valuemin", 0);
     h.setAttribute("aria-valuemax", NP);
@@ -59,79 +69,87 @@ function note(r) {
     return `${seconds(A.time[r[0]])} to ${seconds(A.time[r[1]])} chosen.` +
       which;
   }
-  return (TIMES ? "Drag over it to choose a time." :
-    "This profile has no samples by time.") + which;
+  const how = heat() ? `${mp.heat.words()} Click or drag to choose a time.` :
+    "Drag over it to choose a time.";
+  return (TIMES ? how : "This profile has no samples by time.") + which;
 }
+const heat = () => state.now.chart === "heat";
+const wanted = () => heat() ? "heat " + state.now.view : "curves";
 function showRange() {
-  if (!chart) return;
-  const r = range(), x = r.map((k) => chart.x(A.time[k]));
-  const cover = (e, a, b) => {
-    e.setAttribute("x", a);
-    e.setAttribute("width", Math.max(0, b - a));
-  };
-  cover(chart.off[0], chart.side, x[0]);
-  cover(chart.off[1], x[1], chart.width);
-  placeHandles(r, x);
+  check($("timeline"));
+  if (chart && drawn !== wanted()) drawTimeline();
+  else if (chart) showChosen();
+}
+function showChosen() {
+  const r = range(), [from, to] = r.map((k) => A.time[k]);
+  chart.off[0].setAttribute("d", chart.area(0, from));
+  chart.off[1].setAttribute("d", chart.area(to, A.time[NP]));
+  placeHandles(r);
   $("whole").hidden = !state.now.range;
   $("timeline-note").textContent = note(r);
 }
 
 function drawTimeline() {
   const box = $("chart"), held = handles.indexOf(document.activeElement);
-  const s = draw();
+  const s = heat() ? mp.heat.draw() : mp.timeline.draw();
   if (!s) return;
-  const height = s.bottom - s.top, part = { y: s.top, height, class: "off" };
-  s.off = [0, 1].map(() => svg("rect", part));
-  s.cross = svg("line", { class: "cross", y1: s.top - 2, y2: s.bottom,
-    visibility: "hidden" });
+  s.off = [0, 1].map(() => svg("path", { class: "off" }));
+  s.cross = svg("path", { class: "cross", visibility: "hidden" });
   s.root.append(...s.off, s.cross);
-  for (const h of handles) {
-    h.style.top = s.top + "px";
-    h.style.height = height + "px";
-  }
   box.replaceChildren(s.root, ...handles);
   if (held >= 0) handles[held].focus();
   chart = s;
-  showRange();
+  drawn = wanted();
+  showChosen();
 }
 
 /* -- By pointer ----------------------------------------------------------- */
 
 function timeAt(e) {
-  const x = e.clientX - $("chart").getBoundingClientRect().left - chart.side;
-  const t = x / (chart.width - chart.side) * chart.end;
-  return Math.max(0, Math.min(chart.end, t));
+  const { left, top } = $("chart").getBoundingClientRect();
+  const t = chart.timeAt(e.clientX - left, e.clientY - top);
+  return Math.max(0, Math.min(A.time[NP], t));
 }
 /* The point that ends the interval in which a time lies. */
 function pointAt(t) {
   const i = A.time.findIndex((x) => x >= t);
   return i < 0 ? NP : Math.max(1, i);
 }
+function nearest(t) {
+  const k = pointAt(t);
+  return t - A.time[k - 1] < A.time[k] - t ? k - 1 : k;
+}
+/* The points around what is drawn for a time: an interval, or a cell. */
+function pointsAround(t) {
+  const [from, to] = chart.cell(t).map(pointAt);
+  return [from - 1, to];
+}
 
-/* fix: the time of the end that stays; x: where it began, until it moves. */
+/* fix: the points that stay; at: where it began, until it moves. */
 let drag = null;
 
 function down(e) {
   if (!TIMES || e.button) return;
-  const which = handles.indexOf(e.target);
-  drag = which < 0 ? { fix: timeAt(e), x: e.clientX } :
-    { fix: A.time[range()[1 - which]] };
+  const which = handles.indexOf(e.target), k = range()[1 - which];
+  drag = which < 0 ? { fix: pointsAround(timeAt(e)), at: [e.clientX,
+    e.clientY] } : { fix: [k, k] };
   $("chart").setPointerCapture(e.pointerId);
   if (which < 0) e.preventDefault();
 }
 function move(e) {
-  const t = timeAt(e);
+  const t = timeAt(e), way = chart.outline(t);
   $("readout").textContent = readout(pointAt(t));
   chart.cross.setAttribute("visibility", "visible");
-  chart.cross.setAttribute("x1", chart.x(t));
-  chart.cross.setAttribute("x2", chart.x(t));
-  if (!drag || drag.x != null && Math.abs(e.clientX - drag.x) < 4) return;
-  drag.x = null;
-  const from = Math.min(pointAt(Math.min(t, drag.fix)) - 1, NP - 1);
-  setRange(from, Math.max(from + 1, pointAt(Math.max(t, drag.fix))));
+  chart.cross.setAttribute("d", way);
+  if (!drag || drag.at && Math.abs(e.clientX - drag.at[0]) < 4 &&
+      Math.abs(e.clientY - drag.at[1]) < 4) return;
+  drag.at = null;
+  const [from, to] = pointsAround(t);
+  setRange(Math.min(from, drag.fix[0]), Math.max(to, drag.fix[1]));
 }
+/* Without a drag a cell is chosen, or the whole. */
 function up() {
-  if (drag && drag.x != null) setRange(0, NP);
+  if (drag?.at) setRange(...heat() ? drag.fix : [0, NP]);
   drag = null;
 }
 function leave() {
@@ -142,11 +160,12 @@ function leave() {
 function listen() {
   const box = $("chart");
   if (!NP) {
-    box.replaceChildren(el("p", { class: "empty" },
-      "This profile has no timeline."));
+    box.replaceChildren(el("p", { class: "empty" }, A.info.empty.timeline));
     $("readout").hidden = true;
     return;
   }
+  $("charts").append(segment("Timeline as", "chart",
+    [["curves", "Curves"], ["heat", "Heat map"]]));
   box.addEventListener("pointerdown", down);
   box.addEventListener("pointermove", move);
   box.addEventListener("pointerup", up);

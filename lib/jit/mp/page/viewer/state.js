@@ -18,6 +18,7 @@ const first = Object.freeze({
   group: START.group,	/* "", zone, label, label:NAME, state or type. */
   zone: "", label: "",	/* Rows that are counted; "": all. */
   state: "", type: "",
+  chart: "curves",	/* The timeline: curves or heat. */
   range: null,		/* [from, to]: points of the timeline. */
   held: "end",		/* In use at the end of the range, or "new" in it. */
   hidden: [], focus: -1,	/* Items. */

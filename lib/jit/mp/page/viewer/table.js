@@ -15,6 +15,7 @@ const { amount, withDoubt, isRough, inNoise } = mp.words;
 const graph = mp.graph, source = mp.source;
 
 const MORE = 100;	/* Rows for a click. */
+const MANY_VIEWS = 4;	/* More have no room for amounts. */
 
 /* -- Rows ----------------------------------------------------------------- */
 
@@ -159,7 +160,8 @@ function addRows() {
   }
   const more = $("more"), rest = all.length - shown;
   more.hidden = rest <= 0;
-  more.textContent = `Show ${Math.min(MORE, rest)} more of ${count(rest)}`;
+  more.textContent = rest > MORE ? `Show ${MORE} of ${count(rest)} more` :
+    `Show ${rest} more`;
 }
 
 function showTable() {
@@ -168,6 +170,8 @@ function showTable() {
   const body = el("tbody", {});
   table = { all, cols, body };
   addRows();
+  $("table").classList.toggle("many", VIEWS.filter((v) => !empty(v)).length >
+    MANY_VIEWS);
   $("table").replaceChildren(...cols.length ? [head(cols, by), body] : []);
   $("functions-title").textContent = unit === "func" ? "Functions" : "Lines";
   $("functions-note").textContent = note(cols, all.length) +

@@ -56,11 +56,12 @@ const STRIPS = [
 const GC_HEIGHT = 14, AXIS = 20;
 
 /* The drawing under way: its parts, its measures, and how far down it is. */
-function sheet(width) {
-  const side = narrow.matches ? 0 : 132, end = A.time[NP] || 1;
-  return { root: svg("svg", { role: "img", "aria-label": summary() }), width,
-    side, end, gap: side ? 7 : 16, y: 0,
-    x: (t) => side + t / end * (width - side) };
+function sheet(width, words) {
+  const side = narrow.matches ? 0 : 132;
+  const s = { root: svg("svg", { role: "img", "aria-label": words }), width,
+    side, end: A.time[NP] || 1, gap: side ? 7 : 16, y: 0 };
+  s.x = (t) => side + t / s.end * (s.width - side);
+  return s;
 }
 const f1 = (x) => x.toFixed(1);
 
@@ -205,11 +206,22 @@ function readout(point) {
     (phase ? `, collector: ${phase}` : "");
 }
 
+/* Where a time is, and what time is at a place. */
+function places(s) {
+  const height = s.bottom - s.top;
+  return { cell: (t) => [t, t],
+    area: (a, b) => `M${f1(s.x(a))},${s.top}H${f1(s.x(b))}v${height}` +
+      `H${f1(s.x(a))}Z`,
+    timeAt: (x) => (x - s.side) / (s.width - s.side) * s.end,
+    outline: (t) => `M${f1(s.x(t))},${s.top - 2}V${s.bottom}`,
+    spot: (t) => [s.x(t), s.top, height] };
+}
+
 /* Draws the timeline, and returns its measures; nothing: it cannot be drawn. */
 function draw() {
   const box = $("chart"), width = box.clientWidth;
   if (!NP || !width) return null;
-  const s = sheet(width);
+  const s = sheet(width, summary());
   for (const strip of STRIPS) drawStrip(s, strip);
   drawCycles(s);
   drawFlushes(s);
@@ -220,7 +232,8 @@ function draw() {
   s.root.setAttribute("viewBox", `0 0 ${width} ${s.bottom + AXIS}`);
   s.root.setAttribute("height", s.bottom + AXIS);
   $("legend").replaceChildren(legend());
-  return s;
+  return { ...s, ...places(s) };
 }
 
-mp.timeline = { draw, readout };
+mp.timeline = { T, RATE, cores, max, f1, sheet, label, drawAxis, draw,
+  readout };
