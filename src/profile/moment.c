@@ -107,6 +107,7 @@ bool mp_moment_take(mp_moment *m, mp_profile *p)
     return false;
   }
   m->sums = sums_now(p);
+  m->inuse = mp_alloc_totals(p->heap).inuse;
   m->live = mp_alloc_live(p->heap);
   m->peak = mp_alloc_peak(p->heap);
   m->wall0 = p->span.wall0;
@@ -164,6 +165,11 @@ mp_sums mp_scope_sums(const mp_scope *s, mp_profile *p)
   for (i = 0; i < sizeof(sums) / sizeof(double); i++)
     now[i] = since(((const double *)(const void *)&s->from->sums)[i], now[i]);
   return sums;
+}
+
+size_t mp_scope_inuse(const mp_scope *s, mp_profile *p)
+{
+  return s->to != NULL ? s->to->inuse : mp_alloc_totals(p->heap).inuse;
 }
 
 size_t mp_scope_live(const mp_scope *s, const mp_profile *p)

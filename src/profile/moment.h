@@ -42,7 +42,8 @@ typedef struct mp_moment {
   mp_counts counts;		/* Has rows, their number, and the epoch. */
   mp_events events;		/* Has the list and its length. */
   mp_sums sums;
-  size_t live;			/* Samples in use. */
+  size_t inuse;			/* The Lua heap, */
+  size_t live;			/* and samples of it in use. */
   size_t peak;			/* Highest total of the Lua heap. */
   mp_survived *survived;	/* By row; or NULL: they were not counted. */
   double wall0;			/* The start of the profile. */
@@ -79,6 +80,7 @@ const mp_moment *mp_moment_of(const mp_moment *m, const mp_profile *p);
 const mp_counts *mp_scope_counts(const mp_scope *s, const mp_profile *p);
 const mp_events *mp_scope_events(const mp_scope *s, const mp_profile *p);
 mp_sums mp_scope_sums(const mp_scope *s, mp_profile *p);
+size_t mp_scope_inuse(const mp_scope *s, mp_profile *p);
 size_t mp_scope_live(const mp_scope *s, const mp_profile *p);
 size_t mp_scope_peak(const mp_scope *s, const mp_profile *p);
 

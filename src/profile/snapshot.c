@@ -231,7 +231,7 @@ static void push_heap(lua_State *L, mp_profile *p, const mp_scope *scope,
   mp_field(L, "dropped", s->dropped);
   mp_field(L, "period", mp_alloc_period(h));
   mp_field_bool(L, "adaptive", mp_alloc_adapts(h));
-  mp_field(L, "inuse", (double)now.inuse);
+  mp_field(L, "inuse", (double)mp_scope_inuse(scope, p));
   mp_field(L, "inuse_samples", (double)mp_scope_live(scope, p));
   mp_field(L, "inuse_start", (double)now.inuse_start);
   mp_field(L, "peak", (double)mp_scope_peak(scope, p));

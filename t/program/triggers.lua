@@ -59,6 +59,10 @@ tap.like(first, "; [%d.]+ MB held at package%.loaded%.session%.%a+ "..
   "%^sessions%S*, allocated at session%.lua:4[,;]", "the holder")
 tap.like(first, "the Lua heap has grown from [%d.]+ kB to [%d.]+ MB in ",
   "the growth")
+-- The program has taken more by the time at which the report is made.
+local used = tonumber(first:match("^in use ([%d.]+) MB"))
+local heap = tonumber(first:match(" to ([%d.]+) MB in "))
+tap.ok(used and heap and heap <= used, "which is that until the event", first)
 tap.like(text, "\nluajit%-mp  app%.lua", "the report follows")
 tap.like(tap.sh(tap.mp.." report a-memory.mp", { dir = dir }).out,
   "^in use [^\n]*held at package%.loaded", "the profile tells it, too")
