@@ -133,9 +133,14 @@ void mp_ctx_end(mp_ctx *c)
   drop_shared(c);
 }
 
-void mp_ctx_await(mp_ctx *c)
+void mp_ctx_hurry(mp_ctx *c)
 {
   if (!c->background.needed) c->background.hurry = true;
+}
+
+void mp_ctx_await(mp_ctx *c)
+{
+  mp_ctx_hurry(c);
   while (c->final.read) mp_clock_pause(1);
 }
 

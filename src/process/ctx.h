@@ -130,9 +130,13 @@ mp_ctx *mp_ctx_new(mp_ctx *old);
 ** still use it. */
 void mp_ctx_end(mp_ctx *c);
 
-/* Waits until no other thread makes a report of the context; a walk for that
-** report is given up, unless it is of an event. To be called before the context
-** ends, and in its own thread before another report is made. */
+/* Has a walk given up that another thread waits for, unless it is for the
+** report of an event. */
+void mp_ctx_hurry(mp_ctx *c);
+
+/* Waits until no other thread makes a report of the context; that one
+** hurries. To be called before the context ends, and in its own thread before
+** another report is made. */
 void mp_ctx_await(mp_ctx *c);
 
 /* The VM of the context is being closed: frees the context, but only after some

@@ -20,6 +20,7 @@
 
 #define PAUSE	0.25		/* Seconds between two looks. */
 #define GONE	0.9		/* Memory below that part of it has gone. */
+#define URGENT	0.9		/* No report can wait from that part on. */
 #define HALF	0.5		/* Memory is far from it. */
 #define STEPS	32		/* Looks while a limit is filled, at least. */
 #define RECENT	15		/* Seconds between two moments. */
@@ -155,14 +156,66 @@ static void write_event(mp_ctx *c, lua_State *L, kind k)
   if (k == REFUSED || why != NULL) write_here(c, L, why);
 }
 
-/* Tells of an event. False: the reports of the last one are still being
-** written. */
+/* Bytes by which the heap has grown since the last look at the process. */
+static double grown_since(const mp_ctx *c)
+{
+  size_t inuse = mp_alloc_inuse(c->profile.heap);
+  return inuse > c->triggers.inuse ? (double)(inuse - c->triggers.inuse) : 0;
+}
+
+/* Whether that part of the memory that may be in use is in use: of which limit,
+** so that it can be told. */
+static bool is_above(mp_ctx *c, double part, mp_trigger *a)
+{
+  const mp_triggerwish *wish = &c->plan.trigger;
+  const mp_limits *s = &c->triggers.limits;
+  double inuse = (double)mp_alloc_inuse(c->profile.heap);
+  double grown = grown_since(c);
+  double rss = (double)s->rss + grown;
+  int k;
+  for (k = 0; wish->share > 0 && k < MP_LIMITS; k++) {
+    a->used = (double)s->used[k] + grown;
+    a->most = (double)s->most[k];
+    a->of = mp_limit_name((mp_limitkind)k);
+    if (a->most > 0 && a->used >= a->most * wish->share * part) return true;
+  }
+  a->used = rss > inuse ? rss : inuse;
+  a->most = wish->bytes;
+  a->of = NULL;
+  return wish->bytes > 0 && a->used >= wish->bytes * part;
+}
+
+/* Whether memory is so near a limit that a report must not wait. */
+static bool is_urgent(const mp_ctx *c)
+{
+  const mp_limits *s = &c->triggers.limits;
+  double grown = grown_since(c);
+  int k;
+  for (k = 0; k < MP_LIMITS; k++)
+    if (s->most[k] > 0 &&
+	(double)s->used[k] + grown >= (double)s->most[k] * URGENT)
+      return true;
+  return false;
+}
+
+/* Whether an event must wait for what a thread of ours is busy with: another
+** event's reports, or what then hurries to its end. The program itself only
+** waits for that when there would soon be no memory for a report. */
+static bool is_early(mp_ctx *c, kind k)
+{
+  if (k == REFUSED || !c->final.read) return false;
+  if (is_telling(c)) return true;
+  mp_ctx_hurry(c);
+  return c->final.read && !(k == MEMORY && is_urgent(c));
+}
+
+/* Tells of an event. False: it is too early. */
 static bool tell(mp_ctx *c, lua_State *L, kind k, const mp_trigger *event)
 {
   mp_triggers *s = &c->triggers;
   unsigned nth = s->times[k] + 1;
   if (s->times[k] >= TIMES || c->profile.busy) return true;
-  if (k != REFUSED && is_telling(c)) return false;
+  if (is_early(c, k)) return false;
   mp_ctx_await(c);  /* Another thread may read what is set here. */
   s->times[k] = nth;
   s->event = *event;
@@ -181,30 +234,6 @@ static void tell_again(mp_ctx *c, lua_State *L)
 }
 
 /* -- Memory -------------------------------------------------------------- */
-
-/* Whether that part of the memory that may be in use is in use: of which limit,
-** so that it can be told. The heap may have grown since the last look at the
-** process. */
-static bool is_above(mp_ctx *c, double part, mp_trigger *a)
-{
-  const mp_triggerwish *wish = &c->plan.trigger;
-  const mp_limits *s = &c->triggers.limits;
-  double inuse = (double)mp_alloc_inuse(c->profile.heap);
-  double grown = inuse > (double)c->triggers.inuse ?
-		 inuse - (double)c->triggers.inuse : 0;
-  double rss = (double)s->rss + grown;
-  int k;
-  for (k = 0; wish->share > 0 && k < MP_LIMITS; k++) {
-    a->used = (double)s->used[k] + grown;
-    a->most = (double)s->most[k];
-    a->of = mp_limit_name((mp_limitkind)k);
-    if (a->most > 0 && a->used >= a->most * wish->share * part) return true;
-  }
-  a->used = rss > inuse ? rss : inuse;
-  a->most = wish->bytes;
-  a->of = NULL;
-  return wish->bytes > 0 && a->used >= wish->bytes * part;
-}
 
 static void look_at_limits(mp_ctx *c)
 {
