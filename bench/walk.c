@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "heapwalk/holders.h"
 #include "heapwalk/edge.h"
+#include "heapwalk/holders.h"
+#include "heapwalk/kinds.h"
 #include "heapwalk/prove.h"
 
 #include "lauxlib.h"
@@ -44,6 +45,8 @@ static void walk(lua_State *L)
 {
   mp_heap h;
   mp_graph g;
+  mp_heapslots slots = { 0, 0, 0, 0 };
+  mp_heapkinds kinds;
   mp_holders s;
   double start = began = now();
   uint32_t n;
@@ -55,7 +58,9 @@ static void walk(lua_State *L)
   say("the graph begun", n);
   if (!mp_graph_dominate(&g)) abort();
   say("retained sizes and paths", n);
-  if (!mp_holders_make(&s, &h, &g, mp_graph_retained(&g, 0) / 33)) abort();
+  if (!mp_heapkinds_find(&kinds, &h, &g, &slots)) abort();
+  say("kinds of objects", n);
+  if (!mp_holders_make(&s, &h, &g, 0.03, NULL)) abort();
   say("lines of holders", n);
   began = start;
   say("all of it", n);
@@ -63,6 +68,7 @@ static void walk(lua_State *L)
 	 (double)(g.usage.peak + mp_places_memory(&h.places)) / n,
 	 (double)g.nedges / n);
   mp_holders_free(&s);
+  mp_heapkinds_free(&kinds);
   mp_graph_free(&g);
   mp_heap_close(&h);
 }

@@ -98,6 +98,7 @@ src_libheapwalk_la_SOURCES = \
 	src/heapwalk/holders.c src/heapwalk/holders.h \
 	src/heapwalk/graph.c src/heapwalk/graph.h \
 	src/heapwalk/heap.c src/heapwalk/heap.h \
+	src/heapwalk/kinds.c src/heapwalk/kinds.h \
 	src/heapwalk/name.c src/heapwalk/name.h \
 	src/heapwalk/prove.c src/heapwalk/prove.h \
 	src/heapwalk/size.c src/heapwalk/size.h

@@ -61,6 +61,7 @@ lua_tests = \
 	t/program/probes.lua \
 	t/program/otlp.lua \
 	t/program/command.lua \
+	t/program/heapkinds.lua \
 	t/program/heapwalk.lua \
 	t/program/memory.lua \
 	t/program/native.lua \
@@ -222,6 +223,7 @@ DEEP_TESTS = $(check_PROGRAMS) \
 	t/program/edges.lua \
 	t/program/forks.lua \
 	t/program/heap.lua \
+	t/program/heapkinds.lua \
 	t/program/heapwalk.lua \
 	t/program/lines.lua \
 	t/program/lowheap.lua \

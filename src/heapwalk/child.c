@@ -67,15 +67,26 @@ static void put_lines(share *s, const mp_holders *from, mp_holders *to)
   to->nlines = from->nlines;
 }
 
+static void put_kinds(share *s, const mp_heapkinds *from, mp_heapkinds *to)
+{
+  uint32_t i;
+  *to = *from;
+  to->a = put(s, from->a, from->n * sizeof(*from->a));
+  for (i = 0; to->a != NULL && i < from->n; i++)
+    to->a[i].name = put_string(s, from->a[i].name);
+}
+
 static void hand_over(share *s, const mp_heapwalk *w)
 {
   s->walk = *w;
   s->walk.file = NULL;
   put_lines(s, &w->holders, &s->walk.holders);
+  put_kinds(s, &w->kinds, &s->walk.kinds);
   s->walk.joins = put(s, w->joins, w->njoins * sizeof(*w->joins));
   s->walk.c.joins = put(s, w->c.joins, w->c.njoins * sizeof(*w->c.joins));
   s->walk.mapped = SHARE;
   if (w->why == NULL && (s->walk.holders.lines == NULL ||
+			 (s->walk.kinds.a == NULL && w->kinds.n > 0) ||
 			 (s->walk.joins == NULL && w->njoins > 0) ||
 			 (s->walk.c.joins == NULL && w->c.njoins > 0)))
     s->walk.why = "it is too large";

@@ -82,6 +82,17 @@ static inline void fetch_chain(uint64_t near, uint64_t far)
   if (o != NULL) __builtin_prefetch(AT(const char *, o, OBJ_NEXT));
 }
 
+static void add_chain(mp_heap *h, const char *o)
+{
+  uint32_t n = 0;
+  for (; o != NULL && !h->failed; o = AT(const char *, o, OBJ_NEXT)) {
+    add_object(h, o);
+    n++;
+  }
+  if (n > 0) h->chains_used++;
+  if (n > h->longest) h->longest = n;
+}
+
 static void add_strings(mp_heap *h)
 {
   const char *table = mp_heap_strtab(h);
@@ -90,8 +101,9 @@ static void add_strings(mp_heap *h)
   for (i = 0; i <= mask && !h->failed; i++) {
     if (mask - i > 2 * AHEAD) fetch_chain(chains[i + AHEAD],
 					  chains[i + 2 * AHEAD]);
-    add_list(h, first_string(chains[i]));
+    add_chain(h, first_string(chains[i]));
   }
+  h->chains = mask + 1;
 }
 
 bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L)

@@ -51,6 +51,8 @@ typedef struct mp_heap {
   uint32_t ntraces;		/* Numbers are less than that. */
   const char **fixed;		/* Objects that are never collected. */
   uint32_t nfixed, capfixed;
+  uint32_t chains, chains_used, longest;  /* Of the table of strings; the */
+				/* strings of the longest one. */
   const char *modestr;		/* The string "__mode". */
   struct {
     const char *meta;		/* A metatable, */

@@ -280,6 +280,151 @@ void mp_heap_describe(const char *o, char *buf, size_t n)
   }
 }
 
+/* -- C types ------------------------------------------------------------- */
+
+#define NEAR		256	/* C types in which a typedef is looked for. */
+#define DECLARED	64	/* Bytes of what stands behind a type's name. */
+#define NESTED		32	/* C types that one consists of, at most. */
+
+/* Number 0 is no C type, and neither is a number that is too large. */
+static const char *ctype_of(const mp_heap *h, uint32_t id)
+{
+  const char *cts = mp_heap_ctstate(h);
+  if (id >= AT(uint32_t, cts, CTS_TOP)) id = 0;
+  return AT(const char *, cts, CTS_TAB) + (size_t)id * CT_SIZE;
+}
+
+/* The name of a C type, a string object, or NULL. */
+static const char *ctype_name(mp_heap *h, const char *ct)
+{
+  const char *name = REF(const char *, ct, CT_NAME);
+  if (name == NULL || mp_places_find(&h->places, name) == 0 ||
+      obj_gct(name) != GCT_STR)
+    return NULL;
+  return name;
+}
+
+/* The C type without attributes and typedefs. */
+static const char *ctype_raw(const mp_heap *h, uint32_t id)
+{
+  const char *ct = ctype_of(h, id);
+  int i;
+  for (i = 0; i < NESTED; i++) {
+    uint32_t info = AT(uint32_t, ct, CT_INFO);
+    if (CT_KIND(info) != CT_ATTRIB && CT_KIND(info) != CT_TYPEDEF) break;
+    ct = ctype_of(h, CT_CHILD(info));
+  }
+  return ct;
+}
+
+static void put_number(text *t, uint32_t info, uint32_t size)
+{
+  bool is_unsigned = (info & CTF_UNSIGNED) != 0;
+  if (info & CTF_BOOL)
+    put(t, "bool");
+  else if (info & CTF_FP)
+    put(t, size == 4 ? "float" : size == 8 ? "double" : "long double");
+  else if (size == 1)
+    put(t, is_unsigned == ((char)-1 > 0) ? "char" :
+	is_unsigned ? "unsigned char" : "signed char");
+  else if (size == 2 || size == 4)
+    put(t, "%s%s", is_unsigned ? "unsigned " : "", size == 2 ? "short" : "int");
+  else
+    put(t, "%sint%u_t", is_unsigned ? "u" : "", (unsigned)size * 8);
+}
+
+/* The typedef that follows a C type without a name, with what it consists of;
+** or NULL. */
+static const char *alias_of(mp_heap *h, uint32_t id)
+{
+  uint32_t top = AT(uint32_t, mp_heap_ctstate(h), CTS_TOP), i;
+  for (i = id + 1; i < top && i < id + NEAR; i++) {
+    const char *ct = ctype_of(h, i);
+    uint32_t info = AT(uint32_t, ct, CT_INFO);
+    if (CT_KIND(info) == CT_TYPEDEF && CT_CHILD(info) == id)
+      return ctype_name(h, ct);
+  }
+  return NULL;
+}
+
+static void put_tagged(text *t, mp_heap *h, uint32_t id, const char *word)
+{
+  const char *name = ctype_name(h, ctype_of(h, id));
+  const char *alias = name == NULL ? alias_of(h, id) : NULL;
+  if (alias == NULL) put(t, "%s", word);
+  if (name != NULL) put(t, " ");
+  if (name == NULL) name = alias;
+  if (name != NULL)
+    put_bytes(t, name + STR_DATA, mp_heap_strlen(h, name));
+}
+
+/* The type that a declaration begins with. */
+static void put_base(text *t, mp_heap *h, uint32_t id)
+{
+  const char *ct = ctype_of(h, id);
+  uint32_t info = AT(uint32_t, ct, CT_INFO);
+  if (info & CTF_CONST) put(t, "const ");
+  switch (CT_KIND(info)) {
+  case CT_NUM: put_number(t, info, AT(uint32_t, ct, CT_BYTES)); break;
+  case CT_STRUCT:
+    put_tagged(t, h, id, info & CTF_UNION ? "union" : "struct");
+    break;
+  case CT_ENUM:  /* One without constants is that of ffi.typeof. */
+    put_tagged(t, h, id, AT(uint16_t, ct, CT_SIB) == 0 ? "ctype" : "enum");
+    break;
+  case CT_VOID: put(t, "void"); break;
+  case CT_ARRAY:  /* A complex number. */
+    put(t, "complex");
+    if (AT(uint32_t, ct, CT_BYTES) == 8) put(t, " float");
+    break;
+  default: put(t, "?"); break;
+  }
+}
+
+/* Puts a text around the declaration. */
+static void declare(char *decl, const char *before, const char *behind)
+{
+  char inner[DECLARED];
+  memcpy(inner, decl, DECLARED);
+  snprintf(decl, DECLARED, "%s%.*s%s", before,
+	   DECLARED - 16 - (int)strlen(before), inner, behind);
+}
+
+static void declare_array(mp_heap *h, char *decl, const char *ct)
+{
+  uint32_t size = AT(uint32_t, ct, CT_BYTES);
+  uint32_t of = AT(uint32_t, ctype_raw(h, CT_CHILD(AT(uint32_t, ct, CT_INFO))),
+		   CT_BYTES);
+  char n[16] = "[?]";
+  if (size != CT_UNSIZED && of != 0 && of != CT_UNSIZED)
+    snprintf(n, sizeof(n), "[%u]", (unsigned)(size / of));
+  if (decl[0] == '*' || decl[0] == '&') declare(decl, "(", ")");
+  declare(decl, "", n);
+}
+
+void mp_heap_ctype(mp_heap *h, uint32_t id, char *buf, size_t n)
+{
+  text t = { buf, n };
+  char decl[DECLARED] = "";
+  int i;
+  buf[0] = '\0';
+  for (i = 0; i < NESTED; i++) {
+    const char *ct = ctype_of(h, id);
+    uint32_t info = AT(uint32_t, ct, CT_INFO), kind = CT_KIND(info);
+    if (kind == CT_PTR)
+      declare(decl, info & CTF_REF ? "&" : "*", "");
+    else if (kind == CT_FUNC)
+      declare(decl, decl[0] == '*' ? "(" : "", decl[0] == '*' ? ")()" : "()");
+    else if (kind == CT_ARRAY && !(info & CTF_COMPLEX))
+      declare_array(h, decl, ct);
+    else if (kind != CT_ATTRIB && kind != CT_TYPEDEF)
+      break;
+    id = CT_CHILD(info);
+  }
+  put_base(&t, h, id);
+  if (decl[0] != '\0') put(&t, " %s", decl);
+}
+
 /* -- References ---------------------------------------------------------- */
 
 static void put_root(text *t, uint64_t detail)
@@ -359,6 +504,12 @@ const char *mp_heap_keytext(uint64_t key, size_t *len)
 void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n)
 {
   (void)key; (void)len; (void)n;
+  buf[0] = '\0';
+}
+
+void mp_heap_ctype(mp_heap *h, uint32_t id, char *buf, size_t n)
+{
+  (void)h; (void)id; (void)n;
   buf[0] = '\0';
 }
 

@@ -38,4 +38,8 @@ const char *mp_heap_keytext(uint64_t key, size_t *len);
 /* Writes that many bytes of a key's text as the other names show them. */
 void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n);
 
+/* The C type of that number, as C writes it: "struct point *", "double [7]".
+** One that has no name has that of its typedef, if that is near. */
+void mp_heap_ctype(mp_heap *h, uint32_t id, char *buf, size_t n);
+
 #endif

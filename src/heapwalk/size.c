@@ -116,33 +116,34 @@ void mp_heap_parts(const mp_heap *h, const char *o, mp_heapparts *p)
 }
 
 /* `n` slots, of which one in `size` bytes has its value at the start. */
-static void add_slots(mp_heapslots *s, const char *slots, uint64_t n,
-		      size_t size)
+static mp_heapslots look_slots(const char *slots, uint64_t n, size_t size)
 {
   uint64_t i, used = 0;
   for (i = 0; i < n; i++) used += !IS_NIL(AT(slot, slots, i * size));
-  s->all += n;
-  s->used += used;
-  s->bytes += n * size;
-  s->empty += (n - used) * size;
+  return (mp_heapslots){ n, used, n * size, (n - used) * size };
+}
+
+void mp_heap_tableparts(const char *t, mp_heapslots *array, mp_heapslots *hash)
+{
+  uint32_t asize = AT(uint32_t, t, TAB_ASIZE);
+  uint32_t hmask = AT(uint32_t, t, TAB_HMASK);
+  const char *slots = AT(const char *, t, TAB_ARRAY);
+  if (asize > 0 && IS_NIL(AT(slot, slots, 0))) {  /* That of index 0. */
+    slots += sizeof(slot);
+    asize--;
+  }
+  *array = look_slots(slots, asize, sizeof(slot));
+  *hash = look_slots(AT(const char *, t, TAB_NODE) + NODE_VAL,
+		     hmask > 0 ? (uint64_t)hmask + 1 : 0, NODE_SIZE);
 }
 
 void mp_heap_slots(const char *o, mp_heapslots *s)
 {
-  uint32_t asize, hmask;
-  const char *array;
+  mp_heapslots array, hash;
   if (obj_gct(o) != GCT_TAB) return;
-  asize = AT(uint32_t, o, TAB_ASIZE);
-  hmask = AT(uint32_t, o, TAB_HMASK);
-  array = AT(const char *, o, TAB_ARRAY);
-  if (asize > 0 && IS_NIL(AT(slot, array, 0))) {  /* That of index 0. */
-    array += sizeof(slot);
-    asize--;
-  }
-  add_slots(s, array, asize, sizeof(slot));
-  if (hmask > 0)
-    add_slots(s, AT(const char *, o, TAB_NODE) + NODE_VAL,
-	      (uint64_t)hmask + 1, NODE_SIZE);
+  mp_heap_tableparts(o, &array, &hash);
+  mp_heap_addslots(s, &array);
+  mp_heap_addslots(s, &hash);
 }
 
 const char *mp_heap_payload(const mp_heap *h, const char *o, uint64_t *len)
@@ -191,6 +192,14 @@ void mp_heap_parts(const mp_heap *h, const char *obj, mp_heapparts *parts)
   memset(parts, 0, sizeof(*parts));
 }
 
+void mp_heap_tableparts(const char *tab, mp_heapslots *array,
+			mp_heapslots *hash)
+{
+  (void)tab;
+  memset(array, 0, sizeof(*array));
+  memset(hash, 0, sizeof(*hash));
+}
+
 void mp_heap_slots(const char *obj, mp_heapslots *s)
 {
   (void)obj; (void)s;
@@ -211,3 +220,11 @@ bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
 }
 
 #endif
+
+void mp_heap_addslots(mp_heapslots *to, const mp_heapslots *s)
+{
+  to->all += s->all;
+  to->used += s->used;
+  to->bytes += s->bytes;
+  to->empty += s->empty;
+}

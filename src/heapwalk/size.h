@@ -25,7 +25,13 @@ typedef struct mp_heapslots {
   uint64_t bytes, empty;	/* Of all, and of those that are not used. */
 } mp_heapslots;
 
-/* Adds those of a table; of another object: none. */
+/* Those of a table's array part and of its hash part. */
+void mp_heap_tableparts(const char *tab, mp_heapslots *array,
+			mp_heapslots *hash);
+
+void mp_heap_addslots(mp_heapslots *to, const mp_heapslots *s);
+
+/* Adds both, if the object is a table. */
 void mp_heap_slots(const char *obj, mp_heapslots *s);
 
 /* The data that a userdata or a cdata has for its user; *len: the bytes. NULL:

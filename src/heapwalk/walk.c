@@ -44,7 +44,6 @@ static void add_object(void *ud, uint32_t number, const void *o)
   uint64_t size = mp_heap_size(&k->h, o);
   mp_heapsum *sum = mp_graph_reached(&k->g, number) ? &k->w->held[gct] :
 		    &k->w->garbage[gct];
-  if (mp_graph_reached(&k->g, number)) mp_heap_slots(o, &k->w->slots);
   sum->count++;
   sum->bytes += size;
   k->bytes += size;
@@ -171,6 +170,10 @@ static const char *walk(walking *k, lua_State *L, const mp_heapwish *wish)
   if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g))
     return no_memory;
   mp_places_each(&k->h.places, add_object, k);
+  if (!mp_heapkinds_find(&w->kinds, &k->h, &k->g, &w->slots)) return no_memory;
+  w->chains = k->h.chains;
+  w->chains_used = k->h.chains_used;
+  w->longest = k->h.longest;
   w->adds_up = mp_heap_own(&k->h, k->bytes, &w->own);
   find_cmemory(k);
   if (!mp_holders_make(&w->holders, &k->h, &k->g, wish->share,
@@ -237,6 +240,7 @@ void mp_heapwalk_free(mp_heapwalk *w)
     return;
   }
   mp_holders_free(&w->holders);
+  mp_heapkinds_free(&w->kinds);
   mp_free(w->joins);
   mp_free(w->c.joins);
   free(w->file);
@@ -274,6 +278,24 @@ static void push_types(lua_State *L, const mp_heapwalk *w)
     mp_field(L, "garbage_count", (double)w->garbage[i].count);
     mp_field(L, "garbage_bytes", (double)w->garbage[i].bytes);
     lua_rawseti(L, -2, ++n);
+  }
+}
+
+static void push_kinds(lua_State *L, const mp_heapkinds *list)
+{
+  uint32_t i;
+  lua_createtable(L, (int)list->n, 0);
+  for (i = 0; i < list->n; i++) {
+    const mp_heapkind *k = &list->a[i];
+    lua_createtable(L, 0, 6);
+    mp_field_string(L, "kind", mp_heapkind_word(k->of));
+    mp_field_string(L, "name", k->name);
+    mp_field(L, "count", (double)k->count);
+    mp_field(L, "bytes", (double)k->bytes);
+    mp_field(L, "size", (double)k->size);
+    mp_field(L, "slots", (double)k->slots);
+    mp_field(L, "used", (double)k->used);
+    lua_rawseti(L, -2, (int)i + 1);
   }
 }
 
@@ -369,7 +391,7 @@ static void push_c(lua_State *L, const mp_heapwalk *w)
 void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w,
 		      const mp_baseline *b)
 {
-  lua_createtable(L, 0, 12);
+  lua_createtable(L, 0, 24);
   mp_field(L, "at", w->at);
   mp_field(L, "seconds", w->seconds);
   if (w->child > 0) mp_field(L, "child", w->child);
@@ -385,6 +407,11 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w,
   push_slots(L, &w->slots);
   push_types(L, w);
   lua_setfield(L, -2, "types");
+  mp_field(L, "chains", w->chains);
+  mp_field(L, "chains_used", w->chains_used);
+  mp_field(L, "chain_longest", w->longest);
+  push_kinds(L, &w->kinds);
+  lua_setfield(L, -2, "kinds");
   push_own(L, &w->own);
   lua_setfield(L, -2, "own");
   if (w->arena.system > 0) {

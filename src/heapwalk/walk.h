@@ -11,6 +11,7 @@
 
 #include "heapwalk/baseline.h"
 #include "heapwalk/holders.h"
+#include "heapwalk/kinds.h"
 #include "heapwalk/name.h"
 #include "heapwalk/size.h"
 #include "profile/extent.h"
@@ -63,6 +64,8 @@ typedef struct mp_heapwalk {
   mp_heapsum garbage[MP_HEAPWALK_TYPES];
   mp_heapslots slots;		/* Of the tables that are held. */
   const char *types[MP_HEAPWALK_TYPES];  /* Names of the types found. */
+  mp_heapkinds kinds;		/* Of the objects that are held. */
+  uint32_t chains, chains_used, longest;  /* As in mp_heap. */
   uint64_t edges, memory;	/* References; bytes that the walk took. */
   double least;			/* Each object that holds as much has a line. */
   mp_holders holders;

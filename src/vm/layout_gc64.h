@@ -138,7 +138,9 @@ typedef uint64_t gcsize;	/* A number of bytes of the collector's. */
 #define UD_LEN		24	/* uint32_t */
 #define UD_META		32
 #define UD_DATA		48
-#define UD_BUFFER	3	/* Type of string.buffer's. */
+#define UD_CLIB		2	/* Type of what ffi.load returns, */
+#define UD_BUFFER	3	/* and of string.buffer's; */
+#define UD_TYPES	4	/* others are less than that. */
 #define SBUF_FLAGS	24	/* uint64_t */
 #define SBUF_COW	2	/* A flag: the memory is a string's, */
 #define SBUF_BORROW	4	/* or another buffer's. */
@@ -158,11 +160,30 @@ typedef uint64_t gcsize;	/* A number of bytes of the collector's. */
 #define CTS_MAPS	32	/* two words, tables or not. */
 #define CT_SIZE		24	/* A C type: */
 #define CT_INFO		0	/* uint32_t: kind and child; */
-#define CT_BYTES	4	/* uint32_t: sizeof. */
+#define CT_BYTES	4	/* uint32_t: sizeof; or: */
+#define CT_UNSIZED	UINT32_MAX  /* it has none. */
+#define CT_SIB		8	/* uint16_t: of an enum: its first constant. */
+#define CT_NAME		16	/* A string, or NULL. */
 #define CT_KIND(info)	((info) >> 28)
 #define CT_CHILD(info)	((info) & 0xffff)
+#define CT_NUM		0	/* Kinds: */
+#define CT_STRUCT	1
+#define CT_PTR		2
+#define CT_ARRAY	3
+#define CT_VOID		4
+#define CT_ENUM		5
 #define CT_HASSIZE	5	/* Kinds up to this one have a size. */
+#define CT_FUNC		6
+#define CT_TYPEDEF	7
 #define CT_ATTRIB	8	/* Kind: an attribute of the child. */
+#define CTF_BOOL	0x08000000u	/* A number that is a boolean, */
+#define CTF_FP		0x04000000u	/* or has a fraction, */
+#define CTF_UNSIGNED	0x00800000u	/* or no sign; */
+#define CTF_VECTOR	0x08000000u	/* an array that is a vector, */
+#define CTF_COMPLEX	0x04000000u	/* or a complex number; */
+#define CTF_REF		0x00800000u	/* a pointer that is a reference; */
+#define CTF_UNION	0x00800000u	/* a struct that is a union. */
+#define CTF_CONST	0x02000000u
 
 #define FUNC_NUPVALUES	11	/* uint8_t */
 #define FUNC_ENV	16

@@ -101,9 +101,10 @@ os.exit(0)
 tap.like(text, "sessions%[%*%]  %(2000 x table, each 4 of 16 slots used%)",
   "tables with empty slots")
 tap.like(text, "\nTables have [%d.]+ kB of array and hash parts, 7%d%% of it "..
-  "in slots that are empty\n", "and all of them")
+  "in slots that are empty: sessions%[%*%], 2000 x table, each 4 of 16 "..
+  "slots used\n", "and all of them, with those that have most")
 tap.unlike(walk("t = {} for i = 1, 2000 do t[i] = { i, i, i } end os.exit(0)"),
-  "slots", "tables that are full")
+  "empty", "tables that are full")
 
 -- -- Garbage ----------------------------------------------------------------
 

@@ -71,6 +71,8 @@ if tap.knows_layout() then
   tap.like(text, "\n +%d+%% +[%d.]+ MB +fill %^sessions%[%*%]  %(",
     "the holder")
   tap.like(text, "allocated at w%.lua:4", "and where it was allocated")
+  tap.like(text, "\n  of all +bytes +objects   kind\n +%d+%% ",
+    "and what the objects are")
   tap.unlike(text, "do not add up", "the sizes add up")
   tap.unlike(read("w.txt") or "", "a child walked", "not at the end")
 end

@@ -10,6 +10,7 @@ local estimates = require("jit.mp.model.estimates")
 local facts = require("jit.mp.model.facts")
 local functions = require("jit.mp.model.functions")
 local json = require("jit.mp.format.json")
+local kinds = require("jit.mp.heap.kinds")
 local leaks = require("jit.mp.model.leaks")
 local views = require("jit.mp.model.views")
 
@@ -83,6 +84,21 @@ local function memory(p)
     t[i] = object({ { "name", str(part.name) }, { "bytes", num(part.bytes) } })
   end
   return object({ { "rss", num(p.memory.rss) }, { "parts", list(t) } })
+end
+
+local function heap_walk(p)
+  local w, t = p.walk, {}
+  if not w or w.why then return nil end
+  for i, k in ipairs(kinds(w)) do
+    t[i] = object({ { "kind", str(k.kind) }, { "name", k.name and str(k.name) },
+      { "count", num(k.count) }, { "bytes", num(k.bytes) },
+      { "size", k.size > 0 and num(k.size) },
+      { "slots", k.slots > 0 and num(k.slots) },
+      { "used", k.slots > 0 and num(k.used) } })
+  end
+  return object({ { "total", num(w.total) }, { "held", num(w.held) },
+    { "chains", known(w.chains) }, { "chain_longest", known(w.chain_longest) },
+    { "kinds", list(t) } })
 end
 
 -- -- Views -------------------------------------------------------------------
@@ -276,7 +292,8 @@ return function(p, _, env)
     { "views", view_objects(p, all, totals) },
     { "peak_bytes", known(p.heap.peak) },
     { "rss_bytes", known(facts.rss(p)) }, { "collector", collector(p) },
-    { "memory", memory(p) }, { "notes", notes(p) },
+    { "memory", memory(p) }, { "heap_walk", heap_walk(p) },
+    { "notes", notes(p) },
     { "functions", function_rows(p, all, sums) },
     { "lines", line_rows(p, all, values) },
     { "types", type_rows(p, all, values) }, { "verdicts", verdicts(p) },

@@ -52,7 +52,7 @@ local function lines(walk)
       bytes = l.bytes, was = l.was, c = l.c or 0, type = printable(l.type),
       what = l.what and printable(l.what),
       label = printable(l.label or "?"), children = {},
-      slots = l.slots, slots_used = l.slots_used,
+      slots = l.slots, slots_used = l.slots_used, empty = l.slots_empty,
       sparse = is_sparse(l, walk) }
     -- A chain, such as a linked list: its first lines tell it all.
     local chain = above and (above.chain or above.label == line.label and
@@ -87,15 +87,19 @@ local function main(walk, roots)
   return line
 end
 
+-- The slots of a line's tables: "each 4 of 16 slots used".
+local function slots_used(line)
+  return ("%s%.3g of %.3g slots used"):format(line.count > 1 and "each " or "",
+    line.slots_used / line.count, line.slots / line.count)
+end
+
 -- The object or objects that a line stands for.
 local function kind(line)
   local text = line.count == 1 and line.what or
     ("%.0f x %s"):format(line.count, line.type)
   if line.goes_on then text = text..", and so on" end
   if line.sparse then
-    text = ("%s, %s%.3g of %.3g slots used"):format(text,
-      line.count > 1 and "each " or "", line.slots_used / line.count,
-      line.slots / line.count)
+    text = text..", "..slots_used(line)
   end
   return line.c > 0 and text.."; C likely" or text
 end
@@ -109,4 +113,4 @@ local function absent(w)
 end
 
 return { lines = lines, main = main, kind = kind, common = common,
-  absent = absent }
+  slots_used = slots_used, absent = absent }

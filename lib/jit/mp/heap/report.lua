@@ -5,6 +5,7 @@
 
 local cells = require("jit.mp.text.cells")
 local keys = require("jit.mp.model.keys")
+local kinds = require("jit.mp.heap.kinds")
 local larger = require("jit.mp.model.larger")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
@@ -46,6 +47,19 @@ local function type_rows(w, o)
   end
   add(w.total, nil, "all, as the collector counts")
   return rows
+end
+
+-- Kinds of objects that are large enough to be shown, as text, or "".
+local function kind_table(w, o, width)
+  local rows = { { "of all", "bytes", "objects", "kind" } }
+  for _, k in ipairs(kinds(w)) do
+    if k.bytes > 0 and k.bytes >= w.total * o.min / 100 then
+      rows[#rows+1] = { k.kind == "code" and "" or
+	numbers.share(k.bytes, w.total), views.bytes(k.bytes, o),
+	("%.0f"):format(k.count), k.text }
+    end
+  end
+  return rows[2] and "\n"..cells.rows(rows, width) or ""
 end
 
 -- -- Allocating stacks -------------------------------------------------------
@@ -187,15 +201,38 @@ local function c_memory(w, o)
     w.c_partly and "; not all was searched" or "")
 end
 
--- The slots of tables that hold nothing, where they are many.
-local function tables(w, o)
-  if not w.slots or w.slots_empty < w.total / 20 then return nil end
-  return ("Tables have %s of array and hash parts, %s of it in slots that "..
-    "are empty"):format(views.bytes(w.slots_bytes, o),
-    numbers.share(w.slots_empty, w.slots_bytes))
+-- The line whose tables have most of the empty slots, or nil.
+local function sparsest(list)
+  local most
+  for _, line in ipairs(list) do
+    if line.sparse and (not most or line.empty > most.empty) then
+      most = line
+    end
+  end
+  return most
 end
 
-local function notes(w, o, width)
+-- The slots of tables that hold nothing, where they are many.
+local function tables(w, o, list)
+  if not w.slots or w.slots_empty < w.total / 20 then return nil end
+  local line = sparsest(list)
+  return ("Tables have %s of array and hash parts, %s of it in slots that "..
+    "are empty%s"):format(views.bytes(w.slots_bytes, o),
+    numbers.share(w.slots_empty, w.slots_bytes),
+    line and (": %s, %.0f x %s, %s"):format(line.path, line.count, line.type,
+      paths.slots_used(line)) or "")
+end
+
+local LONG = 64 -- Strings of a chain that are worth telling.
+
+-- Strings with one hash make it slow to find or make any of them.
+local function chains(w)
+  if not w.chains or (w.chain_longest or 0) < LONG then return nil end
+  return ("The table of strings has %.0f chains, one of them of %.0f "..
+    "strings: these are slow to make"):format(w.chains, w.chain_longest)
+end
+
+local function notes(w, o, width, list)
   local t = {}
   if w.closing then
     t[1] = "The state was being closed: the locals of the main chunk were gone."
@@ -205,7 +242,8 @@ local function notes(w, o, width)
   end
   t[#t+1] = "An object with several holders counts for the nearest "..
     "that holds them all."
-  t[#t+1] = tables(w, o)
+  t[#t+1] = tables(w, o, list)
+  t[#t+1] = chains(w)
   t[#t+1] = c_memory(w, o)
   for i, line in ipairs(t) do t[i] = cells.wrap(line.."\n", width) end
   return table.concat(t)
@@ -237,7 +275,7 @@ return function(p, o, env)
   add_others(rows, c)
   local tree = rows[2] and cells.rows(rows, width) or
     cells.wrap(views.nothing("no path", o), width)
-  return cells.wrap(heading(w, o), width)..notes(w, o, width).."\n"..
-    cells.rows(type_rows(w, o), width)..cells.wrap(arena(p, o), width).."\n"..
-    tree
+  return cells.wrap(heading(w, o), width)..notes(w, o, width, list)..
+    "\n"..cells.rows(type_rows(w, o), width)..cells.wrap(arena(p, o), width)..
+    kind_table(w, o, width).."\n"..tree
 end

@@ -10,10 +10,10 @@ local own = { "strings", "state", "buffer", "ctypes", "rest" }
 local plain = { "at", "seconds", "child", "alone", "why", "total", "adds_up",
   "closing", "held", "references", "memory", "c_why", "c_bytes", "c_led",
   "c_partly", "slots", "slots_used", "slots_bytes", "slots_empty",
-  "base_at", "base_least" }
+  "base_at", "base_least", "chains", "chains_used", "chain_longest" }
 
--- The walk as fields of a snapshot: walk_head, walk_types, walk_lines,
--- walk_joins, walk_cjoins.
+-- The walk as fields of a snapshot: walk_head, walk_types, walk_kinds,
+-- walk_lines, walk_joins, walk_cjoins.
 local function flat(w)
   local head = {}
   if not w then return { walk_head = head } end
@@ -24,8 +24,8 @@ local function flat(w)
     head.arena_system, head.arena_free = w.arena.system, w.arena.free
     head.arena_largest = w.arena.largest
   end
-  return { walk_head = head, walk_types = w.types, walk_lines = w.lines,
-    walk_joins = w.joins, walk_cjoins = w.cjoins }
+  return { walk_head = head, walk_types = w.types, walk_kinds = w.kinds,
+    walk_lines = w.lines, walk_joins = w.joins, walk_cjoins = w.cjoins }
 end
 
 -- A stranger's lines would otherwise become paths of any length.
@@ -53,7 +53,7 @@ local function whole(s)
       w.seconds) then
     return nil, "a part of the heap walk is missing"
   end
-  w.cjoins = s.walk_cjoins
+  w.kinds, w.cjoins = s.walk_kinds, s.walk_cjoins
   if w.c_bytes and not (w.cjoins and w.c_led) then
     return nil, "a part of the heap walk is missing"
   end

@@ -155,6 +155,7 @@ groups[#groups+1] = { name = "walk", key = "walk_head", fields = {
   { "c_partly", "flag", optional = true },
   of_walk("slots"), of_walk("slots_used"), of_walk("slots_bytes"),
   of_walk("slots_empty"), of_walk("base_at", SECONDS), of_walk("base_least"),
+  of_walk("chains"), of_walk("chains_used"), of_walk("chain_longest"),
 } }
 
 -- Tables of many records, each after those that it refers to. key: where the
@@ -283,6 +284,13 @@ local tables = {
   { name = "walk_type", key = "walk_types", recorded = true, fields = {
     { "type", "text" }, { "count", "number" }, { "bytes", "number" },
     { "garbage_count", "number" }, { "garbage_bytes", "number" },
+  } },
+  { name = "walk_kind", key = "walk_kinds", recorded = true, fields = {
+    { "kind", "text",
+      one_of = set("array hash long numbered userdata cdata code") },
+    { "name", "text", optional = true },
+    { "count", "number" }, { "bytes", "number" },
+    { "size", "number" }, { "slots", "number" }, { "used", "number" },
   } },
   { name = "walk_line", key = "walk_lines", recorded = true, fields = {
     { "parent", "ref", of = "walk_line", none = true },
