@@ -37,8 +37,7 @@ mp_attach_block mp_attach_answer = { .version = MP_ATTACH_VERSION };
 #define block	mp_attach_answer
 static mp_attach_call wanted;	/* A copy of the call. */
 static volatile bool writing;	/* A profile that has ended is written, */
-static pid_t writer;		/* in this process, */
-static bool walked;		/* with a walk that a child makes. */
+static pid_t writer;		/* in this process. */
 static pid_t process;		/* That the last wish came to. */
 static mp_attach_caller run_caller;  /* Who wanted the profile: */
 static mp_ctx *volatile run;	/* the profile that we started, or NULL. */
@@ -58,12 +57,14 @@ static void fail(const char *msg)
 
 #define PATIENCE 10000		/* Milliseconds that an exit waits. */
 
+/* A forked child has no such thread. */
+static bool is_writing(void) { return writing && writer == getpid(); }
+
 /* An exit would end the thread that writes, and the report would be lost. */
 static void await_writer(void)
 {
   int i;
-  for (i = 0; writing && writer == getpid() && i < PATIENCE; i++)
-    mp_clock_pause(1);
+  for (i = 0; is_writing() && i < PATIENCE; i++) mp_clock_pause(1);
 }
 
 static void install(void) { atexit(await_writer); }
@@ -145,8 +146,8 @@ static bool has_room(lua_State *L)
   }
   if (is_running()) stop_here(L);
   run = NULL;
-  if (!writing && open_file()) return true;
-  fail(writing ? "its last profile is still being written" :
+  if (!is_writing() && open_file()) return true;
+  fail(is_writing() ? "its last profile is still being written" :
        "the process cannot open a file for the profile");
   return false;
 }
@@ -178,6 +179,15 @@ static void start(lua_State *L)
   block.phase = MP_ATTACH_RUNNING;
 }
 
+/* Has the walk that a child of ours makes, if there is one. */
+static void take_walk(mp_ctx *c)
+{
+  if (!c->background.walks) return;
+  c->background.walks = false;
+  mp_heapwalk_drop(&c->profile);
+  c->profile.walk = mp_heapchild_end(&c->background.child, NULL);
+}
+
 /* A thread of its own, which writes the profile while the program continues. A
 ** signal that ends the program waits until then. */
 static void *write_profile(void *data)
@@ -185,7 +195,7 @@ static void *write_profile(void *data)
   mp_ctx *c = data;
   char msg[512];
   int err;
-  if (walked) c->profile.walk = mp_heapchild_end(&c->background.child, NULL);
+  take_walk(c);
   err = mp_final_report(c, msg, sizeof(msg));
   mp_ctx_end(c);
   mp_ctx_bury(c);
@@ -216,11 +226,7 @@ static void stop_here(lua_State *L)
   char msg[512];
   int err;
   mp_signal_hold();
-  if (walked && c != NULL) {
-    mp_heapwalk_drop(&c->profile);
-    c->profile.walk = mp_heapchild_end(&c->background.child, NULL);
-    walked = false;
-  }
+  if (c != NULL) take_walk(c);
   err = mp_guard_end(L, msg, sizeof(msg));
   mp_signal_release();
   if (err != 0) fail(msg);
@@ -249,15 +255,14 @@ static void walk(mp_ctx *c, lua_State *L)
 {
   mp_heapwish wish = c->plan.walk;
   const char *why = NULL;
-  walked = false;
   wish.lasting = true;
   if (wish.share <= 0) return;
   if (!mp_alloc_wants(c->profile.heap)->leaks) {
     mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
     why = mp_heapchild_begin(&c->background.child, &c->profile, L, &wish);
-    walked = why == NULL;
+    c->background.walks = why == NULL;
   }
-  if (walked) return;
+  if (c->background.walks) return;
   mp_heapwalk_refresh(&c->profile, L, &wish, MP_AT_END);
   if (c->profile.walk != NULL) c->profile.walk->alone = why;
 }
@@ -297,6 +302,7 @@ static void perform_protected(lua_State *L)
     fail(lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) :
 	 "not enough memory");
     lua_settop(L, top);
+    if (run == NULL && !is_writing()) close_file(NULL, 0);
   }
   block.performing = false;
   block.open = 0;
@@ -427,7 +433,7 @@ static void write_now(void)
 static bool admit(const mp_attach_call *call)
 {
   bool busy = process == getpid() &&
-	      (block.open != 0 || is_running() || writing);
+	      (block.open != 0 || is_running() || is_writing());
   if (call->version != MP_ATTACH_VERSION || block.performing) return false;
   if (!same(&call->caller, &block.caller)) {
     if (call->wish != MP_WISH_START ||

@@ -24,6 +24,7 @@ static void *finish(void *data)
   mp_background *b = &c->background;
   mp_heapwalk *w = NULL;
   if (b->walks) w = mp_heapchild_end(&b->child, &b->hurry);
+  b->walks = false;
   set(c, MP_DOING_REPORTS);
   if (!b->hurry) {
     c->report.walk = w;
@@ -52,6 +53,7 @@ const char *mp_background_begin(mp_ctx *c, lua_State *L,
   b->walks = wish->share > 0;
   if (b->walks) why = mp_heapchild_begin(&b->child, &c->profile, L, wish);
   if (why != NULL) {
+    b->walks = false;
     mp_moment_free(&b->moment);
     return why;
   }

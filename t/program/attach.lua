@@ -141,8 +141,10 @@ local holder = " keep[^\n]*%[%*%]  %(%d+ x table%)"
 tap.like(r.out, "\nHeap walk: .*"..holder, "the holders of an attached process")
 tap.like(tap.sh(tap.mp.." report heap.mp W", { dir = dir }).out, holder,
   "its profile has them, too")
+r = while_attached(p.pid, "kill -KILL $attach")
+tap.is(r.status, 128 + 9, "the next command is killed")
 tap.like(attach("-t 0.3 -O L "..p.pid).out, "\n +held by [^\n]* keep",
-  "and so have its leaks")
+  "and one after it has its leaks, with their holders")
 tap.like(p:stop(), "^right", "its results are right")
 
 -- -- Coroutines -------------------------------------------------------------
