@@ -142,7 +142,7 @@ int mp_state_open(mp_state *s, const char *path,
 void mp_state_close(mp_state *s)
 {
   if (s->R != NULL) lua_setallocf(s->R, s->memory.f, s->memory.ud);
-  if (s->R != NULL && !s->ffi_half_open) lua_close(s->R);
+  if (s->R != NULL) mp_own_close(s->R, s->ffi_half_open);
   s->R = NULL;
   s->memory = (mp_memory_of){ NULL, NULL };
 }

@@ -41,7 +41,7 @@ static void try(void)
   lua_State *L = luaL_newstate();
   if (L == NULL) return;
   lua_cpcall(L, run, NULL);
-  lua_close(L);
+  mp_own_close(L, ffi_half_open);
 }
 
 void mp_bug_try(void)

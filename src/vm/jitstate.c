@@ -313,7 +313,7 @@ static void learn(void)
   if (L == NULL) return;
   memset(&s, 0, sizeof(s));
   lua_cpcall(L, show, &s);
-  if (!s.ffi_half_open) lua_close(L);
+  mp_own_close(L, s.ffi_half_open);
 }
 
 void mp_jitstate_learn(void)

@@ -160,7 +160,7 @@ static void learn(void)
   mp_allocator_learn(l.allocf, l.allocd);
   lua_cpcall(L, learn_from, &l);
   lua_setallocf(L, l.allocf, l.allocd);
-  if (!l.ffi_half_open) lua_close(L);
+  mp_own_close(L, l.ffi_half_open);
 }
 
 #else
@@ -178,7 +178,7 @@ static void learn(void)
   bool ffi_half_open = false;
   if (L == NULL) return;
   lua_cpcall(L, learn_from, &ffi_half_open);
-  if (!ffi_half_open) lua_close(L);
+  mp_own_close(L, ffi_half_open);
 }
 
 #endif

@@ -45,3 +45,9 @@ bool mp_own_open(lua_State *L, bool *ffi_half_open)
   luaL_openlibs(L);
   return watch_ffi(L, ffi_half_open);
 }
+
+void mp_own_close(lua_State *L, bool ffi_half_open)
+{
+  if (ffi_half_open) lua_setallocf(L, NULL, NULL);
+  else lua_close(L);
+}

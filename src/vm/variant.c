@@ -327,7 +327,7 @@ bool mp_variant_find(mp_variant *v)
   s.allocf = lua_getallocf(L, &s.allocd);
   if (lua_cpcall(L, look, &s) != 0) s.ok = false;
   lua_setallocf(L, s.allocf, s.allocd);
-  if (!s.ffi_half_open) lua_close(L);
+  mp_own_close(L, s.ffi_half_open);
   *v = s.v;
   return s.ok;
 }

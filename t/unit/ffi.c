@@ -60,6 +60,7 @@ static bool half_open(size_t bytes)
 {
   mp_state s;
   char msg[256];
+  lua_State *R;
   bool half;
   open_state(&s);
   opened = false;
@@ -69,7 +70,10 @@ static bool half_open(size_t bytes)
   mp_state_limit(&s, 0);
   half = s.ffi_half_open;
   ck_assert(!half || !opened);
+  R = s.R;
   mp_state_close(&s);
+  /* luajit-mp attach shall not find what remains. */
+  if (half) ck_assert(lua_getallocf(R, NULL) == NULL);
   ck_assert_ptr_null(s.R);
   return half;
 }

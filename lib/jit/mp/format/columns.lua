@@ -22,7 +22,10 @@ end
 
 -- nil, or the reason why this LuaJIT cannot make columns.
 local function missing()
-  if not has_ffi then return "this LuaJIT has no FFI library" end
+  if not has_ffi then
+    return package.preload.ffi and tostring(ffi) or
+      "this LuaJIT has no FFI library"
+  end
   if not ffi.abi("le") then return "this machine is big-endian" end
 end
 
