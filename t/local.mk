@@ -318,7 +318,7 @@ check-suites: all
 	  '$(SUITES)' '$(ONLY)'
 
 # Programs with LuaJIT in them, unpacked from Debian's packages: HOSTS=NAME...
-HOSTS = nginx labels neovim server tarantool busted attach
+HOSTS = nginx labels neovim server tarantool busted attach owners
 
 check-hosts: all
 	@status=0; for t in $(HOSTS); do \
@@ -423,6 +423,7 @@ EXTRA_DIST += \
 	t/hosts/labels.lua \
 	t/hosts/neovim.lua \
 	t/hosts/nginx.lua \
+	t/hosts/owners.lua \
 	t/hosts/server.lua \
 	t/hosts/tarantool.lua \
 	t/hosts/unpack \
