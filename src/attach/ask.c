@@ -34,12 +34,13 @@ static double next_step(double step)
   return step * 1.5 < STEP_MAX ? step * 1.5 : STEP_MAX;
 }
 
-/* Whether the wish has been done. After a stop the profile is still to be
+/* Whether the request has been done. After a stop the profile is still to be
 ** written. */
 static bool is_done(const mp_session *s, const mp_attach_call *call)
 {
   return s->answer.open == 0 && s->answer.phase != MP_ATTACH_NOTHING &&
-	 (call->wish == MP_WISH_START || s->answer.phase != MP_ATTACH_RUNNING);
+	 (call->request == MP_REQUEST_START ||
+	  s->answer.phase != MP_ATTACH_RUNNING);
 }
 
 /* Whether no Lua code runs, and none has since. */
@@ -53,8 +54,8 @@ static bool is_idle(const mp_session *s, double *since)
   return now > *since + IDLE;
 }
 
-/* Visits the process until the wish is done; one to stop, as long as Lua code
-** runs. *answered: whether it was. */
+/* Visits the process until the request is done; one to stop, as long as Lua
+** code runs. *answered: whether it was. */
 static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
 		      const volatile int *end, bool *answered)
 {
@@ -68,7 +69,8 @@ static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
       v = mp_visit(s, call, &placed);
     if (mp_session_poor(s)) return MP_VISIT_FAILED;
     if (v != MP_VISITED) return v;
-    if (call->wish == MP_WISH_STOP && placed > 0 && is_idle(s, &idle)) break;
+    if (call->request == MP_REQUEST_STOP && placed > 0 && is_idle(s, &idle))
+      break;
     do {
       *answered = placed > 0 && mp_visit_read(s) && is_done(s, call);
       if (*answered) return MP_VISITED;
@@ -79,17 +81,17 @@ static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
   return MP_VISITED;
 }
 
-/* The VM has not reached the start: withdraws the wish, if need be without a
+/* The VM has not reached the start: withdraws the request, if need be without a
 ** visit. False: it was too late, and the profile runs. */
 static bool take_back(mp_session *s, const mp_attach_call *call)
 {
   double until = mp_clock_wall() + LAST, placed = 0;
   mp_attach_call none = *call;
-  none.wish = MP_WISH_NONE;
-  if (!s->told) return true;
+  none.request = MP_REQUEST_NONE;
+  if (!s->asked) return true;
   do {
     if (placed == 0 && mp_visit(s, &none, &placed) != MP_VISITED) break;
-    if (placed > 0 && mp_visit_read(s) && s->answer.open != MP_WISH_START)
+    if (placed > 0 && mp_visit_read(s) && s->answer.open != MP_REQUEST_START)
       return s->answer.phase != MP_ATTACH_RUNNING;
   } while (mp_session_wait(s, STEP_MIN, &never) && mp_clock_wall() < until);
   until = mp_clock_wall() + LAST;
@@ -105,7 +107,7 @@ static bool not_reached(mp_session *s)
     mp_look_traced(s->pid, s->tracer, s->msg, sizeof(s->msg));
     return false;
   }
-  if (!s->told)
+  if (!s->asked)
     return fails(s, "no moment was found at which the profiler could be "
 		 "loaded: the program was stopped, or in the C library, all "
 		 "the time");
@@ -118,8 +120,8 @@ static bool not_reached(mp_session *s)
 	       "called");
 }
 
-/* After a failure: leaves no wish there, or profile, for lack of memory of our
-** own. */
+/* After a failure: leaves no request there, or profile, for lack of memory of
+** our own. */
 static bool give_up(mp_session *s, const mp_attach_call *call)
 {
   char why[sizeof(s->msg)];
@@ -145,7 +147,7 @@ bool mp_session_start(mp_session *s, int state, const char *options,
     return fails(s, "the options or the path of modules are too long");
   strcpy(call.options, options);
   strcpy(call.path, path);
-  call.wish = MP_WISH_START;
+  call.request = MP_REQUEST_START;
   call.mainl = s->state->mainl;
   mp_visit_choose(s);
   v = ask(s, &call, seconds, end, &answered);
@@ -168,7 +170,7 @@ bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)
   bool answered;
   mp_visited v;
   s->place.end = end;
-  call.wish = MP_WISH_STOP;
+  call.request = MP_REQUEST_STOP;
   call.mainl = s->state->mainl;
   mp_visit_choose(s);  /* It may be another thread by now. */
   mp_room_forget();
@@ -182,7 +184,7 @@ bool mp_session_stop(mp_session *s, double seconds, const volatile int *end)
   if (v == MP_VISIT_FAILED) return false;
   if (answered)
     return s->answer.phase == MP_ATTACH_DONE || fails(s, s->answer.msg);
-  s->partial = s->told && mp_session_write(s, LAST, &never);
+  s->partial = s->asked && mp_session_write(s, LAST, &never);
   return s->partial || not_reached(s);
 }
 
@@ -190,7 +192,7 @@ bool mp_session_steady(mp_session *s)
 {
   double until = mp_clock_wall() + LAST;
   if (!s->partial || !mp_visit_read(s) ||
-      (s->answer.open == MP_WISH_STOP && !s->answer.performing))
+      (s->answer.open == MP_REQUEST_STOP && !s->answer.performing))
     return true;
   do {
     if (s->answer.phase == MP_ATTACH_DONE) s->partial = false;
@@ -206,7 +208,7 @@ bool mp_session_write(mp_session *s, double seconds, const volatile int *end)
   mp_attach_call call = { .version = MP_ATTACH_VERSION };
   uint32_t before = s->answer.written;
   s->place.end = end;
-  call.wish = MP_WISH_WRITE;
+  call.request = MP_REQUEST_WRITE;
   call.mainl = s->state->mainl;
   while (!*end && mp_clock_wall() < until) {
     mp_visited v = MP_VISITED;

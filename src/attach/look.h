@@ -25,7 +25,7 @@ mp_confined mp_look_confined(pid_t tid);
 /* The process that traces a thread; 0: none does. */
 pid_t mp_look_tracer(pid_t tid);
 
-/* This command, for a module that it gives wishes to. */
+/* This command, for a module that it gives requests to. */
 mp_attach_caller mp_look_caller(void);
 
 /* Whether that command has ended for certain. */

@@ -22,7 +22,7 @@
 #include "data/clock.h"
 
 #define CODE_MAX (64 << 20)	/* Bytes of code that are searched. */
-#define PERFORM	5.0		/* Seconds until a wish must have been done. */
+#define PERFORM	5.0		/* Seconds until a request must be done. */
 #define STEP	0.002		/* Seconds between two looks. */
 #define PASSING	0.2		/* Seconds that a state of ours may take. */
 
@@ -168,8 +168,8 @@ static bool no_library(mp_session *s)
 	       "profiler: it is linked statically");
 }
 
-/* While the module does a wish, of a command that was killed, it has states of
-** its own that do not show whose they are. */
+/* While the module does a request, of a command that was killed, it has states
+** of its own that do not show whose they are. */
 static bool is_at_rest(mp_session *s, mp_attach_block *b)
 {
   return s->block == 0 || !mp_remote_read(s->pid, b, s->block, sizeof(*b)) ||
@@ -328,7 +328,7 @@ bool mp_session_wait(mp_session *s, double seconds, const volatile int *end)
   while (!*end && (left = until - mp_clock_wall()) > 0) {
     struct pollfd p = { s->pidfd, POLLIN, 0 };
     uint32_t beat = (uint32_t)mp_clock_wall();
-    if (s->told)
+    if (s->asked)
       mp_remote_write(s->pid, s->block + offsetof(mp_attach_block, beat), &beat,
 		      sizeof(beat));
     if (poll(&p, 1, left < 1 ? (int)(left * 1000) + 1 : 1000) > 0) return false;

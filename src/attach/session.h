@@ -3,7 +3,7 @@
 ** A profile of a process that was not prepared for it: luajit-mp attach.
 **
 ** A thread of the process is stopped only for moments (attach/tracee.h), first
-** to make it load the profiler's module, then to pass wishes to the module
+** to make it load the profiler's module, then to pass requests to the module
 ** (module/attach.h). In between the process is not touched.
 **
 ** Functions return true, or false with a message in `msg`.
@@ -34,7 +34,7 @@ typedef struct mp_session {
   uint64_t block;		/* Address of its answer; 0: see above. */
   mp_attach_caller caller;	/* This command. */
   pid_t tracer;			/* Who came between, or 0. */
-  bool told;			/* The module has got a wish of ours. */
+  bool asked;			/* The module has got a request of ours. */
   mp_attach_block answer;	/* As it was read last. */
   bool gone;			/* It has ended before it was done. */
   bool partial;			/* The profile in it is not the last one. */

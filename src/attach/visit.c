@@ -175,39 +175,39 @@ static mp_visited refused(mp_session *s)
   return MP_VISIT_FAILED;
 }
 
-/* Tells the module the wish. It is refused while another command has one, or a
-** profile; if that command has ended, we take its place, unless its wish is
-** being done just now. */
+/* Passes the request to the module. It is refused while another command has
+** one, or a profile; if that command has ended, we take its place, unless its
+** request is being done just now. */
 static mp_visited tell(mp_session *s, mp_tracee *t, uint64_t at,
-		       mp_attach_call *wish)
+		       mp_attach_call *request)
 {
   int i;
   s->place.stack = at + AREA;
   if (!read_answer(s))
     return fails(s, "the process has loaded another version of luajit-mp: "
 		 "restart it, or use that version");
-  wish->caller = s->caller;
+  request->caller = s->caller;
   for (i = 0; i < 2; i++) {
-    wish->beat = (uint32_t)mp_clock_wall();
-    if (!mp_remote_write(s->pid, at, wish, sizeof(*wish)))
+    request->beat = (uint32_t)mp_clock_wall();
+    if (!mp_remote_write(s->pid, at, request, sizeof(*request)))
       return fails(s, strerror(errno));
     if (!call(s, t, s->enter, at, 0)) return MP_VISIT_FAILED;
-    s->told = mp_visit_read(s);
-    if (s->told || s->answer.performing || !mp_look_gone(&s->answer.caller))
+    s->asked = mp_visit_read(s);
+    if (s->asked || s->answer.performing || !mp_look_gone(&s->answer.caller))
       break;
-    wish->over = s->answer.caller;
+    request->over = s->answer.caller;
   }
-  return s->told || s->answer.performing ? MP_VISITED : refused(s);
+  return s->asked || s->answer.performing ? MP_VISITED : refused(s);
 }
 
-static mp_visited work(mp_session *s, mp_tracee *t, mp_attach_call *wish)
+static mp_visited work(mp_session *s, mp_tracee *t, mp_attach_call *request)
 {
   uint64_t at = map(s, t, AREA, PROT_READ | PROT_WRITE);
   mp_visited v = MP_VISITED;
   if (at == 0)
     return fails(s, "the process cannot map memory for the profiler");
   if (s->enter == 0) v = load(s, t, at);
-  if (v == MP_VISITED) v = tell(s, t, at, wish);
+  if (v == MP_VISITED) v = tell(s, t, at, request);
   unmap(s, t, at, AREA);
   return v;
 }
@@ -313,15 +313,15 @@ static bool may_call(const mp_session *s, const mp_tracee *t)
 static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
 			double *placed)
 {
-  mp_attach_call wish = *call;
+  mp_attach_call mine = *call;
   double now = mp_clock_wall();
   mp_visited v = MP_VISITED;
   if (*placed > 0 && mp_visit_read(s) && s->answer.open == 0) return v;
   if (may_call(s, t)) {
-    if (mp_safe_asleep(t) && wish.wish < MP_WISH_NONE)
-      wish.now = usable_now(s, t);
-    if (*placed == 0 || wish.now != 0 || now > *placed + AGAIN) {
-      v = work(s, t, &wish);
+    if (mp_safe_asleep(t) && mine.request < MP_REQUEST_NONE)
+      mine.now = usable_now(s, t);
+    if (*placed == 0 || mine.now != 0 || now > *placed + AGAIN) {
+      v = work(s, t, &mine);
       *placed = now;
     }
   }

@@ -14,14 +14,15 @@ typedef enum mp_visited {
   MP_VISIT_FAILED		/* s->msg says why. */
 } mp_visited;
 
-/* Visits the process. call: the wish; placed: whether the VM knows of it
+/* Visits the process. call: the request; placed: whether the VM knows of it
 ** already, and when it was last handed to it. */
 mp_visited mp_visit(mp_session *s, const mp_attach_call *call, double *placed);
 
 /* Reads the answer, without a visit. False: there is none for us. */
 bool mp_visit_read(mp_session *s);
 
-/* Writes to the answer that the wish is withdrawn. False: it is being done. */
+/* Writes to the answer that the request is withdrawn. False: it is being
+** done. */
 bool mp_visit_withdraw(mp_session *s);
 
 /* Finds the thread that runs the VM. */

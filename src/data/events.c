@@ -32,7 +32,7 @@ static __attribute__((noinline)) uint32_t find_event(mp_events *e,
   for (; (i = mp_map_get(&e->map, h)) != 0; h = mp_mix(h, 1))
     if (has_keys(&e->list[i - 1], kind, at, origin)) return i;
   if (e->limit != 0 && mp_mem_after(e->count, e->cap, sizeof(*e->list)) +
-      mp_map_after(&e->map, 1) + e->capmet * sizeof(*e->met) > e->limit)
+      mp_map_after(&e->map, 1) + e->caplast * sizeof(*e->last) > e->limit)
     return 0;
   if (!mp_mem_room(&e->list, e->count, &e->cap, sizeof(*e->list)) ||
       !mp_map_put(&e->map, h, e->count + 1)) return 0;
@@ -41,15 +41,15 @@ static __attribute__((noinline)) uint32_t find_event(mp_events *e,
   return e->count;
 }
 
-/* Makes room for e->met[i]. False: no memory, or half of the limit. */
-static __attribute__((noinline)) bool more_met(mp_events *e, uint32_t i)
+/* Makes room for e->last[i]. False: no memory, or half of the limit. */
+static __attribute__((noinline)) bool more_last(mp_events *e, uint32_t i)
 {
-  uint32_t n = e->capmet;
-  if (e->limit != 0 && mp_mem_after(i, n, sizeof(*e->met)) > e->limit / 2)
+  uint32_t n = e->caplast;
+  if (e->limit != 0 && mp_mem_after(i, n, sizeof(*e->last)) > e->limit / 2)
     return false;
-  if (!mp_mem_room(&e->met, i, &e->capmet, sizeof(*e->met)))
+  if (!mp_mem_room(&e->last, i, &e->caplast, sizeof(*e->last)))
     return false;
-  memset(e->met + n, 0, (e->capmet - n) * sizeof(*e->met));
+  memset(e->last + n, 0, (e->caplast - n) * sizeof(*e->last));
   return true;
 }
 
@@ -58,11 +58,11 @@ static __attribute__((noinline)) bool more_met(mp_events *e, uint32_t i)
 static inline mp_event *event_get(mp_events *e, mp_eventkind kind, uint32_t at,
 				  uint32_t origin)
 {
-  uint32_t i = origin * 2 + kind, other = 0, *met = &other;
-  if (i < e->capmet || more_met(e, i)) met = &e->met[i];
-  if (*met == 0 || !has_keys(&e->list[*met - 1], kind, at, origin))
-    *met = find_event(e, kind, at, origin);
-  return *met != 0 ? &e->list[*met - 1] : NULL;
+  uint32_t i = origin * 2 + kind, other = 0, *last = &other;
+  if (i < e->caplast || more_last(e, i)) last = &e->last[i];
+  if (*last == 0 || !has_keys(&e->list[*last - 1], kind, at, origin))
+    *last = find_event(e, kind, at, origin);
+  return *last != 0 ? &e->list[*last - 1] : NULL;
 }
 
 bool mp_events_add(mp_events *e, mp_eventkind kind, uint32_t at,
@@ -109,7 +109,7 @@ void mp_events_free(mp_events *e)
 {
   size_t limit = e->limit;
   mp_free(e->list);
-  mp_free(e->met);
+  mp_free(e->last);
   mp_map_free(&e->map);
   mp_events_init(e);
   e->limit = limit;

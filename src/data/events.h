@@ -32,8 +32,8 @@ typedef struct mp_events {
   uint32_t count, cap;
   size_t limit;			/* Bytes at most; 0: any number. */
   mp_map map;			/* Hash of kind and rows -> index + 1. */
-  uint32_t *met;		/* By origin and kind: index + 1 of the */
-  uint32_t capmet;		/* event that was found last, or 0. */
+  uint32_t *last;		/* By origin and kind: index + 1 of the */
+  uint32_t caplast;		/* event that was found last, or 0. */
 } mp_events;
 
 /* Makes an empty table. Takes no memory yet. */

@@ -74,8 +74,8 @@ static uint64_t used(const mp_watch *w)
 /* Begins the next interval. Returns the milliseconds of the one before. */
 static int begin(mp_watch *w, uint64_t *next)
 {
-  int passed = (int)(w->interval / 1000000), wish = w->wish;
-  if (wish != 0) w->interval = (uint64_t)wish * 1000000;
+  int passed = (int)(w->interval / 1000000), wanted = w->wanted;
+  if (wanted != 0) w->interval = (uint64_t)wanted * 1000000;
   *next += mp_seed_vary(&w->random, w->interval);
   return passed;
 }
@@ -116,7 +116,7 @@ static bool watch_start(mp_watch *w, pid_t tid, int sig, uint64_t interval,
   w->interval = interval;
   w->random = seed;
   w->end = false;
-  w->wish = 0;
+  w->wanted = 0;
   w->due = 0;
   w->time = 0;
   if (mp_clock_thread(tid) < 0) return false;
@@ -315,7 +315,7 @@ static mp_tally watched_ticks(mp_timer *t, mp_pace *pace)
   int ms, n = watch_ticks(&t->watch, &ms);
   if (pace == NULL || n == 0) return mp_pace_count(NULL, n, 0);
   pace->passed += ms;
-  t->watch.wish = mp_pace_interval(pace);
+  t->watch.wanted = mp_pace_interval(pace);
   return (mp_tally){ n, ms, (int)((double)ms * ms / n) };
 }
 

@@ -29,7 +29,7 @@ typedef struct mp_watch {
   int sig;			/* The signal that it is sent. */
   uint64_t interval;		/* Nanoseconds, in the mean. */
   uint64_t random;		/* For the next interval. */
-  atomic_int wish;		/* The interval from now on: milliseconds; 0: */
+  atomic_int wanted;		/* The interval from now on: milliseconds; 0: */
 				/* as it is. */
   pthread_t thread;
   pthread_mutex_t lock;

@@ -121,12 +121,12 @@ static void settle(pid_t parent, size_t memory)
 }
 
 static void run(share *s, pid_t parent, const mp_profile *p, lua_State *L,
-		const mp_heapwish *wish, size_t memory)
+		const mp_heaprequest *request, size_t memory)
 {
   bool native = p != NULL && mp_native_has(&p->capture);
   mp_heapwalk *w;
   settle(parent, memory);
-  w = mp_heapwalk_take(p, L, wish);
+  w = mp_heapwalk_take(p, L, request);
   if (w != NULL && native && !mp_native_has(&p->capture))
     w->c.why = "another thread was busy with it";
   if (w != NULL) hand_over(s, w);
@@ -135,7 +135,7 @@ static void run(share *s, pid_t parent, const mp_profile *p, lua_State *L,
 
 /* -- The process --------------------------------------------------------- */
 
-/* A fork that runs nobody's handlers, and of whose end nobody is told. */
+/* A fork that runs nobody's handlers, and whose end nobody hears of. */
 static pid_t fork_quietly(void)
 {
   return (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
@@ -152,7 +152,7 @@ static const char *refusal(int err)
 }
 
 const char *mp_heapchild_begin(mp_heapchild *c, const mp_profile *p,
-			       lua_State *L, const mp_heapwish *wish)
+			       lua_State *L, const mp_heaprequest *request)
 {
   const mp_heaplayout *layout = mp_heap_prove();
   size_t memory = MEMORY + (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
@@ -174,7 +174,7 @@ const char *mp_heapchild_begin(mp_heapchild *c, const mp_profile *p,
   c->at = p != NULL ? c->seconds - p->span.wall0 : 0;
   c->pid = fork_quietly();
   err = errno;
-  if (c->pid == 0) run(c->share, parent, p, L, wish, memory);
+  if (c->pid == 0) run(c->share, parent, p, L, request, memory);
   c->seconds = mp_clock_wall() - c->seconds;
   mp_native_parent();
   pthread_sigmask(SIG_SETMASK, &old, NULL);

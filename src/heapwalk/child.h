@@ -24,10 +24,10 @@ typedef struct mp_heapchild {
   double at;			/* As in mp_heapwalk. */
 } mp_heapchild;
 
-/* Begins as mp_heapwalk_take; the wish is for no file. Returns NULL, or why
+/* Begins as mp_heapwalk_take; the request is for no file. Returns NULL, or why
 ** there can be no child: a static string. */
 const char *mp_heapchild_begin(mp_heapchild *c, const mp_profile *p,
-			       lua_State *L, const mp_heapwish *wish);
+			       lua_State *L, const mp_heaprequest *request);
 
 /* Waits for the walk, in any thread, which then goes to mp_heapwalk_free. If it
 ** is lost, or *hurry becomes true, it has only a reason for that. hurry may be

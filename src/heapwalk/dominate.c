@@ -182,10 +182,10 @@ static bool find_paths(search *s)
     if (g->usage.failed) return false;
     for (i = 0; i < n; i++) {
       uint32_t to = g->out[i];
-      bool met = g->up[to] != MP_GRAPH_NONE, leaf = mp_graph_isleaf(g, to);
-      if (!met) g->up[to] = node;
-      if (leaf) s->num[to] = met ? common(s, s->num[to], v) : v;
-      else if (!met) queue[end++] = to;
+      bool seen = g->up[to] != MP_GRAPH_NONE, leaf = mp_graph_isleaf(g, to);
+      if (!seen) g->up[to] = node;
+      if (leaf) s->num[to] = seen ? common(s, s->num[to], v) : v;
+      else if (!seen) queue[end++] = to;
     }
   }
   return true;

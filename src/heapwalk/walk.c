@@ -160,13 +160,13 @@ static uint64_t garbage(const mp_heapwalk *w)
   return sum;
 }
 
-static const char *walk(walking *k, lua_State *L, const mp_heapwish *wish)
+static const char *walk(walking *k, lua_State *L, const mp_heaprequest *request)
 {
   static const char *const no_memory = "there is no memory for it";
   mp_heapwalk *w = k->w;
   if (!mp_heap_open(&k->h, L))
     return k->h.layout->proved ? no_memory : k->h.layout->why;
-  if (wish->lasting && !mp_heap_lasting(&k->h)) return no_memory;
+  if (request->lasting && !mp_heap_lasting(&k->h)) return no_memory;
   if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g))
     return no_memory;
   mp_places_each(&k->h.places, add_object, k);
@@ -176,17 +176,17 @@ static const char *walk(walking *k, lua_State *L, const mp_heapwish *wish)
   w->longest = k->h.longest;
   w->adds_up = mp_heap_own(&k->h, k->bytes, &w->own);
   find_cmemory(k);
-  if (!mp_holders_make(&w->holders, &k->h, &k->g, wish->share,
+  if (!mp_holders_make(&w->holders, &k->h, &k->g, request->share,
 		       w->c.known ? &k->c : NULL))
     return no_memory;
   if (w->c.known) join_blocks(k);
   if (k->heap != NULL && mp_alloc_vm(k->heap)->proved)
     mp_places_each(&k->h.places, join_object, k);
-  if (wish->file) {
+  if (request->file) {
     w->file = mp_heapfile_make(&k->h, &k->g, &w->own, garbage(w), &w->filelen);
     if (w->file == NULL) return no_memory;
   }
-  w->least = wish->share * (double)w->holders.lines[0].bytes;
+  w->least = request->share * (double)w->holders.lines[0].bytes;
   w->edges = k->g.nedges;
   w->memory = k->g.usage.peak + mp_places_memory(&k->h.places);
   return k->failed ? no_memory : NULL;
@@ -203,7 +203,7 @@ static void look_arena(const mp_profile *p, lua_State *L, mp_arena *a)
 }
 
 mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
-			      const mp_heapwish *wish)
+			      const mp_heaprequest *request)
 {
   mp_heapwalk *w = mp_calloc(1, sizeof(*w));
   walking k;
@@ -213,7 +213,7 @@ mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
   k.heap = p != NULL ? p->heap : NULL;
   k.p = p;
   k.w = w;
-  w->why = walk(&k, L, wish);
+  w->why = walk(&k, L, request);
   if (w->why == NULL) look_arena(p, L, &w->arena);
   mp_map_free(&k.rows);
   mp_map_free(&k.crows);
@@ -247,13 +247,13 @@ void mp_heapwalk_free(mp_heapwalk *w)
   mp_free(w);
 }
 
-void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
-			 mp_occasion occasion)
+void mp_heapwalk_refresh(mp_profile *p, lua_State *L,
+			 const mp_heaprequest *request, mp_occasion occasion)
 {
-  if (wish->share <= 0) return;
+  if (request->share <= 0) return;
   if (occasion != MP_MEANWHILE) mp_span_end(&p->span, mp_cpu_time(&p->cpu));
   mp_heapwalk_free(p->walk);
-  p->walk = mp_heapwalk_take(p, L, wish);
+  p->walk = mp_heapwalk_take(p, L, request);
   if (p->walk != NULL) p->walk->closing = occasion == MP_CLOSING;
 }
 

@@ -82,7 +82,7 @@ typedef struct mp_heapwalk {
 ** Where the walk fails, `why` is set. Returns NULL if there is no memory even
 ** for that. */
 mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
-			      const mp_heapwish *wish);
+			      const mp_heaprequest *request);
 
 /* Frees the text of the .heapsnapshot. */
 void mp_heapwalk_nofile(mp_heapwalk *w);
@@ -97,8 +97,8 @@ typedef enum mp_occasion {
 
 /* Takes a walk for the reports of the profile, in place of the last one. L
 ** runs, or its VM is at rest. */
-void mp_heapwalk_refresh(mp_profile *p, lua_State *L, const mp_heapwish *wish,
-			 mp_occasion occasion);
+void mp_heapwalk_refresh(mp_profile *p, lua_State *L,
+			 const mp_heaprequest *request, mp_occasion occasion);
 void mp_heapwalk_drop(mp_profile *p);
 
 /* Pushes the walk as a table. b: what it is compared to, or NULL. Raises Lua

@@ -38,7 +38,7 @@ mp_attach_block mp_attach_answer = { .version = MP_ATTACH_VERSION };
 static mp_attach_call wanted;	/* A copy of the call. */
 static volatile bool writing;	/* A profile that has ended is written, */
 static pid_t writer;		/* in this process. */
-static pid_t process;		/* That the last wish came to. */
+static pid_t process;		/* That the last request came to. */
 static mp_attach_caller run_caller;  /* Who wanted the profile: */
 static mp_ctx *volatile run;	/* the profile that we started, or NULL. */
 static struct { int fd; dev_t dev; ino_t ino; } file = { -1, 0, 0 };
@@ -69,7 +69,7 @@ static void await_writer(void)
 
 static void install(void) { atexit(await_writer); }
 
-/* -- The wishes, in a protected call ------------------------------------- */
+/* -- The requests, in a protected call ------------------------------------- */
 
 static void set_lease(mp_ctx *c);
 
@@ -131,9 +131,9 @@ static bool is_running(void)
 
 static void stop_here(lua_State *L);
 
-/* Whether there is room for a profile. If the same caller wanted the one that
-** runs, its wish is fulfilled: the caller had stopped waiting just before. One
-** whose caller has gone ends. */
+/* Whether there is room for a profile. If the same caller asked for the one
+** that runs, its request is fulfilled: the caller had stopped waiting just
+** before. One whose caller has gone ends. */
 static bool has_room(lua_State *L)
 {
   if (is_running() && mp_guard_get(L) != run) {
@@ -253,17 +253,17 @@ static bool stop_aside(lua_State *L)
 ** aside. */
 static void walk(mp_ctx *c, lua_State *L)
 {
-  mp_heapwish wish = c->plan.walk;
+  mp_heaprequest request = c->plan.walk;
   const char *why = NULL;
-  wish.lasting = true;
-  if (wish.share <= 0) return;
+  request.lasting = true;
+  if (request.share <= 0) return;
   if (!mp_alloc_wants(c->profile.heap)->leaks) {
     mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
-    why = mp_heapchild_begin(&c->background.child, &c->profile, L, &wish);
+    why = mp_heapchild_begin(&c->background.child, &c->profile, L, &request);
     c->background.walks = why == NULL;
   }
   if (c->background.walks) return;
-  mp_heapwalk_refresh(&c->profile, L, &wish, MP_AT_END);
+  mp_heapwalk_refresh(&c->profile, L, &request, MP_AT_END);
   if (c->profile.walk != NULL) c->profile.walk->alone = why;
 }
 
@@ -288,8 +288,8 @@ static void stop(lua_State *L)
 
 static int perform(lua_State *L)
 {
-  if (block.open == MP_WISH_START) start(L);
-  else if (block.open == MP_WISH_STOP) stop(L);
+  if (block.open == MP_REQUEST_START) start(L);
+  else if (block.open == MP_REQUEST_STOP) stop(L);
   return 0;
 }
 
@@ -310,9 +310,9 @@ static void perform_protected(lua_State *L)
 
 /* -- Steps --------------------------------------------------------------- */
 
-/* While a wish is open the command may lead the thread through compiled code,
-** instruction by instruction. If the command is killed then, a last step is
-** left over, whose signal would end the process. */
+/* While a request is open the command may lead the thread through compiled
+** code, instruction by instruction. If the command is killed then, a last step
+** is left over, whose signal would end the process. */
 static struct sigaction old_trap;
 static bool has_trap;
 
@@ -371,7 +371,7 @@ static void on_hook(lua_State *L, lua_Debug *ar)
 }
 
 /* LuaJIT's profiler clears the mask of the hooks while it calls back: then the
-** program's hook cannot be told, and the caller has to try again. From a C
+** program's hook cannot be known, and the caller has to try again. From a C
 ** function that compiled code has called, LuaJIT goes on in compiled code: only
 ** the call itself can be seen. */
 static void set_hook(lua_State *L)
@@ -400,8 +400,8 @@ static void look_after(mp_ctx *c, lua_State *L, double wall)
   (void)wall;
   if (c != run || block.performing) return;
   if (block.open == 0 && mp_clock_wall() - block.beat > lag + MP_ATTACH_LEASE)
-    block.open = MP_WISH_STOP;
-  if (block.open == MP_WISH_STOP) set_hook(L);
+    block.open = MP_REQUEST_STOP;
+  if (block.open == MP_REQUEST_STOP) set_hook(L);
 }
 
 static void set_lease(mp_ctx *c)
@@ -428,7 +428,7 @@ static void write_now(void)
   mp_cpu_trigger(&c->profile.cpu);  /* The next one has what it counts. */
 }
 
-/* Whether the caller may have its wish: each wish but a start is about what the
+/* Whether the caller may have its request: each but a start is about what the
 ** caller has here. */
 static bool admit(const mp_attach_call *call)
 {
@@ -436,7 +436,7 @@ static bool admit(const mp_attach_call *call)
 	      (block.open != 0 || is_running() || is_writing());
   if (call->version != MP_ATTACH_VERSION || block.performing) return false;
   if (!same(&call->caller, &block.caller)) {
-    if (call->wish != MP_WISH_START ||
+    if (call->request != MP_REQUEST_START ||
 	(busy && !same(&call->over, &block.caller)))
       return false;
     block.caller = call->caller;
@@ -452,7 +452,7 @@ static bool admit(const mp_attach_call *call)
 static void forget(lua_State *L)
 {
   if (is_running() && !same(&run_caller, &block.caller)) {
-    block.open = MP_WISH_STOP;
+    block.open = MP_REQUEST_STOP;
     block.phase = MP_ATTACH_NOTHING;
     return;
   }
@@ -466,15 +466,15 @@ void mp_attach_enter(const mp_attach_call *call)
   lua_State *L = (lua_State *)(uintptr_t)call->mainl;
   int err = errno;
   if (!admit(call)) return;
-  if (call->wish == MP_WISH_NONE) {
+  if (call->request == MP_REQUEST_NONE) {
     forget(L);
-  } else if (call->wish == MP_WISH_WRITE) {
+  } else if (call->request == MP_REQUEST_WRITE) {
     write_now();
   } else {
-    if (block.open != call->wish) {
+    if (block.open != call->request) {
       memcpy(&wanted, call, sizeof(wanted));
       block.phase = run != NULL ? MP_ATTACH_RUNNING : MP_ATTACH_NOTHING;
-      block.open = call->wish;
+      block.open = call->request;
     }
     if (call->now != 0) {
       unset_hook(L);

@@ -76,12 +76,12 @@ static int write_file(lua_State *L, const char *name, const mp_heapwalk *w)
 static int core_heap(lua_State *L)
 {
   const char *name = luaL_optstring(L, 2, NULL);
-  mp_heapwish wish = { luaL_optnumber(L, 1, 0.01), name != NULL, false };
+  mp_heaprequest request = { luaL_optnumber(L, 1, 0.01), name != NULL, false };
   mp_heapwalk *w;
   int err;
-  luaL_argcheck(L, wish.share > 0 && wish.share <= 1, 1,
+  luaL_argcheck(L, request.share > 0 && request.share <= 1, 1,
 		"a share of the heap is more than 0 and at most 1");
-  w = mp_heapwalk_take(profile(L), L, &wish);
+  w = mp_heapwalk_take(profile(L), L, &request);
   if (w == NULL) return mp_fail(L, "not enough memory", ENOMEM);
   if (w->why != NULL) {
     fail_because(L, w->why);

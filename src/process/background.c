@@ -42,16 +42,16 @@ static void *finish(void *data)
 }
 
 const char *mp_background_begin(mp_ctx *c, lua_State *L,
-				const mp_heapwish *wish, bool needed,
+				const mp_heaprequest *request, bool needed,
 				void (*f)(mp_ctx *c))
 {
   mp_background *b = &c->background;
   const char *why = NULL;
-  if (wish->file) return "a .heapsnapshot is wanted";
+  if (request->file) return "a .heapsnapshot is wanted";
   if (!mp_moment_take_at_rest(&b->moment, &c->profile))
     return "there is no memory for a child";
-  b->walks = wish->share > 0;
-  if (b->walks) why = mp_heapchild_begin(&b->child, &c->profile, L, wish);
+  b->walks = request->share > 0;
+  if (b->walks) why = mp_heapchild_begin(&b->child, &c->profile, L, request);
   if (why != NULL) {
     b->walks = false;
     mp_moment_free(&b->moment);

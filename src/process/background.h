@@ -17,7 +17,7 @@
 ** are made even if somebody waits for their end. Returns NULL, or why that
 ** cannot be: a static string. */
 const char *mp_background_begin(mp_ctx *c, lua_State *L,
-				const mp_heapwish *wish, bool needed,
+				const mp_heaprequest *request, bool needed,
 				void (*f)(mp_ctx *c));
 
 #endif

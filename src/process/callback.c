@@ -81,8 +81,8 @@ void mp_callback_call(mp_ctx *c, lua_State *L, int samples, int state)
   lua_xmove(L, T, 1);
   lua_pushinteger(T, samples);
   lua_pushlstring(T, &letter, 1);
-  lua_pushnumber(T, (double)(bytes - c->callback.told));
-  c->callback.told = bytes;
+  lua_pushnumber(T, (double)(bytes - c->callback.reported));
+  c->callback.reported = bytes;
   if (lua_pcall(T, 4, 0, 0) != 0) {
     say_error(T);
     c->callback.thread = NULL;

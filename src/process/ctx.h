@@ -50,7 +50,7 @@ typedef struct mp_heir {
 /* The program's function for samples (process/callback.h). */
 typedef struct mp_called {
   lua_State *thread;		/* Has the function, or NULL. */
-  uint64_t told;		/* Bytes allocated at its last call. */
+  uint64_t reported;		/* Bytes allocated at its last call. */
 } mp_called;
 
 #define MP_RECENT	3	/* Moments: of half a minute and more. */
@@ -61,12 +61,12 @@ typedef struct mp_triggers {
   double next;			/* When they are looked at again, */
   double turn;			/* and when the thread is. */
   size_t inuse;			/* The Lua heap at the last look: bytes. */
-  bool above;			/* Memory is above its limit, and told. */
+  bool above;			/* Memory is above its limit, and reported. */
   bool wanted;			/* It is, and waits for a safepoint. */
   size_t refused;		/* Bytes that were refused, likewise; or 0. */
   double begun;			/* CPU time when the thread waited last. */
   long waits;			/* Times that the thread has waited. */
-  bool told;			/* The event of a busy thread was reported. */
+  bool reported;		/* The event of a busy thread was reported. */
   unsigned times[3];		/* Reports of each kind. */
   mp_trigger event;		/* The last one, */
   char name[MP_EVENT_SIZE];	/* for %e. */

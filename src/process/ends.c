@@ -52,7 +52,7 @@ void mp_ends_install(void) { on_exit(set_status, NULL); }
 
 #else
 
-/* No handler is told the status: the system call with which the process ends
+/* No handler learns the status: the system call with which the process ends
 ** has it. A filter makes that with status 0 a signal, and the handler ends the
 ** process with the other status. */
 

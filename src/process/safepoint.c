@@ -45,18 +45,18 @@ static void rewrite(mp_ctx *c, lua_State *L)
 {
   mp_profile *p = &c->profile;
   double began = mp_span_wall(&p->span);
-  mp_heapwish wish = c->plan.walk;
+  mp_heaprequest request = c->plan.walk;
   const char *why;
   put_off(c, began);
   if (c->final.read) return;  /* The last ones are still being made. */
   mp_point_force(p);
   if (c->plan.memory) mp_memory_take(p, &c->report.state.memory);
   mp_compiler_take(&p->compiler);
-  wish.lasting = true;
-  if (wish.share > 0 && L != NULL) {
-    why = mp_background_begin(c, L, &wish, false, write_files);
+  request.lasting = true;
+  if (request.share > 0 && L != NULL) {
+    why = mp_background_begin(c, L, &request, false, write_files);
     if (why == NULL) return;
-    mp_heapwalk_refresh(p, L, &wish, MP_MEANWHILE);
+    mp_heapwalk_refresh(p, L, &request, MP_MEANWHILE);
     if (p->walk != NULL) p->walk->alone = why;
   }
   mp_signal_hold();

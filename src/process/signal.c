@@ -41,7 +41,7 @@ static atomic_int pending;	/* The signal to die of, or 0. */
 static atomic_int arrived;	/* Signals that came since. */
 static atomic_int writing;	/* Reports under way. */
 static atomic_int ending;	/* Reports under way at the end of a program. */
-static atomic_bool told;	/* A signal asked it to end before it did. */
+static atomic_bool asked;	/* A signal asked it to end before it did. */
 static atomic_bool standing_in;	/* A child writes. */
 static atomic_int busy;		/* Times that the lock was held. */
 
@@ -227,7 +227,7 @@ void mp_signal_leave(void)
   int sig = pending;
   give_back();
   pending = arrived = busy = 0;
-  if (sig != 0 && (told || !ending)) die_of(sig);
+  if (sig != 0 && (asked || !ending)) die_of(sig);
   if (sig != 0) send_later(sig, GRACE);
 }
 
@@ -257,7 +257,7 @@ void mp_signal_hold(void) { writing++; }
 
 void mp_signal_hold_at_end(void)
 {
-  told = pending != 0;
+  asked = pending != 0;
   ending++;
   mp_signal_take();
   writing++;
@@ -278,7 +278,7 @@ void mp_signal_release_at_end(void)
   ending--;
   if (--writing > 0) return;
   sig = pending;
-  if (sig != 0 && told) die_of(sig);
+  if (sig != 0 && asked) die_of(sig);
   if (sig != 0) send_later(sig, GRACE);
   mp_write_settle();
 }
@@ -286,6 +286,6 @@ void mp_signal_release_at_end(void)
 void mp_signal_forked(void)
 {
   pending = arrived = writing = ending = busy = 0;
-  told = standing_in = false;
+  asked = standing_in = false;
   mp_standin_install();
 }

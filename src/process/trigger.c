@@ -63,7 +63,7 @@ static bool is_telling(const mp_ctx *c)
   return c->background.doing != MP_DOING_NOTHING && c->background.needed;
 }
 
-static const mp_heapwish *wish(const mp_ctx *c)
+static const mp_heaprequest *request(const mp_ctx *c)
 {
   return c->triggers.event.kind == names[BUSY] ? &c->plan.walk :
 	 &c->plan.trigger.walk;
@@ -119,7 +119,7 @@ static void write_here(mp_ctx *c, lua_State *L, const char *alone)
   mp_profile *p = &c->profile;
   mp_moment now;
   bool taken = false;
-  mp_heapwalk_refresh(p, L, wish(c), MP_MEANWHILE);
+  mp_heapwalk_refresh(p, L, request(c), MP_MEANWHILE);
   if (p->walk != NULL) p->walk->alone = alone;
   if (s->event.kind != names[REFUSED]) taken = mp_moment_take(&now, p);
   mp_signal_hold();
@@ -152,7 +152,7 @@ static void write_event(mp_ctx *c, lua_State *L, kind k)
   if (k != REFUSED && !has_room(c))
     why = "there are few addresses left (RLIMIT_AS)";
   else if (k != REFUSED)
-    why = mp_background_begin(c, L, wish(c), true, write_aside);
+    why = mp_background_begin(c, L, request(c), true, write_aside);
   if (k == REFUSED || why != NULL) write_here(c, L, why);
 }
 
@@ -167,22 +167,22 @@ static double grown_since(const mp_ctx *c)
 ** so that it can be told. */
 static bool is_above(mp_ctx *c, double part, mp_trigger *a)
 {
-  const mp_triggerwish *wish = &c->plan.trigger;
+  const mp_triggerrequest *request = &c->plan.trigger;
   const mp_limits *s = &c->triggers.limits;
   double inuse = (double)mp_alloc_inuse(c->profile.heap);
   double grown = grown_since(c);
   double rss = (double)s->rss + grown;
   int k;
-  for (k = 0; wish->share > 0 && k < MP_LIMITS; k++) {
+  for (k = 0; request->share > 0 && k < MP_LIMITS; k++) {
     a->used = (double)s->used[k] + grown;
     a->most = (double)s->most[k];
     a->of = mp_limit_name((mp_limitkind)k);
-    if (a->most > 0 && a->used >= a->most * wish->share * part) return true;
+    if (a->most > 0 && a->used >= a->most * request->share * part) return true;
   }
   a->used = rss > inuse ? rss : inuse;
-  a->most = wish->bytes;
+  a->most = request->bytes;
   a->of = NULL;
-  return wish->bytes > 0 && a->used >= wish->bytes * part;
+  return request->bytes > 0 && a->used >= request->bytes * part;
 }
 
 /* Whether memory is so near a limit that a report must not wait. */
@@ -344,11 +344,11 @@ static void look_at_thread(mp_ctx *c, lua_State *L)
   if (u.ru_nvcsw != s->waits || cpu < s->begun) {
     s->waits = u.ru_nvcsw;
     s->begun = cpu;
-    s->told = false;
+    s->reported = false;
   }
-  if (s->told || cpu - s->begun < c->plan.trigger.busy) return;
+  if (s->reported || cpu - s->begun < c->plan.trigger.busy) return;
   a = (mp_trigger){ NULL, cpu - s->begun, c->plan.trigger.busy, NULL, "" };
-  s->told = tell(c, L, BUSY, &a);
+  s->reported = tell(c, L, BUSY, &a);
 }
 
 /* -- What events are compared to ------------------------------------------ */

@@ -6,8 +6,8 @@
 ** does not wait for anything for so long. The outputs with %e in their names
 ** get the report, with a heap walk if it is about memory, and another one of
 ** the last half minute. That happens in the background, unless memory is
-** refused or addresses are few: then the program waits. An event is told again
-** only after its cause had gone, and so often at most.
+** refused or addresses are few: then the program waits. An event is reported
+** again only after its cause had gone, and so often at most.
 **
 ** The Lua heap is looked at as often as the timeline has points, and what takes
 ** system calls a few times each second.

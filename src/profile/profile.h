@@ -37,13 +37,13 @@ typedef void (*mp_addition)(lua_State *L, struct mp_profile *p,
 			    const struct mp_scope *s);
 
 /* The walk that is asked for. */
-typedef struct mp_heapwish {
+typedef struct mp_heaprequest {
   double share;			/* The part of all bytes from which on an */
 				/* object has a line of its own; 0: no walk. */
   bool file;			/* The text of a .heapsnapshot, too. */
   bool lasting;			/* Stacks hold only what nothing else does: */
 				/* functions are under way. */
-} mp_heapwish;
+} mp_heaprequest;
 
 /* The event that is reported (process/trigger.h). */
 typedef struct mp_trigger {

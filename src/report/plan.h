@@ -19,12 +19,12 @@
 #define MP_WRONG (-2)		/* Wrong arguments. */
 
 /* The events that are reported while the program runs (process/trigger.h). */
-typedef struct mp_triggerwish {
+typedef struct mp_triggerrequest {
   double share;			/* Of a limit of memory, from 0 to 1, */
   double bytes;			/* in use, and */
   double busy;			/* seconds without a wait; 0: none. */
-  mp_heapwish walk;		/* For their reports. */
-} mp_triggerwish;
+  mp_heaprequest walk;		/* For their reports. */
+} mp_triggerrequest;
 
 /* The meaning of an option string and the names of outputs. The parsed options
 ** themselves stay in the state that makes the reports. */
@@ -39,8 +39,8 @@ typedef struct mp_plan {
   int every;			/* Seconds between two writes; 0: once. */
   double leak_limit;		/* Bytes; 0: none. */
   double limit;			/* Bytes for the profile. */
-  mp_heapwish walk;		/* The heap walk at the end. */
-  mp_triggerwish trigger;
+  mp_heaprequest walk;		/* The heap walk at the end. */
+  mp_triggerrequest trigger;
   bool events, leaks, live, memory;  /* Whether these are wanted. */
   bool calls;			/* Every call is counted. */
   bool compiler;		/* The JIT compiler's decisions are recorded. */

@@ -24,7 +24,7 @@ static const char *proto_of(const mp_code *e)
 }
 
 /* The prototype in which a trace may start at that instruction, among those
-** that samples met. */
+** that samples have seen. */
 static const char *find_proto(const mp_codes *codes, uint64_t pc, uint32_t *pos)
 {
   uint32_t i;
@@ -54,7 +54,7 @@ static bool add_penalty(mp_compiler *c, const mp_penalty *e, bool early)
   return true;
 }
 
-/* Adds those from before the start whose prototypes were met by now. */
+/* Adds those from before the start whose prototypes have been seen by now. */
 static void add_early(mp_compiler *c)
 {
   mp_penalty *e = c->penalties.list, *end = e + MP_PENALTIES;

@@ -17,7 +17,7 @@
 ** allocator, whose functions it calls; hook_blind does the same if the VM's
 ** layout is not known; hook_exact is used if every allocation is a sample, its
 ** stack can be captured, and no object need have a record. hook_telling stands
-** for each of them where failures are to be told, or coroutines are to be
+** for each of them where failures are to be reported, or coroutines are to be
 ** known. Others may have kept a hook, and call it while another one is in use.
 **
 ** The hooks themselves must stay leaf functions, which save no register and

@@ -214,8 +214,8 @@ mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *pt)
   i = mp_map_get(&c->map, address_key(pt));
   if (i == 0) return (mp_code){ .proto = NULL };
   e = &c->list[i];
-  if (!e->met && e->chunk == e->code) adopt(c, pt, e->code, 0);
-  e->met = true;
+  if (!e->named && e->chunk == e->code) adopt(c, pt, e->code, 0);
+  e->named = true;
   return *e;
 }
 

@@ -27,7 +27,7 @@
 typedef struct mp_code {
   uint64_t code;		/* Of the function; 0: not known. */
   uint64_t chunk;		/* Of the outermost function around it. */
-  bool met;			/* Those within it were given its chunk. */
+  bool named;			/* Those within it were given its chunk. */
   const char *proto;		/* The prototype; NULL: it was freed. */
   uint32_t size;		/* Its bytes. */
 } mp_code;

@@ -270,7 +270,7 @@ static uint32_t count_calls(code call, code p, code end)
 
 /* The number of calls in the machine code that come before the one that returns
 ** to `addr` and call the same function. CALL_NONE: that is not a call, or
-** one that cannot be told from others. */
+** the call is ambiguous. */
 static uint32_t call_index(const char *T, uint64_t addr)
 {
   code call = call_at(T, addr);

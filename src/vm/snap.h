@@ -74,7 +74,7 @@ typedef struct mp_snap {
 
 /* The place at which a trace has called a C function, which returns to `addr`.
 ** Where a side trace makes an object that the compiler sank, the place is on
-** the trace that it has left. NULL: it cannot be told from others. */
+** the trace that it has left. NULL: that is ambiguous. */
 mp_snap mp_snap_call(const mp_vm *vm, const char *trace, uint64_t addr);
 
 /* The place at which a tick has interrupted a trace, at that address. base: the

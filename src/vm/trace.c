@@ -34,8 +34,8 @@ const uintptr_t *mp_trace_return(lua_State *L, const char *T)
 ** need not be there: the kernel reads it for us. */
 static bool are_traces(const gcref *traces, uint32_t size)
 {
-  uint32_t n, met = 0;
-  for (n = 1; n < size && met < TRACES_ASKED; n++) {
+  uint32_t n, found = 0;
+  for (n = 1; n < size && found < TRACES_ASKED; n++) {
     _Alignas(8) char head[TR_MINSIZE];
     const char *T;
     gcref r;
@@ -45,9 +45,9 @@ static bool are_traces(const gcref *traces, uint32_t size)
     if (((uintptr_t)T & 7) || !mp_peek(head, T, sizeof(head)) ||
 	obj_gct(head) != GCT_TRACE || AT(uint16_t, head, TR_NUMBER) != n)
       return false;
-    met++;
+    found++;
   }
-  return met > 0;
+  return found > 0;
 }
 
 /* Looks for the trace array behind the global state: pointer, first free
@@ -124,16 +124,16 @@ static bool meet(mp_vm *vm, lua_State *L, int32_t n)
   const char *T = n > 0 ? mp_trace_get(vm, (uint32_t)n) : NULL;
   const uintptr_t *ret = T != NULL ? mp_trace_return(L, T) : NULL;
   if (ret == NULL || !mp_trace_has(T, *ret)) return false;
-  vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, n, ret };
+  vm->last = (mp_last_trace){ L, AT(void *, L, L_CFRAME), T, n, ret };
   return true;
 }
 
 /* The same by the frames of the C functions that it has called, where its own
-** number is not known: vm->met has none then, and mp_trace_same does not know
+** number is not known: vm->last has none then, and mp_trace_same does not know
 ** it again. */
 static __attribute__((noinline)) bool meet_above(mp_vm *vm, lua_State *L)
 {
-  const char *T = vm->met.L != NULL ? vm->met.trace : NULL;
+  const char *T = vm->last.L != NULL ? vm->last.trace : NULL;
   mp_step at = vm->from;
   unwound u = { vm, NULL, { 0, NULL, NULL } };
   if (at.ip == 0) return false;
@@ -141,7 +141,7 @@ static __attribute__((noinline)) bool meet_above(mp_vm *vm, lua_State *L)
   mp_cframes_climb(&vm->frames, &at, CF_RAW(AT(void *, L, L_CFRAME)));
   if (T == NULL || !mp_trace_has(T, at.ip)) T = trace_at(vm, at.ip);
   if (T != NULL && at.ret != NULL && at.sp == stack_pointer(L, T)) {
-    vm->met = (mp_met_trace){ L, AT(void *, L, L_CFRAME), T, 0, at.ret };
+    vm->last = (mp_last_trace){ L, AT(void *, L, L_CFRAME), T, 0, at.ret };
     return true;
   }
   if (vm->frames.tries++ < TRIES) mp_unwind(unwind_step, &u);  /* To learn. */
@@ -162,8 +162,8 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n, uint64_t *ret)
   unwound u = { vm, NULL, { 0, NULL, NULL } };
   if (!mp_trace_known(vm)) return NULL;
   if (meet(vm, L, n)) {
-    *ret = *vm->met.ret;
-    return vm->met.trace;
+    *ret = *vm->last.ret;
+    return vm->last.trace;
   }
   if (!mp_unwind(unwind_step, &u)) return NULL;
   *ret = u.at.ip;

@@ -53,11 +53,11 @@ const char *mp_trace_running(mp_vm *vm, lua_State *L, int32_t n,
 ** anywhere (vm/machine.h). */
 const uintptr_t *mp_trace_return(lua_State *L, const char *trace);
 
-/* Whether the trace that was seen last (vm->met) is running still, or again,
+/* Whether the trace that was seen last (vm->last) is running still, or again,
 ** and in the same C frame. A trace must be running. */
 static inline bool mp_trace_same(const mp_vm *vm)
 {
-  const mp_met_trace *m = &vm->met;
+  const mp_last_trace *m = &vm->last;
   return m->L != NULL && REF(lua_State *, vm->g, vm->curl) == m->L &&
 	 mp_vm_state(vm) == m->number &&
 	 mp_trace_get(vm, (uint32_t)m->number) == m->trace &&

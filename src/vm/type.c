@@ -139,7 +139,7 @@ mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame)
   if ((c = find_caller(t, ret, frame)) == NULL) return NULL;
   ret2 = c->ofs < 0 ? NULL : AT(const void *, frame, c->ofs);
   s = get_site(t, ret, ret2);
-  *mp_type_met(t, ret2) = (mp_met){ ret, ret2, s };
+  *mp_type_cached(t, ret2) = (mp_cached_type){ ret, ret2, s };
   return s;
 }
 

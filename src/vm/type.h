@@ -53,14 +53,14 @@ typedef struct mp_caller {
 
 /* A place that was seen not long ago, by the addresses as found on the
 ** stack. */
-typedef struct mp_met {
+typedef struct mp_cached_type {
   const void *ret, *ret2;
   mp_site *site;
-} mp_met;
+} mp_cached_type;
 
 #define MP_SITES	512	/* Powers of two. */
 #define MP_CALLERS	64
-#define MP_MET		64
+#define MP_CACHED_TYPES		64
 
 /* A block whose place was not known. */
 typedef struct mp_unknown {
@@ -76,7 +76,7 @@ typedef struct mp_types {
   const char *code, *codeend;	/* The VM's machine code. */
   uint32_t nsites, ncallers;
   mp_unknown unknown;		/* One at a time. */
-  mp_met met[MP_MET];		/* By ret2. */
+  mp_cached_type cached[MP_CACHED_TYPES];		/* By ret2. */
   mp_caller callers[MP_CALLERS];
   mp_site sites[MP_SITES];
 } mp_types;
@@ -86,9 +86,9 @@ void mp_type_init(mp_types *t, const mp_vm *vm);
 /* mp_type_site for a place that is not among those seen last. */
 mp_site *mp_type_find(mp_types *t, const void *ret, const char *frame);
 
-static inline mp_met *mp_type_met(mp_types *t, const void *ret2)
+static inline mp_cached_type *mp_type_cached(mp_types *t, const void *ret2)
 {
-  return &t->met[(uintptr_t)ret2 >> 2 & (MP_MET - 1)];
+  return &t->cached[(uintptr_t)ret2 >> 2 & (MP_CACHED_TYPES - 1)];
 }
 
 /* The place that calls the allocator. ret: the allocator's return address;
@@ -99,7 +99,7 @@ static inline mp_site *mp_type_site(mp_types *t, const void *ret,
   const mp_caller *c = &t->callers[(uintptr_t)ret >> 2 & (MP_CALLERS - 1)];
   if (c->ret == ret && c->ofs >= 0) {
     const void *ret2 = *(const void *const *)(const void *)(frame + c->ofs);
-    const mp_met *m = mp_type_met(t, ret2);
+    const mp_cached_type *m = mp_type_cached(t, ret2);
     if (m->ret == ret && m->ret2 == ret2) return m->site;
   }
   return mp_type_find(t, ret, frame);

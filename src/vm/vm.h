@@ -23,13 +23,13 @@
 #include "lua.h"
 
 /* The trace that was running when it was looked for the last time. */
-typedef struct mp_met_trace {
+typedef struct mp_last_trace {
   lua_State *L;			/* In this thread; NULL: none. */
   const void *cframe;		/* That thread's C frame, as it is stored. */
   const char *trace;		/* The GCtrace. */
   int32_t number;		/* The trace's number. */
   const uintptr_t *ret;		/* Return address of a function it calls. */
-} mp_met_trace;
+} mp_last_trace;
 
 typedef struct mp_vm {
   char *g;			/* LuaJIT's global_State; NULL: not found. */
@@ -48,8 +48,8 @@ typedef struct mp_vm {
 				/* known (vm/variant.h). */
   uint32_t strtab;		/* Offset of the table of strings. */
   uint32_t tmpbuf;		/* Offset of the buffer for strings. */
-  uint32_t traces;		/* Offset of the trace array; 0: not met yet. */
-  mp_met_trace met;
+  uint32_t traces;		/* Offset of the trace array; 0: not known. */
+  mp_last_trace last;
   mp_cframes frames;		/* Of the VM's C functions. */
   mp_step from;			/* What has called the allocator; ip 0: not */
 				/* known. */
@@ -145,8 +145,8 @@ static inline void mp_vm_called(mp_vm *vm, const void *ret, const char *frame)
 /* Whether the block that is being freed was a prototype or a trace. */
 bool mp_vm_iscode(const void *block, size_t size);
 
-/* Prototypes or traces were freed: forgets the trace that was met last. */
-static inline void mp_vm_forget(mp_vm *vm) { vm->met.L = NULL; }
+/* Prototypes or traces were freed: forgets the trace that was seen last. */
+static inline void mp_vm_forget(mp_vm *vm) { vm->last.L = NULL; }
 
 /* The address of the word in which the collector counts the bytes of the
 ** heap. */
@@ -196,7 +196,7 @@ static inline bool mp_vm_watched(const void *block)
 static inline void mp_vm_freeing(mp_vm *vm, const void *block)
 {
   if (block == REF(void *, vm->g, vm->curl)) vm->dead = block;
-  if (block == vm->met.L) vm->met.L = NULL;
+  if (block == vm->last.L) vm->last.L = NULL;
   if (block == vm->alive) vm->alive = NULL;
 }
 

@@ -295,19 +295,19 @@ static __attribute__((noinline)) uint64_t walk(mp_walk *k, lua_State *L,
 {
   slot *f = top;
   int n = 0;
-  bool met = false;
+  bool seen = false;
   for (; f > bottom && room(k, n); f = frame_prev(f)) {
     while (same > 0 && k->levels[same - 1].frame > f) same--;
-    met = same > 0 && k->levels[same - 1].frame == f && room(k, same + n);
-    if (met) break;
+    seen = same > 0 && k->levels[same - 1].frame == f && room(k, same + n);
+    if (seen) break;
     k->fresh[n++] = f;
   }
   k->L = L;
   k->stack = bottom;
-  k->cut = f > bottom && !met;
+  k->cut = f > bottom && !seen;
   if (top - bottom >= (ptrdiff_t)k->nslots)
     grow_slots(k, (size_t)(top - bottom));
-  keep(k, met ? same : 0);
+  keep(k, seen ? same : 0);
   while (n > 0) push(k, L, top, k->fresh[--n]);
   k->kept = k->n;
   if (k->cut) return cut_key(k);

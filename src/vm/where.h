@@ -84,7 +84,7 @@ static inline bool mp_where_compiling(int32_t st, const char *cf)
 static inline __attribute__((always_inline))
 bool mp_spot_ontrace(mp_vm *vm, mp_spot *s)
 {
-  const mp_met_trace *m = &vm->met;
+  const mp_last_trace *m = &vm->last;
   if (!mp_trace_same(vm) && !mp_trace_meet(vm)) return false;
   *s = (mp_spot){ m->L, m->trace, mp_vm_jitbase(vm), *m->ret, 0, 'N' };
   return true;

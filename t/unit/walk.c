@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack's key is the same whether the frames below were met before or not,
+/* A stack's key is the same whether the frames below were seen before or not,
 ** in programs that do all that stacks can do: at every allocation, and where
 ** only some of them are looked at. */
 #include "config.h"
@@ -14,7 +14,7 @@
 #include "lauxlib.h"
 
 static mp_vm vm;
-static mp_walk known, fresh;	/* With and without what was met before. */
+static mp_walk known, fresh;	/* With and without what was seen before. */
 static uint8_t white;
 static unsigned every, dice;	/* One allocation of so many is looked at. */
 static unsigned long seen, reused, spots, wrong;
@@ -39,14 +39,14 @@ static void compare(const void *ret, const char *frame)
   mp_where a, b;
   mp_spot s;
   int state;
-  bool met = known.n > 0;
+  bool before = known.n > 0;
   dice = dice * 1103515245u + 12345;
   if ((dice >> 16) % every != 0) return;
   mp_walk_collected(&fresh);
   if (!mp_where_running(&vm, &fresh, &a, &state)) return;
   if (!mp_where_running(&vm, &known, &b, &state)) wrong++;
   seen++;
-  if (met && known.L == a.L) reused++;
+  if (before && known.L == a.L) reused++;
   if (a.key != b.key) wrong++;
   mp_vm_called(&vm, ret, frame);
   if (!mp_where_spot(&vm, &s)) return;
