@@ -104,6 +104,7 @@ dist_mpformat_DATA = \
 
 mpheapdir = $(luadir)/jit/mp/heap
 dist_mpheap_DATA = \
+	lib/jit/mp/heap/growth.lua \
 	lib/jit/mp/heap/held.lua \
 	lib/jit/mp/heap/kinds.lua \
 	lib/jit/mp/heap/paths.lua \

@@ -61,6 +61,7 @@ lua_tests = \
 	t/program/probes.lua \
 	t/program/otlp.lua \
 	t/program/command.lua \
+	t/program/heapgrowth.lua \
 	t/program/heapkinds.lua \
 	t/program/heapwalk.lua \
 	t/program/memory.lua \

@@ -402,6 +402,7 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w,
   mp_field_bool(L, "adds_up", w->adds_up);
   mp_field_bool(L, "closing", w->closing);
   mp_field(L, "held", (double)w->holders.lines[0].bytes);
+  mp_field(L, "least", w->least);
   mp_field(L, "references", (double)w->edges);
   mp_field(L, "memory", (double)w->memory);
   push_slots(L, &w->slots);

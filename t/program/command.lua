@@ -190,7 +190,7 @@ wrong("report nowhere.mp", 1, "nowhere.mp: No such file")
 wrong("report bad.mp", 1, "bad.mp is damaged or cut short: [^\n]*")
 wrong("report waste.lua", 1, "waste.lua is not a profile")
 wrong("diff old.mp", 2, "two profiles")
-for letter in ("aAgenLWMqG"):gmatch(".") do
+for letter in ("aAgenLMqG"):gmatch(".") do
   wrong(("diff -O %s old.mp new.mp"):format(letter), 2,
     ("option %s is a report of one profile"):format(letter))
 end

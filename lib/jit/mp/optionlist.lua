@@ -115,7 +115,8 @@ local list = {
   { "W", "heap walk: the holders of the memory at the end, by size, and "..
     "the stacks that allocated it",
     report = true, lined = true,
-    shows = "text .mp:measured .html:measured .folded .heapsnapshot" },
+    shows = "text .mp:measured .html:measured .json:measured .folded "..
+      ".heapsnapshot" },
   { "M", "memory of the process: a table that adds up to its RSS",
     report = true, lined = true, sets = "memory",
     shows = "text .mp:measured .json:measured" },

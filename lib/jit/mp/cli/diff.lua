@@ -6,6 +6,8 @@
 local compare = require("jit.mp.text.diff")
 local files = require("jit.mp.cli.files")
 local formats = require("jit.mp.format.formats")
+local growth = require("jit.mp.heap.growth")
+local paths = require("jit.mp.heap.paths")
 local render = require("jit.mp.render")
 local stop = require("jit.mp.cli.stop")
 
@@ -50,12 +52,28 @@ local function check_effects(o, given, format, out, command)
   end
 end
 
+-- The tables of both, and the growth of their heaps where both were walked.
+local function compare_all(old, new, o, given, env)
+  if o.report then
+    local text, amount, row = growth.text(old, new, o, env)
+    return text, amount, "the heap that is held", row
+  end
+  local text, amount, view, row = compare(old, new, o, given.share, env)
+  if not given.opts and not (paths.absent(old.walk) or
+      paths.absent(new.walk)) then
+    text = text..(growth.text(old, new, o, env))
+  end
+  return text, amount, view, row
+end
+
 return function(given, operands, command)
   local o = files.parse_options(given.opts or "f", given, command)
-  if o.report then
+  if o.report and o.report ~= "W" then
     stop.usage(("diff: option %s is a report of one profile: here options "..
       "such as fl, s, t and z choose the rows, and c, h, u, x the views")
       :format(o.report), command)
+  elseif o.report and given.share then
+    stop.usage("diff: --share has no effect with option W", command)
   end
   o.diff_sort = order(given.sort, command)
   local limit = threshold(given.threshold, command)
@@ -70,12 +88,13 @@ return function(given, operands, command)
   end
   local old, new = files.read(operands[1]), files.read(operands[2])
   for i, p in ipairs { old, new } do
-    local msg = render.lacking(p, o)
+    local msg = render.lacking(p, o) or o.report and paths.absent(p.walk) and
+      "no heap walk: "..paths.absent(p.walk)
     if msg then stop.data(operands[i]..": "..msg) end
   end
   local env = {}
   env.width, env.bold = files.looks(out)
-  local text, amount, view, row = compare(old, new, o, given.share, env)
+  local text, amount, view, row = compare_all(old, new, o, given, env)
   if format then
     files.write(new, o, out, { before = old, source_root = given.source_root })
   else

@@ -10,7 +10,8 @@ local own = { "strings", "state", "buffer", "ctypes", "rest" }
 local plain = { "at", "seconds", "child", "alone", "why", "total", "adds_up",
   "closing", "held", "references", "memory", "c_why", "c_bytes", "c_led",
   "c_partly", "slots", "slots_used", "slots_bytes", "slots_empty",
-  "base_at", "base_least", "chains", "chains_used", "chain_longest" }
+  "base_at", "base_least", "chains", "chains_used", "chain_longest",
+  "least" }
 
 -- The walk as fields of a snapshot: walk_head, walk_types, walk_kinds,
 -- walk_lines, walk_joins, walk_cjoins.

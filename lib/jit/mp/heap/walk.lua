@@ -5,6 +5,7 @@
 ----------------------------------------------------------------------------
 
 local core = require("jit.mp.core")
+local growth = require("jit.mp.heap.growth")
 local numbers = require("jit.mp.model.numbers")
 local paths = require("jit.mp.heap.paths")
 
@@ -34,22 +35,6 @@ function Walk.__tostring(w)
   return table.concat(out)
 end
 
--- Lines of both by path and type.
-local function by_path(list, into, field)
-  for _, line in ipairs(list) do
-    local key = line.path.."\0"..line.type
-    local d = into[key]
-    if not d then
-      d = { path = line.path, type = line.type, before = 0, after = 0,
-	count_before = 0, count_after = 0 }
-      into[key] = d
-      into[#into+1] = d
-    end
-    d[field] = d[field] + line.bytes
-    d["count_"..field] = d["count_"..field] + line.count
-  end
-end
-
 local Growth = {}
 
 function Growth.__tostring(list)
@@ -69,10 +54,8 @@ function Walk.since(w, before)
     error("jit.mp: since compares two results of mp.heap(), as in "..
       "later:since(earlier)", 2)
   end
-  local all, list, least = {}, {}, w.held / 100
-  by_path(before.list, all, "before")
-  by_path(w.list, all, "after")
-  for _, d in ipairs(all) do
+  local list, least = {}, w.held / 100
+  for _, d in ipairs(growth.between(before.list, w.list)) do
     if d.after - d.before >= least then list[#list+1] = d end
   end
   table.sort(list, function(a, b)

@@ -155,7 +155,8 @@ groups[#groups+1] = { name = "walk", key = "walk_head", fields = {
   { "c_partly", "flag", optional = true },
   of_walk("slots"), of_walk("slots_used"), of_walk("slots_bytes"),
   of_walk("slots_empty"), of_walk("base_at", SECONDS), of_walk("base_least"),
-  of_walk("chains"), of_walk("chains_used"), of_walk("chain_longest"),
+  of_walk("least"), of_walk("chains"), of_walk("chains_used"),
+  of_walk("chain_longest"),
 } }
 
 -- Tables of many records, each after those that it refers to. key: where the
