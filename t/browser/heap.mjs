@@ -104,6 +104,33 @@ async function andBack(page) {
   is(await back.count(), 0, "heap: an inverted graph has no way to it");
 }
 
+// Two walks, and kinds of objects.
+async function growth() {
+  const page = await open("grown");
+  const table = (await page.locator("#kinds").innerText()).replace(/\s+/g, " ");
+  like(
+    table,
+    /Growth Change Before After Path \+200 kB 360 kB 560 kB cache\[\*\]/,
+    "heap: the path that grew most"
+  );
+  is(table.includes("_LOADED"), false, "heap: not one without a line before");
+  like(
+    table,
+    /400 kB 903 hash parts of 16 slots, 25% of them used/,
+    "heap: parts of tables"
+  );
+  like(table, /290 kB 3000 strings "<\/script>#"/, "heap: a name is a text");
+  await shot(page, "heap-grown");
+  await page.locator("#kinds button").first().click();
+  await settle(page);
+  is(
+    await active(page),
+    "cache[*], 56% of the heap, 560 kB, 900 × table, before 360 kB, +200 kB",
+    "heap: to the path that grew"
+  );
+  await close(page, "heap grown");
+}
+
 export async function heap() {
   for (const colorScheme of ["light", "dark"]) {
     const page = await open("walked", { colorScheme });
@@ -125,4 +152,5 @@ export async function heap() {
   is(await page.locator("#heap").isVisible(), false, "no walk, no heap");
   await press(page, "w");
   await close(page, "no heap");
+  await growth();
 }

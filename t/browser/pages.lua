@@ -81,6 +81,19 @@ write("large.lua", made.large_source())
 page("large", made.large(), "f")
 page("many", made.many(tonumber(arg[2]) or 200000), "f")
 page("walked", made.walked(made.run(1, 240, 4.2)), "fW")
+local earlier = made.walked(made.run(0.35, 240, 3.1))
+for i, bytes in ipairs({ 500000, 400000, 360000, 290000, 91000 }) do
+  earlier.walk.lines[i].bytes = bytes
+end
+earlier.walk.lines[6] = nil
+local later = made.walked(made.run(1, 240, 4.2))
+later.walk.kinds = {
+  { kind = "numbered", name = "</script>#", count = 3000, bytes = 290000,
+    size = 0, slots = 0, used = 0 },
+  { kind = "hash", count = 903, bytes = 400000, size = 16, slots = 14448,
+    used = 3612 }
+}
+page("grown", later, "f", { before = earlier })
 local functions = made.plain()
 functions.info.no_lines = true
 page("functions", functions, "f")

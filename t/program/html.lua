@@ -312,6 +312,28 @@ tap.is(two.profiles[2].frames.func[5], two.profiles[1].frames.func[5],
 tap.ok(two.profiles[2].frames.func[1] ~= two.profiles[1].frames.func[1],
   "but not those of different files")
 
+local function walked(bytes)
+  local p = made()
+  p.walk = { at = 1, seconds = 0.01, total = 2000, held = 1000, types = {},
+    own = {}, joins = {}, least = 30,
+    kinds = { { kind = "hash", count = 2, bytes = 768, size = 16, slots = 32,
+      used = 8 } },
+    lines = {} }
+  for i, b in ipairs(bytes) do
+    p.walk.lines[i] = { parent = 0, label = "_G.line"..i, type = "table",
+      count = 1, self = 40, bytes = b }
+  end
+  return p
+end
+local alone = decode(json(html(walked({ 500, 400 }), opts()))).heap
+tap.is(alone.lines.was, nil, "a walk alone is not compared")
+local grown = decode(json(html(walked({ 500, 400 }), opts(),
+  { before = walked({ 100 }) })))
+tap.is(table.concat(grown.heap.lines.was, " "), "100 -1",
+  "of two walks the lines have what they held before")
+tap.is(grown.strings[grown.heap.kinds.text[1] + 1],
+  "hash parts of 16 slots, 25% of them used", "and there are kinds of objects")
+
 local bare = snapshot()
 bare.rows = {}
 bare.info.cpu = 0.004

@@ -97,7 +97,7 @@ return function(p, o, extra)
   local profiles = { encode_profile(p, o, add) }
   if before then profiles[2] = encode_profile(before, o, add) end
   local sources = files(p, o, strs, extra)
-  local walk, decisions = heap(p, strs), jit_of(p, strs)
+  local walk, decisions = heap(p, strs, before), jit_of(p, strs)
   local native = p.native.enabled or before and before.native.enabled
   local waits = p.waits.enabled or before and before.waits.enabled
   local data = object({ "version", "2", "start", encode_start(p, o),

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The heap walk, for the page: lines by columns, and the stacks that allocated
--- the memory they hold.
+-- The heap walk, for the page: lines by columns, the stacks that allocated the
+-- memory they hold, and kinds of objects.
 ----------------------------------------------------------------------------
 
 local encode = require("jit.mp.page.encode")
+local growth = require("jit.mp.heap.growth")
+local kinds = require("jit.mp.heap.kinds")
 local paths = require("jit.mp.heap.paths")
 
 local list, object, number = encode.list, encode.object, encode.number
@@ -15,6 +17,13 @@ local function others(w)
   for _, t in ipairs(w.types) do garbage = garbage + t.garbage_bytes end
   for _, bytes in pairs(w.own) do own = own + bytes end
   return garbage, own
+end
+
+-- Bytes that the lines held before; -1: not known.
+local function was(w)
+  local list_of = {}
+  for i, line in ipairs(w.lines) do list_of[i] = number(line.was or -1) end
+  return list(list_of)
 end
 
 local function lines(w, strs)
@@ -28,17 +37,30 @@ local function lines(w, strs)
     "path", list(path), "type", list(kind),
     "count", encode.ints(w.lines, "count"),
     "self", encode.ints(w.lines, "self"),
-    "bytes", encode.ints(w.lines, "bytes") })
+    "bytes", encode.ints(w.lines, "bytes"),
+    "was", w.base_at and was(w) or "null" })
+end
+
+local function encode_kinds(w, strs)
+  local all, text = kinds(w), {}
+  for i, k in ipairs(all) do text[i] = strs(k.text) end
+  return object({ "text", list(text), "bytes", encode.ints(all, "bytes"),
+    "count", encode.ints(all, "count") })
 end
 
 -- A JSON text, null where there is no walk. strs: the numbers of strings.
-return function(p, strs)
+-- before: a profile whose walk, if it has one, this one is compared to; or nil.
+return function(p, strs, before)
   local w = p.walk
-  if not w or w.why then return "null" end
+  if paths.absent(w) then return "null" end
+  if before and not paths.absent(before.walk) then
+    growth.mark(before.walk, w)
+  end
   local garbage, own = others(w)
   return object({ "total", number(w.total), "held", number(w.held),
     "garbage", number(garbage), "own", number(own), "at", number(w.at),
     "closing", tostring(w.closing or false), "lines", lines(w, strs),
+    "least", number(w.base_least), "kinds", encode_kinds(w, strs),
     "joins", object({ "row", encode.ints(w.joins, "row"),
       "line", encode.ints(w.joins, "line"),
       "bytes", encode.ints(w.joins, "bytes") }) })

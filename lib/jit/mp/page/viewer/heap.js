@@ -5,20 +5,24 @@
 */
 const { $, el, quiet, say, scrollTo } = mp.dom;
 const { A, DIFF } = mp.profile;
-const { item } = mp.items;
-const { bytes, percent, seconds } = mp.numbers;
+const { item, STR } = mp.items;
+const { bytes, percent, seconds, signed } = mp.numbers;
 const { state, graph } = mp;
 const { typeShade, inks } = mp.colors;
 const { Flame } = mp.flame;
-const { W, tree, byKey, label, path, kind, type, self, sites, joined,
-  holder } = mp.heaptree;
+const { W, tree, byKey, label, path, kind, type, self, was, grown, sites,
+  joined, holder } = mp.heaptree;
 
-const SITES = 4;	/* Stacks that are offered. */
+const SITES = 4;	/* Stacks that are offered, */
+const ROWS = 12;	/* and rows of the tables. */
 let flame = null;
 
+const change = (n) => signed(n.size - was(n), bytes(Math.abs(n.size -
+  was(n))));
 const share = (n) => percent(n.size / (W.total || 1));
 const words = (n) => `${path(n)}, ${share(n)} of the heap, ${bytes(n.size)}` +
-  (kind(n) ? `, ${kind(n)}` : "");
+  (kind(n) ? `, ${kind(n)}` : "") + (was(n) === null ? "" :
+    `, before ${bytes(was(n))}, ${change(n)}`);
 
 /* -- From a holder to the stacks ------------------------------------------ */
 
@@ -48,6 +52,8 @@ function showStatus(n) {
     el("span", { class: "mute" }, kind(n)),
     el("span", {}, `holds ${share(n)} of the heap, ${bytes(n.size)}`),
     el("span", { class: "mute" }, n.up ? `self ${bytes(self(n))}` : ""),
+    was(n) === null ? "" : el("span", {}, `before ${bytes(was(n))}, ` +
+      change(n)),
     el("span", { class: "go" }, from.length ?
       [el("span", { class: "mute" }, "allocated at"),
         ...from.map(siteButton)] : []));
@@ -69,9 +75,7 @@ const applies = (node) => W && node.up && node.parts[0].length > 0 &&
 function toHolder(node) {
   const n = holder(stacksOf(node));
   if (!n) return;
-  show(n);
-  scrollTo($("heap"), "start");
-  flame.box.focus({ preventScroll: true });
+  goTo(n);
   say("Holder: " + words(n));
 }
 
@@ -99,6 +103,32 @@ const ON = { hover, words, label, place: kind, active: (f) =>
     showStatus(n);
   } };
 
+/* -- Tables ---------------------------------------------------------------- */
+
+const cells = (texts) => texts.map((t) => el("td", {}, t));
+function table(title, heads, rows) {
+  if (!rows.length) return [];
+  return [el("h3", {}, title), el("div", { class: "scroll" }, el("table", {},
+    el("thead", {}, el("tr", {},
+      heads.map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", {}, rows.map((r) => el("tr", {}, cells(r))))))];
+}
+function goTo(n) {
+  show(n);
+  scrollTo($("heap"), "start");
+  flame.box.focus({ preventScroll: true });
+}
+function tables() {
+  const { text, bytes: size, count } = W.kinds, rows = [];
+  for (let i = 0; i < text.length && rows.length < ROWS; i++)
+    if (size[i] >= W.total / 100)
+      rows.push([bytes(size[i]), count[i], STR[text[i]]]);
+  return [...table("Growth", ["Change", "Before", "After", "Path"],
+    grown().slice(0, ROWS).map((n) => [change(n), bytes(was(n)), bytes(n.size),
+      quiet(path(n), () => goTo(n), { title: "Show this holder" })])),
+    ...table("Objects", ["Bytes", "Number", "Kind"], rows)];
+}
+
 function note() {
   const when = W.closing ? "while the state was closed" :
     `after ${seconds(W.at)}`;
@@ -116,6 +146,7 @@ function showHeap() {
     flame = new Flame("heap", "Heap, by retained size", false, ON);
     $("holders").append(flame.box);
     $("heap-note").textContent = note();
+    $("kinds").replaceChildren(...tables());
   }
   if (flame.tree && flame.zoom.key === state.now.heap) return;
   const keys = [];

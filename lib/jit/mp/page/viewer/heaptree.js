@@ -56,6 +56,24 @@ function kind(n) {
 }
 const self = (n) => names[n.key] ? n.size : L.self[n.key - 1];
 
+/* -- Growth --------------------------------------------------------------- */
+
+/* The bytes that a node held in the walk before; null: not known. */
+function was(n) {
+  const v = L.was && !names[n.key] ? L.was[n.key - 1] : -1;
+  return v < 0 ? null : v;
+}
+
+/* The nodes that grew most by a hundredth or more, the largest first. A node
+** tells no more than one below it that has as good as all of its growth. */
+function grown() {
+  const by = (n) => was(n) === null ? 0 : n.size - was(n);
+  const least = Math.max(W.held / 100, 1);
+  return nodes.filter((n) => by(n) >= least &&
+    !n.list.some((kid) => by(kid) >= by(n) * 0.9))
+    .sort((a, b) => by(b) - by(a) || a.key - b.key);
+}
+
 /* -- With the stacks ------------------------------------------------------ */
 
 /* Whether a line is another one, or held by it. */
@@ -103,5 +121,5 @@ function holder(on) {
   return best;
 }
 
-mp.heaptree = { W, N, tree, byKey, label, path, type, kind, self, sites,
-  joined, holder };
+mp.heaptree = { W, N, tree, byKey, label, path, type, kind, self, was, grown,
+  sites, joined, holder };
