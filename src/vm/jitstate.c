@@ -22,6 +22,7 @@
 static uint32_t penalty_ofs;
 static bool traces_known;
 static int bytecode_reason, off_reason;
+static int op_funcv;		/* The operation FUNCV. */
 
 #ifdef MP_LAYOUT
 
@@ -163,6 +164,7 @@ static void show_penalties(const mp_vm *vm, lua_State *L)
   a = load(L, never);
   b = load(L, off);
   if (!find_loop(a, &i) || !find_loop(b, &j)) return;
+  op_funcv = op_at(a, 0);
   run(L);
   lua_insert(L, -2);
   run(L);
@@ -469,7 +471,7 @@ bool mp_jitstate_starts(const char *pt, uint32_t pos)
   uint8_t op = op_at(pt, pos);
   return op == BC_ITERC || op == BC_ITERN ||
 	 (op >= BC_FORL && op <= BC_JLOOP) ||
-	 (op >= BC_FUNCF && op <= BC_JFUNCV);
+	 (op >= op_funcv + FUNCF_V && op <= op_funcv + JFUNCV_V);
 }
 
 bool mp_jitstate_blacklisted(const char *pt, uint32_t *pos, bool *loop)
@@ -478,7 +480,8 @@ bool mp_jitstate_blacklisted(const char *pt, uint32_t *pos, bool *loop)
   for (; *pos < AT(uint32_t, pt, PT_SIZEBC); ++*pos) {
     uint8_t op = op_at(pt, *pos);
     *loop = op == BC_IFORL || op == BC_IITERL || op == BC_ILOOP;
-    if (*loop || op == BC_IFUNCF || op == BC_IFUNCV) return true;
+    if (*loop || op == op_funcv + IFUNCF_V || op == op_funcv + IFUNCV_V)
+      return true;
   }
   return false;
 }

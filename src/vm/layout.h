@@ -103,16 +103,16 @@ enum {				/* Types of objects (gct). */
 #define BC_D		2	/* uint16_t */
 #define BC_JLOOP	87	/* A compiled loop, or return: operand D is */
 				/* the number of its trace. */
-#define BC_ITERC	69	/* Traces may start at these, */
-#define BC_ITERN	70
-#define BC_FUNCF	89	/* from here, and at loops, */
-#define BC_JFUNCV	94	/* to here. */
+#define BC_ITERC	69	/* Traces may start at these, at loops, */
+#define BC_ITERN	70	/* and at functions. */
 #define BC_FORL		79	/* The starts of traces that LuaJIT has given */
-#define BC_IFORL	80	/* up for good: loops, */
+#define BC_IFORL	80	/* up for good. */
 #define BC_IITERL	83
 #define BC_ILOOP	86
-#define BC_IFUNCF	90	/* and functions. */
-#define BC_IFUNCV	93
+#define FUNCF_V		(-3)	/* Functions, from the operation FUNCV on, */
+#define IFUNCF_V	(-2)	/* whose number depends on the build. */
+#define IFUNCV_V	1
+#define JFUNCV_V	2
 #define BC_RETM		73	/* Returns: from here on */
 #define BC_RET0		75
 #define BC_RET1		76	/* to here. */
