@@ -269,7 +269,8 @@ check-valgrind: all
 # standard output. Estimates are tried RUNS times.
 RUNS = 3
 check-truth: all
-	@failed=; for t in lines functions cpu builtins 'inuse $(RUNS)' \
+	@failed=; for t in lines functions cpu builtins compiler \
+	    'inuse $(RUNS)' \
 	    'waits $(RUNS)' 'blocked $(RUNS)' \
 	    'leaks $(RUNS)'; do \
 	  set -- $$t; name=$$1; shift; echo "# $$name"; \
@@ -448,6 +449,7 @@ EXTRA_DIST += \
 	t/samples/peak.lua \
 	t/samples/server.lua \
 	t/samples/shop.lua \
+	t/reasons.lua \
 	t/screens.lua \
 	t/server.lua \
 	t/snapshots.lua \
@@ -458,6 +460,7 @@ EXTRA_DIST += \
 	t/truth/blocked.lua \
 	t/truth/builtins.lua \
 	t/truth/bytes.lua \
+	t/truth/compiler.lua \
 	t/truth/cpu.lua \
 	t/truth/functions.lua \
 	t/truth/inuse.lua \
