@@ -382,6 +382,7 @@ check-attacks: all t/attack/fail.la $(attack_programs) t/unit/host \
 
 EXTRA_DIST += \
 	t/attach/alloc.lua \
+	t/attach/collecting.lua \
 	t/attach/confine.c \
 	t/attach/coroutines.lua \
 	t/attach/host.c \

@@ -32,11 +32,12 @@ typedef struct places {
 } places;
 
 /* The offset at which the global state refers to its main thread, behind a
-** valid vmstate, or 0. */
+** valid vmstate, or 0. The collector's lists may begin with that thread, too:
+** the search begins behind them. */
 static uint32_t known_vmstate(const char *g, uint64_t mainl)
 {
   uint32_t i;
-  for (i = G_ROOT; i < STATE_SEARCH; i += 8)
+  for (i = G_MMUDATA + 8; i < STATE_SEARCH; i += 8)
     if (AT(const uint64_t, g, i + VMSTATE_MAINL) == mainl &&
 	valid_vmstate(AT(const int32_t, g, i)))
       return i;

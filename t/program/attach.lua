@@ -110,9 +110,18 @@ for _, name in ipairs({ "loop", "stitched", "alloc", "sleep",
   tap.like(out, "^right", name..": its results")
 end
 
+-- A loop without a way out that the collector does not disturb.
+local p = start(program("collecting"))
+tap.wait(function()
+  return (tap.read(dir.."/out") or ""):find("begins", 1, true)
+end)
+r = attach("-t 0.1 "..p.pid)
+tap.is(r.status, 0, "between two steps of a collection: status", r.err)
+tap.like(p:stop(), "right", "and its results")
+
 -- -- Outputs, and what is in them ------------------------------------------
 
-local p = start(program("alloc"))
+p = start(program("alloc"))
 r = attach("-t 0.3 -O f "..p.pid)
 tap.like(r.out, "functions, no lines\n", "lines are for reports that show them")
 r = attach("-t 0.5 -O flb1 -o - -o %p.html -o x.mp "..p.pid)
