@@ -9,7 +9,7 @@ local tap = require("tap")
 
 local dir = tap.tmpname()
 os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+assert(tap.sh("mkdir "..dir).status == 0)
 
 -- Allocations on lines of their own, none of which the compiler can avoid, nor
 -- of strings, whose table grows on any line; one coroutine that waits; a leak;

@@ -6,7 +6,7 @@ local tap = require("tap")
 
 local dir = tap.tmpname()
 os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+assert(tap.sh("mkdir "..dir).status == 0)
 tap.write(dir.."/app.lua", [[
 local kept = {}
 local function make(i) return { i, tostring(i) } end

@@ -10,10 +10,15 @@ local render = require("jit.mp.render")
 local serve = require("jit.mp.cli.serve")
 local stop = require("jit.mp.cli.stop")
 
+-- With Lua 5.2's extensions os.execute returns true.
+local function succeeds(command)
+  local status = os.execute(command)
+  return status == 0 or status == true
+end
+
 local function has_desktop()
   local display = os.getenv("DISPLAY") or os.getenv("WAYLAND_DISPLAY")
-  return display and
-    os.execute("command -v xdg-open >/dev/null 2>&1") == 0
+  return display and succeeds("command -v xdg-open >/dev/null 2>&1")
 end
 
 -- A directory of our own for a file that stays when the command has ended: the
@@ -33,7 +38,7 @@ local function show(page)
   local name = new_directory().."/profile.html"
   local ok, msg = core.write(name, page)
   if not ok then stop.data(msg) end
-  if os.execute("xdg-open '"..name:gsub("'", "'\\''").."'") ~= 0 then
+  if not succeeds("xdg-open '"..name:gsub("'", "'\\''").."'") then
     stop.data("xdg-open failed; the page is in "..name)
   end
 end
