@@ -9,8 +9,9 @@
 #include "heapwalk/edge.h"
 #include "heapwalk/size.h"
 #include "vm/layout.h"
+#include "vm/trace.h"
 
-#ifdef MP_HEAPWALK
+#ifdef MP_LAYOUT
 
 #define WEAK_KEYS	1
 #define WEAK_VALUES	2
@@ -67,7 +68,7 @@ static int weakness(mp_heap *h, const char *meta)
   h->modes[cell].meta = meta;
   h->modes[cell].weak = 0;
   hmask = AT(uint32_t, meta, TAB_HMASK);
-  node = AT(const char *, meta, TAB_NODE);
+  node = REF(const char *, meta, TAB_NODE);
   for (i = 0; hmask > 0 && i <= hmask; i++, node += NODE_SIZE) {
     slot key = AT(slot, node, NODE_KEY);
     if (TAG(key) == TAGSTR && PTR(key) == h->modestr)
@@ -84,9 +85,9 @@ static inline bool kept(const eye *e, slot v, bool weak)
 
 static void see_table(const eye *e, const char *t)
 {
-  const char *meta = AT(const char *, t, TAB_META);
-  const char *node = AT(const char *, t, TAB_NODE);
-  const slot *array = AT(const slot *, t, TAB_ARRAY);
+  const char *meta = REF(const char *, t, TAB_META);
+  const char *node = REF(const char *, t, TAB_NODE);
+  const slot *array = REF(const slot *, t, TAB_ARRAY);
   uint32_t i, asize = AT(uint32_t, t, TAB_ASIZE);
   uint32_t hmask = AT(uint32_t, t, TAB_HMASK);
   int weak = weakness(e->h, meta);
@@ -106,11 +107,11 @@ static void see_table(const eye *e, const char *t)
 static void see_function(const eye *e, const char *fn)
 {
   uint32_t i, n = AT(uint8_t, fn, FUNC_NUPVALUES);
-  see(e, AT(const char *, fn, FUNC_ENV), MP_BY_ENV, 0);
+  see(e, REF(const char *, fn, FUNC_ENV), MP_BY_ENV, 0);
   see(e, func_proto(fn), MP_BY_PROTO, 0);
   for (i = 0; i < n; i++) {
     if (AT(uint8_t, fn, FUNC_FFID) == 0)
-      see(e, AT(const char *, fn, FUNC_UPVALUES + i * sizeof(slot)),
+      see(e, REF(const char *, fn, FUNC_UPVALUES + i * sizeof(gcref)),
 	  MP_BY_UPVALUE, i);
     else
       see_slot(e, AT(slot, fn, FUNC_CUPVALUES + i * sizeof(slot)),
@@ -125,40 +126,50 @@ static void see_trace_number(const eye *e, uint32_t n)
 
 static void see_proto(const eye *e, const char *pt)
 {
-  const char *const *k = AT(const char *const *, pt, PT_K);
+  const gcref *k = REF(const gcref *, pt, PT_K);
   uint32_t i, n = AT(uint32_t, pt, PT_SIZEKGC);
-  see(e, AT(const char *, pt, PT_CHUNKNAME), MP_BY_CHUNK, 0);
-  for (i = 1; i <= n; i++) see(e, k[-(ptrdiff_t)i], MP_BY_CONST, i);
+  see(e, REF(const char *, pt, PT_CHUNKNAME), MP_BY_CHUNK, 0);
+  for (i = 1; i <= n; i++)
+    see(e, REF(const char *, k - i, 0), MP_BY_CONST, i);
   see_trace_number(e, AT(uint16_t, pt, PT_TRACE));
 }
 
 static void see_trace(const eye *e, const char *t)
 {
-  const char *ir = AT(const char *, t, TR_IR);
-  int nil = AT(uint8_t, ir, (size_t)REF_NIL * IR_SIZE + IR_OP);
   uint32_t ref;
   if (AT(uint16_t, t, TR_NUMBER) == 0) return;
   for (ref = AT(uint32_t, t, TR_NK); ref < REF_CONST; ref++) {
-    int op = AT(uint8_t, ir, (size_t)ref * IR_SIZE + IR_OP) - nil;
-    if (op == K_GC)
-      see(e, AT(const char *, ir, (size_t)(ref + 1) * IR_SIZE), MP_BY_CONST,
-	  ref);
-    if (op == K_GC || op == K_PTR || op == K_KPTR || op == K_NUM ||
-	op == K_INT64)
+    uint64_t v;
+    int op = mp_trace_const(t, ref, &v);
+    if (op == K_GC) see(e, (const char *)(uintptr_t)v, MP_BY_CONST, ref);
+    if (CONST_WIDE(op))
       ref++;  /* The value takes the place of an instruction. */
   }
   see_trace_number(e, AT(uint16_t, t, TR_LINKS));
   see_trace_number(e, AT(uint16_t, t, TR_NEXTROOT));
   see_trace_number(e, AT(uint16_t, t, TR_NEXTSIDE));
-  see(e, AT(const char *, t, TR_STARTPT), MP_BY_PROTO, 0);
+  see(e, REF(const char *, t, TR_STARTPT), MP_BY_PROTO, 0);
+}
+
+/* The functions of frames that have them in the slot of their link, which does
+** not look like an object. */
+static void see_frames(const eye *e, const char *th, const slot *stack,
+		       const slot *top)
+{
+  const slot *f = AT(const slot *, th, L_BASE) - 1;
+  if (FRAME_FUNC != 0 || stack == NULL) return;
+  for (; f > stack; f = frame_prev(f))
+    if (f < top)
+      see(e, frame_object(f), MP_BY_SLOT, (uint64_t)(f - stack));
 }
 
 static void see_thread(const eye *e, const char *th)
 {
-  const slot *stack = AT(const slot *, th, L_STACK), *o;
+  const slot *stack = REF(const slot *, th, L_STACK), *o;
   const slot *top = AT(const slot *, th, L_TOP);
   if (th == e->h->self && top > e->h->hidden) top = e->h->hidden;
-  see(e, AT(const char *, th, L_ENV), MP_BY_ENV, 0);
+  see(e, REF(const char *, th, L_ENV), MP_BY_ENV, 0);
+  see_frames(e, th, stack, top);
   for (o = stack + FRAME_SLOTS; stack != NULL && o < top; o++)
     see_slot(e, *o, MP_BY_SLOT, (uint64_t)(o - stack));
 }
@@ -166,15 +177,15 @@ static void see_thread(const eye *e, const char *th)
 static void see_userdata(const eye *e, const char *u)
 {
   const char *b = u + UD_DATA;
-  see(e, AT(const char *, u, UD_META), MP_BY_META, 0);
-  see(e, AT(const char *, u, UD_ENV), MP_BY_ENV, 0);
+  see(e, REF(const char *, u, UD_META), MP_BY_META, 0);
+  see(e, REF(const char *, u, UD_ENV), MP_BY_ENV, 0);
   if (AT(uint8_t, u, UD_TYPE) != UD_BUFFER ||
       AT(uint32_t, u, UD_LEN) < SBUF_SIZE)
     return;
-  if (AT(uint64_t, b, SBUF_FLAGS) & SBUF_COW)
-    see(e, AT(const char *, b, SBUF_COWREF), MP_BY_BUFFER, 0);
-  see(e, AT(const char *, b, SBUF_DICTS), MP_BY_BUFFER, 0);
-  see(e, AT(const char *, b, SBUF_DICTS + sizeof(void *)), MP_BY_BUFFER, 0);
+  if (AT(uint32_t, b, SBUF_FLAGS) & SBUF_COW)
+    see(e, REF(const char *, b, SBUF_COWREF), MP_BY_BUFFER, 0);
+  see(e, REF(const char *, b, SBUF_DICTS), MP_BY_BUFFER, 0);
+  see(e, REF(const char *, b, SBUF_DICTS + sizeof(gcref)), MP_BY_BUFFER, 0);
 }
 
 /* -- Roots --------------------------------------------------------------- */
@@ -184,37 +195,44 @@ static void see_root(const eye *e, const char *o, mp_root root)
   see(e, o, MP_BY_ROOT, root);
 }
 
+/* The same of a word that need not be an object. */
+static void see_perhaps(const eye *e, const char *o, mp_root root)
+{
+  if (mp_places_find(&e->h->places, o) != 0) see_root(e, o, root);
+}
+
 static void see_ffi(const eye *e)
 {
   const char *cts = mp_heap_ctstate(e->h);
   int i;
-  for (i = 0; cts != NULL && i < 2; i++) {
-    const char *o = AT(const char *, cts, CTS_MAPS + i * 8);
-    if (mp_places_find(&e->h->places, o) != 0) see_root(e, o, MP_ROOT_FFI);
-  }
+  for (i = 0; cts != NULL && i < 2; i++)
+    see_perhaps(e, AT(const char *, cts, CTS_MAPS + i * WORD), MP_ROOT_FFI);
 }
 
 /* The VM's array of the objects that it needs itself. */
 static void see_array(const eye *e)
 {
   uint32_t names = e->h->layout->names, i, n;
-  const char *const *roots = (const char *const *)(const void *)
+  const gcref *roots = (const gcref *)(const void *)
     (e->h->g + e->h->layout->roots);
   n = names + ROOTS_BASEMT;
   for (i = names; i < n; i++)
-    see(e, roots[i], MP_BY_ROOT, MP_ROOT_BASEMT | (uint64_t)(i - names) << 8);
-  for (; i < n + ROOTS_IO; i++) see_root(e, roots[i], MP_ROOT_IO);
-  if (mp_places_find(&e->h->places, roots[i]) != 0)
-    see_root(e, roots[i], MP_ROOT_FINALIZERS);
-  for (i = 0; i < names; i++) see_root(e, roots[i], MP_ROOT_NAMES);
+    see(e, REF(const char *, roots + i, 0), MP_BY_ROOT,
+	MP_ROOT_BASEMT | (uint64_t)(i - names) << 8);
+  for (; i < n + ROOTS_IO; i++)
+    see_root(e, REF(const char *, roots + i, 0), MP_ROOT_IO);
+  see_perhaps(e, REF(const char *, roots + i, 0), MP_ROOT_FINALIZERS);
+  for (i = 0; i < names; i++)
+    see_root(e, REF(const char *, roots + i, 0), MP_ROOT_NAMES);
 }
 
 static void see_queue(const eye *e)
 {
-  const char *last = AT(const char *, e->h->g, e->h->layout->alloc + G_MMUDATA);
+  const char *last = REF(const char *, e->h->g,
+			 e->h->layout->alloc + G_MMUDATA);
   const char *o = last;
   while (o != NULL) {
-    o = AT(const char *, o, OBJ_NEXT);
+    o = REF(const char *, o, OBJ_NEXT);
     see_root(e, o, MP_ROOT_FINQUEUE);
     if (o == last) break;
   }
@@ -223,19 +241,17 @@ static void see_queue(const eye *e)
 static void see_roots(const eye *e)
 {
   const mp_heap *h = e->h;
-  const char *vmthread;
   uint32_t i;
-  see_root(e, AT(const char *, h->mainl, L_ENV), MP_ROOT_GLOBALS);
+  see_root(e, REF(const char *, h->mainl, L_ENV), MP_ROOT_GLOBALS);
   see_slot(e, AT(slot, h->g, h->layout->registry), MP_BY_ROOT,
 	   MP_ROOT_REGISTRY);
   see_root(e, h->mainl, MP_ROOT_MAIN);
-  see_root(e, AT(const char *, h->g, h->layout->curl), MP_ROOT_RUNNING);
+  see_root(e, REF(const char *, h->g, h->layout->curl), MP_ROOT_RUNNING);
   see_ffi(e);
   see_array(e);
   see_queue(e);
-  vmthread = AT(const char *, h->g, h->layout->registry + sizeof(slot));
-  if (mp_places_find(&e->h->places, vmthread) != 0)
-    see_root(e, vmthread, MP_ROOT_VMTHREAD);
+  see_perhaps(e, REF(const char *, h->g, h->layout->registry + sizeof(slot)),
+	      MP_ROOT_VMTHREAD);
   for (i = 0; i < h->nfixed; i++) see_root(e, h->fixed[i], MP_ROOT_FIXED);
 }
 
@@ -246,7 +262,7 @@ static void see_all(const eye *e, const char *o)
     return;
   }
   switch (obj_gct(o)) {
-  case GCT_UPVAL: see_slot(e, *AT(slot *, o, UPVAL_V), MP_BY_VALUE, 0); break;
+  case GCT_UPVAL: see_slot(e, *REF(slot *, o, UPVAL_V), MP_BY_VALUE, 0); break;
   case GCT_THREAD: see_thread(e, o); break;
   case GCT_PROTO: see_proto(e, o); break;
   case GCT_FUNC: see_function(e, o); break;

@@ -10,7 +10,7 @@
 #include "heapwalk/heap.h"
 #include "vm/layout.h"
 
-#ifdef MP_HEAPWALK
+#ifdef MP_LAYOUT
 
 #define AHEAD		16	/* Chains of strings between two steps. */
 
@@ -43,12 +43,12 @@ static void add_object(mp_heap *h, const char *o)
   if (AT(uint8_t, o, OBJ_MARKED) & OBJ_FIXED) add_fixed(h, o);
   if (obj_gct(o) == GCT_TRACE) add_trace(h, o);
   else if (obj_gct(o) == GCT_THREAD)
-    add_list(h, AT(const char *, o, L_OPENUPVAL));
+    add_list(h, REF(const char *, o, L_OPENUPVAL));
 }
 
 static void add_list(mp_heap *h, const char *o)
 {
-  for (; o != NULL && !h->failed; o = AT(const char *, o, OBJ_NEXT))
+  for (; o != NULL && !h->failed; o = REF(const char *, o, OBJ_NEXT))
     add_object(h, o);
 }
 
@@ -57,7 +57,7 @@ static void add_ring(mp_heap *h, const char *last)
 {
   const char *o = last;
   while (o != NULL && !h->failed) {
-    o = AT(const char *, o, OBJ_NEXT);
+    o = REF(const char *, o, OBJ_NEXT);
     add_object(h, o);
     if (o == last) break;
   }
@@ -79,13 +79,13 @@ static inline void fetch_chain(uint64_t near, uint64_t far)
 {
   const char *o = first_string(near);
   __builtin_prefetch(first_string(far));
-  if (o != NULL) __builtin_prefetch(AT(const char *, o, OBJ_NEXT));
+  if (o != NULL) __builtin_prefetch(REF(const char *, o, OBJ_NEXT));
 }
 
 static void add_chain(mp_heap *h, const char *o)
 {
   uint32_t n = 0;
-  for (; o != NULL && !h->failed; o = AT(const char *, o, OBJ_NEXT)) {
+  for (; o != NULL && !h->failed; o = REF(const char *, o, OBJ_NEXT)) {
     add_object(h, o);
     n++;
   }
@@ -96,7 +96,7 @@ static void add_chain(mp_heap *h, const char *o)
 static void add_strings(mp_heap *h)
 {
   const char *table = mp_heap_strtab(h);
-  const uint64_t *chains = AT(const uint64_t *, table, 0);
+  const gcref *chains = AT(const gcref *, table, 0);
   uint32_t i, mask = AT(uint32_t, table, STRTAB_MASK);
   for (i = 0; i <= mask && !h->failed; i++) {
     if (mask - i > 2 * AHEAD) fetch_chain(chains[i + AHEAD],
@@ -111,13 +111,13 @@ bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L)
   const char *alloc;
   memset(h, 0, sizeof(*h));
   h->layout = layout;
-  h->g = AT(const char *, L, L_GLREF);
+  h->g = REF(const char *, L, L_GLREF);
   h->mainl = h->g - h->layout->mainl;
-  h->modestr = AT(const char *, h->g,
-		  layout->roots + MM_MODE * sizeof(void *));
+  h->modestr = REF(const char *, h->g,
+		   layout->roots + MM_MODE * sizeof(gcref));
   alloc = h->g + layout->alloc;
-  add_list(h, AT(const char *, alloc, G_ROOT));
-  add_ring(h, AT(const char *, alloc, G_MMUDATA));
+  add_list(h, REF(const char *, alloc, G_ROOT));
+  add_ring(h, REF(const char *, alloc, G_MMUDATA));
   add_strings(h);
   return !h->failed && mp_places_close(&h->places);
 }

@@ -82,7 +82,7 @@ const char *mp_heap_strtab(const mp_heap *h);
 /* The FFI's state, or NULL. */
 static inline const char *mp_heap_ctstate(const mp_heap *h)
 {
-  return AT(const char *const, h->g, h->layout->jitbase + JITBASE_CTSTATE);
+  return REF(const char *, h->g, h->layout->jitbase + JITBASE_CTSTATE);
 }
 
 static inline uint32_t mp_heap_strlen(const mp_heap *h, const char *str)

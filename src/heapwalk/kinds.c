@@ -40,7 +40,7 @@ void mp_heapkinds_free(mp_heapkinds *list)
   *list = (mp_heapkinds){ NULL, 0, 0 };
 }
 
-#ifdef MP_HEAPWALK
+#ifdef MP_LAYOUT
 
 typedef struct sum {
   uint64_t count, bytes;

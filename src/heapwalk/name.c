@@ -14,7 +14,7 @@
 #include "vm/layout.h"
 #include "vm/variant.h"
 
-#ifdef MP_HEAPWALK
+#ifdef MP_LAYOUT
 
 #define KEY_SHOWN	40	/* Bytes shown of a string. */
 
@@ -142,7 +142,7 @@ static void put_upvalue(text *t, const char *fn, uint64_t index)
   const char *pt = func_proto(fn), *name = NULL;
   uint64_t i;
   if (pt != NULL && index < AT(uint8_t, pt, PT_SIZEUV))
-    name = AT(const char *, pt, PT_UVINFO);
+    name = REF(const char *, pt, PT_UVINFO);
   for (i = 0; name != NULL && i < index; i++) name += strlen(name) + 1;
   if (name != NULL && name[0] != '\0') {
     put(t, " ^");
@@ -168,7 +168,7 @@ static uint32_t read_leb128(const uint8_t **p)
 ** instruction, or NULL. */
 static const char *local_name(const char *pt, uint32_t at, uint32_t index)
 {
-  const uint8_t *p = AT(const uint8_t *, pt, PT_VARINFO);
+  const uint8_t *p = REF(const uint8_t *, pt, PT_VARINFO);
   uint32_t from = 0, to;
   while (p != NULL && *p != 0) {
     const char *name = (const char *)p;
@@ -186,10 +186,10 @@ static const char *local_name(const char *pt, uint32_t at, uint32_t index)
 /* The frame that the slot belongs to, and the one above it, or NULL. */
 static const slot *find_frame(const char *th, const slot *o, const slot **next)
 {
-  const slot *stack = AT(const slot *, th, L_STACK);
+  const slot *bottom = frame_bottom(th);
   const slot *f = AT(const slot *, th, L_BASE) - 1;
   *next = NULL;
-  while (f > stack + 1 && f > o) {
+  while (f > bottom && f - FRAME_SLOTS + 2 > o) {
     *next = f;
     f = frame_prev(f);
   }
@@ -198,16 +198,16 @@ static const slot *find_frame(const char *th, const slot *o, const slot **next)
 
 static void put_local(text *t, const char *th, uint64_t index)
 {
-  const slot *stack = AT(const slot *, th, L_STACK), *o = stack + index, *next;
+  const slot *o = REF(const slot *, th, L_STACK) + index, *next;
   const slot *top = AT(const slot *, th, L_BASE) - 1;
   const slot *f = find_frame(th, o, &next);
   const char *pt, *name = NULL;
   uint64_t pc;
-  if (f <= stack + 1 || !mp_frame_isfunc(f[FRAME_FUNC])) {
+  if (f <= frame_bottom(th) || !mp_frame_isfunc(frame_func(f))) {
     put(t, " its function");
     return;
   }
-  pt = func_proto(PTR(f[FRAME_FUNC]));
+  pt = func_proto(frame_object(f));
   if (pt == NULL) {
     put(t, " an argument");
     return;
@@ -241,12 +241,12 @@ unsigned mp_heap_typeno(const char *o) { return obj_gct(o) % MP_HEAP_TYPES; }
 /* The function that a coroutine runs, at the bottom of its stack. */
 static void put_thread(text *t, const char *th)
 {
-  const slot *stack = AT(const slot *, th, L_STACK);
+  const slot *stack = REF(const slot *, th, L_STACK);
   const slot *f = AT(const slot *, th, L_BASE) - 1;
   const char *pt = NULL;
-  for (; stack != NULL && f > stack + 1; f = frame_prev(f))
-    if (mp_frame_isfunc(f[FRAME_FUNC]) && is_lua(f[FRAME_FUNC]))
-      pt = func_proto(PTR(f[FRAME_FUNC]));
+  for (; stack != NULL && f > frame_bottom(th); f = frame_prev(f))
+    if (mp_frame_isfunc(frame_func(f)) && is_lua(frame_func(f)))
+      pt = func_proto(frame_object(f));
   if (pt == NULL) return;
   put(t, " ");
   put_place(t, pt);
@@ -273,7 +273,7 @@ void mp_heap_describe(const char *o, char *buf, size_t n)
     break;
   case GCT_TRACE:
     put(&t, " #%d ", AT(uint16_t, o, TR_NUMBER));
-    put_place(&t, AT(const char *, o, TR_STARTPT));
+    put_place(&t, REF(const char *, o, TR_STARTPT));
     break;
   case GCT_THREAD: put_thread(&t, o); break;
   default: break;

@@ -15,10 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/map.h"
+#include "data/mem.h"
 #include "heapwalk/edge.h"
 #include "heapwalk/prove.h"
 #include "heapwalk/size.h"
 #include "vm/layout.h"
+#include "vm/arena.h"
 #include "vm/own.h"
 #include "vm/prove.h"
 #include "vm/variant.h"
@@ -29,15 +32,119 @@ static mp_heaplayout layout;
 static atomic_bool proved;	/* The layout is complete. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-#ifdef MP_HEAPWALK
+#ifdef MP_LAYOUT
 
-/* -- The allocator ------------------------------------------------------- */
+/* -- The state and its blocks --------------------------------------------- */
 
 typedef struct block {
   struct block *prev, *next;
-  size_t size;			/* Without this. */
+  const char *p;
+  size_t size;
+  size_t slack;			/* It may be so much smaller. */
   bool owned;			/* By an object. */
 } block;
+
+static bool ffi_half_open;
+
+static void link_block(block *b, block *all, const char *p, size_t size,
+		       size_t slack)
+{
+  *b = (block){ all, all->next, p, size, slack, false };
+  all->next->prev = b;
+  all->next = b;
+}
+
+static void unlink_block(block *b)
+{
+  b->prev->next = b->next;
+  b->next->prev = b->prev;
+}
+
+#if defined(MP_REFS32) && defined(__x86_64__)
+
+/* Such a VM takes memory in the first two gigabytes only, and no allocator but
+** its own in lua_newstate. The state has that one, with the size that was asked
+** for at the end of each block. Blocks of lua_newstate's have no such end:
+** their sizes are those that the allocator has rounded. */
+
+typedef struct foot {
+  uint64_t size;
+  uint64_t check;
+} foot;
+
+static lua_Alloc vmalloc;
+static void *vmdata;
+static bool incomplete;		/* There was no memory for the list. */
+
+static foot make_foot(const char *p, size_t size)
+{
+  return (foot){ size, mp_mix((uint64_t)(uintptr_t)p, size) };
+}
+
+static char *foot_of(char *p) { return p + mp_arena_room(p) - sizeof(foot); }
+
+static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  char *p = vmalloc(ud, ptr, osize, nsize == 0 ? 0 : nsize + sizeof(foot));
+  if (p != NULL) {
+    foot f = make_foot(p, nsize);
+    memcpy(foot_of(p), &f, sizeof(f));
+  }
+  return p;
+}
+
+static void add_block(void *data, char *p, size_t room)
+{
+  block *b = malloc(sizeof(*b));
+  foot f, right;
+  if (p == vmdata || b == NULL) {  /* The allocator's own, which is first. */
+    free(b);
+    incomplete |= p != vmdata;
+    return;
+  }
+  memcpy(&f, foot_of(p), sizeof(f));
+  right = make_foot(p, (size_t)f.size);
+  if (memcmp(&f, &right, sizeof(f)) == 0 && f.size <= room)
+    link_block(b, data, p, (size_t)f.size, 0);
+  else
+    link_block(b, data, p, room, CHUNK_MIN + CHUNK_DATA - 1);
+}
+
+static void forget_blocks(block *all)
+{
+  while (all->next != all) {
+    block *b = all->next;
+    unlink_block(b);
+    free(b);
+  }
+}
+
+static bool list_blocks(block *all)
+{
+  forget_blocks(all);
+  incomplete = false;
+  return mp_arena_blocks(vmalloc, vmdata, add_block, all) && !incomplete;
+}
+
+static lua_State *open_state(block *all)
+{
+  lua_State *L = luaL_newstate();
+  (void)all;
+  ffi_half_open = false;
+  if (L == NULL) return NULL;
+  vmalloc = lua_getallocf(L, &vmdata);
+  lua_setallocf(L, allocate, vmdata);
+  return L;
+}
+
+static void close_state(lua_State *L, block *all)
+{
+  forget_blocks(all);
+  lua_setallocf(L, vmalloc, vmdata);
+  mp_own_close(L, ffi_half_open);
+}
+
+#else
 
 /* lua_newstate of older builds crashes if memory is refused in the midst of it:
 ** its memory is there before. */
@@ -58,8 +165,7 @@ static void *take(size_t n)
 /* luajit-mp attach, which looks for states in all memory, finds none here. */
 static void drop(block *b)
 {
-  b->prev->next = b->next;
-  b->next->prev = b->prev;
+  unlink_block(b);
   explicit_bzero(b + 1, b->size);
   if ((uintptr_t)b - (uintptr_t)reserve >= RESERVE) free(b);
 }
@@ -74,15 +180,42 @@ static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize)
   }
   n = take(sizeof(*n) + nsize);
   if (n == NULL) return NULL;
-  *n = (block){ all, all->next, nsize, false };
-  all->next->prev = n;
-  all->next = n;
+  link_block(n, all, (char *)(n + 1), nsize, 0);
   if (b != NULL) {
     memcpy(n + 1, b + 1, b->size < nsize ? b->size : nsize);
     drop(b);
   }
   return n + 1;
 }
+
+/* The list is always there. */
+static bool list_blocks(block *all)
+{
+  (void)all;
+  return true;
+}
+
+static lua_State *open_state(block *all)
+{
+  lua_State *L = NULL;
+  reserve = malloc(RESERVE);
+  reserved = 0;
+  ffi_half_open = false;
+  if (reserve != NULL) L = lua_newstate(allocate, all);
+  reserved = RESERVE;
+  if (L == NULL) free(reserve);
+  return L;
+}
+
+/* If the state cannot be closed, its area of machine code remains. */
+static void close_state(lua_State *L, block *all)
+{
+  if (!ffi_half_open) lua_close(L);
+  else while (all->next != all) drop(all->next);
+  free(reserve);
+}
+
+#endif
 
 /* -- The program --------------------------------------------------------- */
 
@@ -134,8 +267,6 @@ static const char program[] =
   "  keep.dict = buffer.new({ dict = { 'a', 'b' } })\n"
   "end\n";
 
-static bool ffi_half_open;
-
 static int run_program(lua_State *L)
 {
   if (mp_own_open(L, &ffi_half_open)) {
@@ -174,30 +305,32 @@ static bool find_registry(const mp_vm *vm, lua_State *L)
 ** "__index". */
 static uint32_t roots_offset(const mp_vm *vm, lua_State *L)
 {
-  const char *first, *const *word;
+  const char *first;
   uint32_t i, n = 0, ofs = 0;
   lua_pushliteral(L, "__index");
   first = lua_tostring(L, -1) - STR_DATA;
   lua_pop(L, 1);
-  for (i = vm->jitbase; i < G_SEARCH; i += 8) {
-    word = (const char *const *)(const void *)(vm->g + i);
-    if (*word == first) { ofs = i; n++; }
-  }
+  for (i = vm->jitbase; i < G_SEARCH; i += sizeof(gcref))
+    if (REF(const char *, vm->g, i) == first) { ofs = i; n++; }
   return n == 1 ? ofs : 0;
+}
+
+static const char *root(const mp_vm *vm, uint32_t i)
+{
+  return REF(const char *, vm->g, layout.roots + i * sizeof(gcref));
 }
 
 static bool find_roots(const mp_vm *vm, lua_State *L)
 {
   uint32_t n = 0, ofs = layout.roots = roots_offset(vm, L);
-  const char *const *roots =
-    (const char *const *)(const void *)(vm->g + ofs);
+  const char *o;
   if (ofs == 0) return false;
-  while (n < ROOTS_NAMES && roots[n] != NULL && obj_gct(roots[n]) == GCT_STR &&
-	 memcmp(roots[n] + STR_DATA, "__", 2) == 0)
+  while (n < ROOTS_NAMES && (o = root(vm, n)) != NULL &&
+	 obj_gct(o) == GCT_STR && memcmp(o + STR_DATA, "__", 2) == 0)
     n++;
   layout.names = n;
-  return n > MM_MODE && strcmp(roots[MM_MODE] + STR_DATA, "__mode") == 0 &&
-	 roots[n + GCT_STR] != NULL;  /* Strings have a metatable. */
+  return n > MM_MODE && strcmp(root(vm, MM_MODE) + STR_DATA, "__mode") == 0 &&
+	 root(vm, n + GCT_STR) != NULL;  /* Strings have a metatable. */
 }
 
 /* The size of the block that the address lies in, or 0. */
@@ -205,14 +338,13 @@ static size_t block_around(const block *all, const char *p)
 {
   const block *b;
   for (b = all->next; b != all; b = b->next)
-    if (p >= (const char *)(b + 1) && p < (const char *)(b + 1) + b->size)
-      return b->size;
+    if (p >= b->p && p < b->p + b->size) return b->size;
   return 0;
 }
 
 typedef struct sizing {
   mp_vm vm;
-  const block *all;
+  block *all;
   int collect;			/* Reference to that function. */
   bool found;
 } sizing;
@@ -224,15 +356,12 @@ static int collect(lua_State *L)
   return 0;
 }
 
+static const char text[] = "a string that is not a multiple";
+
 /* A string's size may be rounded, and it ends in a zero. */
-static bool find_string(lua_State *L, const block *all)
+static bool find_string(const char *str, const block *all)
 {
-  const char *str, text[] = "a string that is not a multiple";
-  size_t size;
-  lua_pushstring(L, text);
-  str = lua_tostring(L, -1) - STR_DATA;
-  size = block_around(all, str);
-  lua_pop(L, 1);
+  size_t size = block_around(all, str);
   layout.len = mp_variant_len();
   layout.round = size == STR_SIZE(strlen(text), STR_ROUND) ? STR_ROUND : 1;
   return AT(uint32_t, str, layout.len) == strlen(text) &&
@@ -243,18 +372,21 @@ static int find_sizes(lua_State *L)
 {
   sizing *s = lua_touserdata(L, 1);
   const mp_vm *vm = &s->vm;
-  const block *all = s->all;
-  const char *cts = AT(const char *, vm->g, vm->jitbase + JITBASE_CTSTATE);
+  block *all = s->all;
+  const char *cts = REF(const char *, vm->g, vm->jitbase + JITBASE_CTSTATE);
+  const char *str;
+  lua_pushcfunction(L, collect);
+  s->collect = luaL_ref(L, LUA_REGISTRYINDEX);
+  lua_pushstring(L, text);
+  lua_newthread(L);
+  str = lua_tostring(L, -2) - STR_DATA;
+  if (!list_blocks(all)) return 0;
   layout.mainl = (uint32_t)(vm->g - vm->mainl);
   layout.state = (uint32_t)block_around(all, vm->g);
   layout.ctstate = cts != NULL ? (uint32_t)block_around(all, cts) : 0;
-  lua_newthread(L);
   layout.thread = (uint32_t)block_around(all, lua_topointer(L, -1));
-  lua_pop(L, 1);
-  lua_pushcfunction(L, collect);
-  s->collect = luaL_ref(L, LUA_REGISTRYINDEX);
   s->found = layout.state > layout.mainl && layout.thread >= L_SIZE &&
-	     (cts == NULL || layout.ctstate != 0) && find_string(L, all);
+	     (cts == NULL || layout.ctstate != 0) && find_string(str, all);
   return 0;
 }
 
@@ -263,21 +395,20 @@ static int find_sizes(lua_State *L)
 typedef struct checking {
   mp_heap *h;
   mp_places blocks;
+  block **list;			/* By their numbers. */
   uint64_t owned;		/* Bytes of blocks that objects own. */
   bool good;
 } checking;
 
-/* Bytes of the block that begins there, which is owned from now on. */
-static uint64_t own_block(checking *c, const void *p)
+/* From now on the block that begins there is owned. */
+static void own_block(checking *c, const void *p, uint64_t size)
 {
-  block *b = (block *)(uintptr_t)p - 1;
-  if (mp_places_find(&c->blocks, p) == 0) {
+  uint32_t i = mp_places_find(&c->blocks, p);
+  block *b = i == 0 ? NULL : c->list[i];
+  if (b == NULL || b->owned || size > b->size || b->size - size > b->slack)
     c->good = false;
-    return 0;
-  }
-  if (b->owned) c->good = false;
-  b->owned = true;
-  return b->size;
+  else
+    b->owned = true;
 }
 
 static void check_object(void *ud, uint32_t number, const void *o)
@@ -290,29 +421,42 @@ static void check_object(void *ud, uint32_t number, const void *o)
   mp_heap_parts(c->h, o, &p);
   for (i = 0; i < MP_HEAP_PARTS; i++) {
     size += p.size[i];
-    if (p.size[i] > 0 && own_block(c, p.block[i]) != p.size[i])
-      c->good = false;
+    if (p.size[i] > 0) own_block(c, p.block[i], p.size[i]);
   }
   c->owned += size;
   if (size != mp_heap_size(c->h, o)) c->good = false;
 }
 
+/* Gives the blocks numbers. False: there is no memory for it. */
+static bool number_blocks(checking *c, block *all)
+{
+  block *b;
+  for (b = all->next; b != all; b = b->next)
+    if (!mp_places_add(&c->blocks, b->p)) return false;
+  if (!mp_places_close(&c->blocks)) return false;
+  c->list = mp_calloc((size_t)c->blocks.count + 1, sizeof(*c->list));
+  if (c->list == NULL) return false;
+  for (b = all->next; b != all; b = b->next)
+    c->list[mp_places_find(&c->blocks, b->p)] = b;
+  return true;
+}
+
 /* Each object has blocks, each block an owner, and all add up. */
 static bool check_blocks(mp_heap *h, block *all)
 {
-  checking c = { h, MP_PLACES_EMPTY, 0, true };
+  checking c = { .h = h, .blocks = MP_PLACES_EMPTY, .good = true };
   uint64_t left = 0;
   mp_heapown own;
   block *b;
-  for (b = all->next; b != all; b = b->next)
-    if (!mp_places_add(&c.blocks, b + 1)) c.good = false;
-  if (c.good && mp_places_close(&c.blocks)) {
+  c.good = number_blocks(&c, all);
+  if (c.good) {
     mp_places_each(&h->places, check_object, &c);
     for (b = all->next; b != all; b = b->next) if (!b->owned) left += b->size;
     if (!mp_heap_own(h, c.owned, &own) || own.total != c.owned + left)
       c.good = false;
   }
   mp_places_free(&c.blocks);
+  mp_free(c.list);
   return c.good;
 }
 
@@ -337,11 +481,13 @@ static bool check_reached(mp_heap *h)
 
 /* -- The proof ----------------------------------------------------------- */
 
+static const char *const poor = "there is no memory for it";
+
 static const char *prove_heap(lua_State *L, block *all)
 {
   const char *why = NULL;
   mp_heap h;
-  if (!mp_heap_find(&h, &layout, L)) why = "there is no memory for it";
+  if (!list_blocks(all) || !mp_heap_find(&h, &layout, L)) why = poor;
   else if (!check_blocks(&h, all) || !check_buffer(&h, all))
     why = "the layout of objects is not the known one";
   else if (!check_reached(&h))
@@ -349,8 +495,6 @@ static const char *prove_heap(lua_State *L, block *all)
   mp_heap_close(&h);
   return why;
 }
-
-static const char *const poor = "there is no memory for it";
 
 /* The reason why this VM cannot be proved at all, or NULL. A VM with references
 ** of 32 bits would not take the allocator below, and complain on standard
@@ -391,39 +535,23 @@ static const char *prove(lua_State *L, block *all)
   return prove_heap(L, all);
 }
 
-/* If the state cannot be closed, its area of machine code remains. */
-static void close_state(lua_State *L, block *all)
-{
-  if (!ffi_half_open) lua_close(L);
-  else while (all->next != all) drop(all->next);
-}
-
 static void prove_once(void)
 {
-  block all = { &all, &all, 0, true };
+  block all = { &all, &all, NULL, 0, 0, true };
   lua_State *L = NULL;
   layout.why = refuses();
   if (layout.why != NULL) return;
-  reserve = malloc(RESERVE);
-  reserved = 0;
-  ffi_half_open = false;
-  if (reserve != NULL) L = lua_newstate(allocate, &all);
-  reserved = RESERVE;
+  L = open_state(&all);
   layout.why = L != NULL ? prove(L, &all) : poor;
   layout.proved = layout.why == NULL;
   if (L != NULL) close_state(L, &all);
-  free(reserve);
 }
 
 #else
 
 static void prove_once(void)
 {
-#ifdef MP_REFS32
-  layout.why = "not a GC64 build of LuaJIT";
-#else
   layout.why = "this processor's layout is not known";
-#endif
 }
 
 #endif

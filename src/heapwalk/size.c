@@ -9,7 +9,7 @@
 #include "heapwalk/size.h"
 #include "vm/layout.h"
 
-#ifdef MP_HEAPWALK
+#ifdef MP_LAYOUT
 
 static uint64_t table_size(const char *t)
 {
@@ -26,7 +26,7 @@ static uint64_t userdata_size(const char *u)
   uint64_t size = UD_DATA + (uint64_t)AT(uint32_t, u, UD_LEN);
   const char *b = u + UD_DATA;
   if (AT(uint8_t, u, UD_TYPE) == UD_BUFFER && size >= UD_DATA + SBUF_SIZE &&
-      !(AT(uint64_t, b, SBUF_FLAGS) & (SBUF_COW | SBUF_BORROW)))
+      !(AT(uint32_t, b, SBUF_FLAGS) & (SBUF_COW | SBUF_BORROW)))
     size += (uint64_t)(AT(char *, b, SBUF_E) - AT(char *, b, SBUF_B));
   return size;
 }
@@ -57,6 +57,7 @@ static uint64_t trace_size(const char *t)
 
 uint64_t mp_heap_size(const mp_heap *h, const char *o)
 {
+  uint64_t n;
   switch (obj_gct(o)) {
   case GCT_STR:
     return STR_SIZE((uint64_t)mp_heap_strlen(h, o), h->layout->round);
@@ -66,8 +67,9 @@ uint64_t mp_heap_size(const mp_heap *h, const char *o)
 	   (uint64_t)AT(uint32_t, o, L_STACKSIZE) * sizeof(slot);
   case GCT_PROTO: return AT(uint32_t, o, PT_SIZE);
   case GCT_FUNC:
-    return (AT(uint8_t, o, FUNC_FFID) ? FUNC_CUPVALUES : FUNC_UPVALUES) +
-	   (uint64_t)AT(uint8_t, o, FUNC_NUPVALUES) * sizeof(slot);
+    n = AT(uint8_t, o, FUNC_NUPVALUES);
+    return AT(uint8_t, o, FUNC_FFID) ? FUNC_CUPVALUES + n * sizeof(slot) :
+				       FUNC_UPVALUES + n * sizeof(gcref);
   case GCT_TRACE: return trace_size(o);
   case GCT_CDATA: return cdata_size(h, o);
   case GCT_TAB: return table_size(o);
@@ -96,14 +98,14 @@ void mp_heap_parts(const mp_heap *h, const char *o, mp_heapparts *p)
     break;
   case GCT_TAB:
     if (AT(uint32_t, o, TAB_ASIZE) > 0 && AT(int8_t, o, TAB_COLO) <= 0)
-      add_part(p, 1, AT(const void *, o, TAB_ARRAY),
+      add_part(p, 1, REF(const void *, o, TAB_ARRAY),
 	       (uint64_t)AT(uint32_t, o, TAB_ASIZE) * sizeof(slot));
     if (AT(uint32_t, o, TAB_HMASK) > 0)
-      add_part(p, 2, AT(const void *, o, TAB_NODE),
+      add_part(p, 2, REF(const void *, o, TAB_NODE),
 	       ((uint64_t)AT(uint32_t, o, TAB_HMASK) + 1) * NODE_SIZE);
     break;
   case GCT_THREAD:
-    add_part(p, 1, AT(const void *, o, L_STACK),
+    add_part(p, 1, REF(const void *, o, L_STACK),
 	     (uint64_t)AT(uint32_t, o, L_STACKSIZE) * sizeof(slot));
     break;
   case GCT_UDATA:
@@ -127,13 +129,13 @@ void mp_heap_tableparts(const char *t, mp_heapslots *array, mp_heapslots *hash)
 {
   uint32_t asize = AT(uint32_t, t, TAB_ASIZE);
   uint32_t hmask = AT(uint32_t, t, TAB_HMASK);
-  const char *slots = AT(const char *, t, TAB_ARRAY);
+  const char *slots = REF(const char *, t, TAB_ARRAY);
   if (asize > 0 && IS_NIL(AT(slot, slots, 0))) {  /* That of index 0. */
     slots += sizeof(slot);
     asize--;
   }
   *array = look_slots(slots, asize, sizeof(slot));
-  *hash = look_slots(AT(const char *, t, TAB_NODE) + NODE_VAL,
+  *hash = look_slots(REF(const char *, t, TAB_NODE) + NODE_VAL,
 		     hmask > 0 ? (uint64_t)hmask + 1 : 0, NODE_SIZE);
 }
 
@@ -165,10 +167,10 @@ bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
   const char *cts = mp_heap_ctstate(h);
   const char *buf;
   uint64_t known;
-  own->total = AT(uint64_t, h->g, h->layout->alloc + G_TOTAL);
+  own->total = AT(gcsize, h->g, h->layout->alloc + G_TOTAL);
   own->state = h->layout->state;
   own->strtab = ((uint64_t)AT(uint32_t, mp_heap_strtab(h), STRTAB_MASK) + 1) *
-		sizeof(void *);
+		sizeof(gcref);
   own->ctypes = cts == NULL ? 0 : h->layout->ctstate +
     (uint64_t)AT(uint32_t, cts, CTS_SIZETAB) * CT_SIZE;
   buf = h->g + h->layout->tmpbuf;

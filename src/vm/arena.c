@@ -23,8 +23,15 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static lua_Alloc builtin;	/* The allocator; NULL: not proved. */
 static atomic_bool tried;
 
+typedef struct receiver {
+  mp_arena_see *see;		/* Or NULL. */
+  mp_arena_block *block;	/* Or NULL. */
+  void *data;
+} receiver;
+
 /* Adds up the chunks of a segment. False: they do not fit. */
-static bool look_segment(mp_segment *s, const char *top, mp_arena *a)
+static bool look_segment(mp_segment *s, const char *top, mp_arena *a,
+			 const receiver *r)
 {
   const char *c = s->base, *end = c + s->size;
   while (c + CHUNK_MIN <= end) {
@@ -34,6 +41,8 @@ static bool look_segment(mp_segment *s, const char *top, mp_arena *a)
     if (head & CHUNK_INUSE) {
       s->used += n;
       a->chunks++;
+      if (r->block != NULL)
+	r->block(r->data, (char *)c + CHUNK_DATA, n - CHUNK_HEAD);
     } else {
       s->free += n;
       if (n > a->largest) a->largest = n;
@@ -44,7 +53,7 @@ static bool look_segment(mp_segment *s, const char *top, mp_arena *a)
   return true;
 }
 
-static bool look(const char *m, mp_arena *a, mp_arena_see *see, void *data)
+static bool look(const char *m, mp_arena *a, const receiver *r)
 {
   const char *top = AT(const char *, m, ARENA_TOP), *s;
   memset(a, 0, sizeof(*a));
@@ -52,11 +61,11 @@ static bool look(const char *m, mp_arena *a, mp_arena_see *see, void *data)
     mp_segment seg = { AT(const char *, s, SEG_BASE),
 		       AT(uintptr_t, s, SEG_SIZE), 0, 0 };
     if (((uintptr_t)seg.base | seg.size) & (SEG_ALIGN - 1)) return false;
-    if (!look_segment(&seg, top, a)) return false;
+    if (!look_segment(&seg, top, a, r)) return false;
     a->system += seg.size;
     a->used += seg.used;
     a->free += seg.free;
-    if (see != NULL) see(data, &seg);
+    if (r->see != NULL) r->see(r->data, &seg);
   }
   return true;
 }
@@ -80,6 +89,7 @@ static bool is_arena(const char *m)
 static void prove(void)
 {
   lua_State *L = luaL_newstate();
+  const receiver nobody = { NULL, NULL, NULL };
   uint64_t total;
   mp_arena a;
   lua_Alloc f;
@@ -89,14 +99,13 @@ static void prove(void)
   total = (uint64_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024 +
 	  (uint64_t)lua_gc(L, LUA_GCCOUNTB, 0);
   /* A chunk has a word of its own, and there are few in a new state. */
-  if (is_arena(ud) && look(ud, &a, NULL, NULL) && a.used >= total &&
+  if (is_arena(ud) && look(ud, &a, &nobody) && a.used >= total &&
       a.used < total * 3 / 2 + 4096 && a.free + a.used <= a.system)
     builtin = f;
   lua_close(L);
 }
 
-bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
-		   void *data)
+static bool is_builtin(lua_Alloc f)
 {
   if (!tried) {  /* A child that was forked may not get the lock. */
     pthread_mutex_lock(&mutex);
@@ -104,8 +113,28 @@ bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
     tried = true;
     pthread_mutex_unlock(&mutex);
   }
+  return builtin != NULL && f == builtin;
+}
+
+bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
+		   void *data)
+{
+  const receiver r = { see, NULL, data };
   memset(a, 0, sizeof(*a));
-  return builtin != NULL && f == builtin && look(ud, a, see, data);
+  return is_builtin(f) && look(ud, a, &r);
+}
+
+bool mp_arena_blocks(lua_Alloc f, void *ud, mp_arena_block *see, void *data)
+{
+  const receiver r = { NULL, see, data };
+  mp_arena a;
+  return is_builtin(f) && look(ud, &a, &r);
+}
+
+size_t mp_arena_room(const char *p)
+{
+  uintptr_t head = AT(const uintptr_t, p, CHUNK_HEAD - CHUNK_DATA);
+  return (head & ~CHUNK_BITS) - CHUNK_HEAD;
 }
 
 #endif

@@ -40,4 +40,12 @@ typedef void mp_arena_see(void *data, const mp_segment *s);
 bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
 		   void *data);
 
+/* Tells of each block in use, and how many bytes it has room for: those that
+** were asked for, or somewhat more. */
+typedef void mp_arena_block(void *data, char *p, size_t room);
+bool mp_arena_blocks(lua_Alloc f, void *ud, mp_arena_block *see, void *data);
+
+/* The room of a block of the allocator's. */
+size_t mp_arena_room(const char *p);
+
 #endif

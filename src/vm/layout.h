@@ -199,7 +199,6 @@ enum {				/* Kinds of frame links. */
 #define IS_NIL(v)	(TAG(v) == TAGNIL)
 
 #define VMSTATE_STRTAB	32	/* The string table lies that far before. */
-#define VMSTATE_TMPBUF	16	/* From vmstate: the buffer for strings. */
 
 /* LuaJIT's allocator: its state, segments, chunks (vm/arena.c). */
 #define ARENA_TOP	(8 + 3 * WORD)  /* The chunk at the end that */
@@ -210,10 +209,74 @@ enum {				/* Kinds of frame links. */
 #define SEG_NEXT	(2 * WORD)
 #define SEG_ALIGN	4096	/* Both are multiples of this. */
 #define CHUNK_HEAD	WORD	/* uintptr_t: size, and these bits: */
+#define CHUNK_DATA	(2 * WORD)
 #define CHUNK_BITS	((uintptr_t)7)
 #define CHUNK_INUSE	2
 #define CHUNK_FENCE	((uintptr_t)(3 + WORD))  /* What ends a segment. */
 #define CHUNK_MIN	(4 * WORD)
+
+/* -- The whole heap (heapwalk/heap.c), where both kinds are alike ---------- */
+
+#define OBJ_FIXED	0x20	/* Never collected. */
+#define OBJ_CDATAVAR	0x80	/* Cdata: a header lies before it. */
+#define OBJ_ALIGN	8	/* Addresses are multiples of this. */
+
+/* Among the objects that the VM needs, after the names of events: */
+#define ROOTS_BASEMT	14	/* metatables; */
+#define ROOTS_IO	2	/* files; */
+#define ROOTS_FIN	1	/* finalizers of cdata, in newer versions. */
+#define ROOTS_NAMES	32	/* Names of events, at most. */
+#define MM_MODE		3	/* The event of weak tables. */
+
+#define STR_ROUND	4	/* Sizes of strings are multiples of this. */
+#define STR_SIZE(len, round) \
+  (STR_DATA + (((len) + (round)) & ~((round) - UINT64_C(1))))
+
+#define TAB_COLOSIZE	0x7f
+#define VARNAMES	7	/* Names are bytes from this one on. */
+#define SNAPMAP_SIZE	4
+
+#define UD_CLIB		2	/* Type of what ffi.load returns, */
+#define UD_BUFFER	3	/* and of string.buffer's; */
+#define UD_TYPES	4	/* others are less than that. */
+#define SBUF_FLAGS	(3 * WORD)  /* From a buffer: uint32_t: */
+#define SBUF_COW	2	/* the memory is a string's, */
+#define SBUF_BORROW	4	/* or another buffer's. */
+
+#define CDV_OFFSET	(-8)	/* uint16_t: from the block's start. */
+#define CDV_EXTRA	(-6)	/* uint16_t: bytes besides the data. */
+#define CDV_LEN		(-4)	/* uint32_t: bytes of data. */
+
+#define CTS_TAB		0	/* From the FFI's state: the C types, */
+#define CTS_TOP		WORD	/* uint32_t: their number, */
+#define CTS_SIZETAB	(WORD + 4)  /* uint32_t: room for them; */
+#define CTS_MAPS	(3 * WORD + 8)  /* two words, tables or not. */
+#define CT_INFO		0	/* Of a C type: uint32_t: kind and child; */
+#define CT_BYTES	4	/* uint32_t: sizeof; or: */
+#define CT_UNSIZED	UINT32_MAX  /* it has none. */
+#define CT_SIB		8	/* uint16_t: of an enum: its first constant. */
+#define CT_KIND(info)	((info) >> 28)
+#define CT_CHILD(info)	((info) & 0xffff)
+#define CT_NUM		0	/* Kinds: */
+#define CT_STRUCT	1
+#define CT_PTR		2
+#define CT_ARRAY	3
+#define CT_VOID		4
+#define CT_ENUM		5
+#define CT_HASSIZE	5	/* Kinds up to this one have a size. */
+#define CT_FUNC		6
+#define CT_TYPEDEF	7
+#define CT_ATTRIB	8	/* Kind: an attribute of the child. */
+#define CTF_BOOL	0x08000000u	/* A number that is a boolean, */
+#define CTF_FP		0x04000000u	/* or has a fraction, */
+#define CTF_UNSIGNED	0x00800000u	/* or no sign; */
+#define CTF_VECTOR	0x08000000u	/* an array that is a vector, */
+#define CTF_COMPLEX	0x04000000u	/* or a complex number; */
+#define CTF_REF		0x00800000u	/* a pointer that is a reference; */
+#define CTF_UNION	0x00800000u	/* a struct that is a union. */
+#define CTF_CONST	0x02000000u
+
+#define KEY_HOOK	UINT64_C(0x8000000000000068)  /* debug.sethook's. */
 
 /* Whether a slot holds an object. */
 static inline bool is_object(slot v)

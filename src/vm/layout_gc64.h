@@ -14,9 +14,6 @@
 typedef uint64_t gcref;		/* A reference, as it is stored. */
 typedef uint64_t gcsize;	/* A number of bytes of the collector's. */
 
-#define MP_HEAPWALK	1	/* All of the heap is known, not only what is */
-				/* needed for stacks and types. */
-
 #define OBJ_NEXT	0	/* Next object of the list that it is in. */
 #define OBJ_MARKED	8	/* uint8_t: colour bits, 3 of them white. */
 #define OBJ_GCT		9	/* uint8_t: type of object. */
@@ -44,7 +41,8 @@ typedef uint64_t gcsize;	/* A number of bytes of the collector's. */
 #define G_PHASE		33	/* uint8_t: the collector's phase. */
 #define G_ROOT		40	/* The list of all objects but strings. */
 
-#define VMSTATE_MAINL	8	/* From vmstate: the main thread. */
+#define VMSTATE_MAINL	8	/* From vmstate: the main thread, */
+#define VMSTATE_TMPBUF	16	/* and the buffer for strings. */
 
 #define FUNC_FFID	10	/* uint8_t: 0 Lua, 1 C, else a builtin. */
 #define FUNC_PC		32	/* Lua function: its first instruction. */
@@ -109,81 +107,27 @@ typedef uint64_t gcsize;	/* A number of bytes of the collector's. */
 
 /* -- The whole heap (heapwalk/heap.c) -------------------------------------- */
 
-#define OBJ_FIXED	0x20	/* Never collected. */
-#define OBJ_CDATAVAR	0x80	/* Cdata: a header lies before it. */
-#define OBJ_ALIGN	8	/* Addresses are multiples of this. */
-
 #define G_MMUDATA	80	/* Ring of objects with a finalizer due. */
-/* Among the objects that the VM needs, after the names of events: */
-#define ROOTS_BASEMT	14	/* metatables; */
-#define ROOTS_IO	2	/* files; */
-#define ROOTS_FIN	1	/* finalizers of cdata, in newer versions. */
-#define ROOTS_NAMES	32	/* Names of events, at most. */
-
-#define STR_ROUND	4	/* Sizes of strings are multiples of this. */
-#define STR_SIZE(len, round) \
-  (STR_DATA + (((len) + (round)) & ~((round) - UINT64_C(1))))
-
 #define UPVAL_CLOSED	10	/* uint8_t */
 
 #define TAB_NOMM	10	/* uint8_t: metamethods known to be absent. */
 #define TAB_COLO	11	/* int8_t: slots behind it; 0x80: not in use. */
 #define TAB_META	32
 #define TAB_SIZE	64
-#define TAB_COLOSIZE	0x7f
-#define MM_MODE		3	/* The event of weak tables. */
 
 #define UD_TYPE		10	/* uint8_t */
 #define UD_ENV		16
 #define UD_LEN		24	/* uint32_t */
 #define UD_META		32
 #define UD_DATA		48
-#define UD_CLIB		2	/* Type of what ffi.load returns, */
-#define UD_BUFFER	3	/* and of string.buffer's; */
-#define UD_TYPES	4	/* others are less than that. */
-#define SBUF_FLAGS	24	/* uint64_t */
-#define SBUF_COW	2	/* A flag: the memory is a string's, */
-#define SBUF_BORROW	4	/* or another buffer's. */
-#define SBUF_COWREF	32
+#define SBUF_COWREF	32	/* In a buffer that is a userdata. */
 #define SBUF_DICTS	48	/* Two tables. */
 #define SBUF_SIZE	72
 
 #define CD_TYPE		10	/* uint16_t: number of its C type. */
 #define CD_SIZE		16
-#define CDV_OFFSET	(-8)	/* uint16_t: from the block's start. */
-#define CDV_EXTRA	(-6)	/* uint16_t: bytes besides the data. */
-#define CDV_LEN		(-4)	/* uint32_t: bytes of data. */
-
-#define CTS_TAB		0	/* From the FFI's state: the C types, */
-#define CTS_TOP		8	/* uint32_t: their number, */
-#define CTS_SIZETAB	12	/* uint32_t: room for them; */
-#define CTS_MAPS	32	/* two words, tables or not. */
 #define CT_SIZE		24	/* A C type: */
-#define CT_INFO		0	/* uint32_t: kind and child; */
-#define CT_BYTES	4	/* uint32_t: sizeof; or: */
-#define CT_UNSIZED	UINT32_MAX  /* it has none. */
-#define CT_SIB		8	/* uint16_t: of an enum: its first constant. */
-#define CT_NAME		16	/* A string, or NULL. */
-#define CT_KIND(info)	((info) >> 28)
-#define CT_CHILD(info)	((info) & 0xffff)
-#define CT_NUM		0	/* Kinds: */
-#define CT_STRUCT	1
-#define CT_PTR		2
-#define CT_ARRAY	3
-#define CT_VOID		4
-#define CT_ENUM		5
-#define CT_HASSIZE	5	/* Kinds up to this one have a size. */
-#define CT_FUNC		6
-#define CT_TYPEDEF	7
-#define CT_ATTRIB	8	/* Kind: an attribute of the child. */
-#define CTF_BOOL	0x08000000u	/* A number that is a boolean, */
-#define CTF_FP		0x04000000u	/* or has a fraction, */
-#define CTF_UNSIGNED	0x00800000u	/* or no sign; */
-#define CTF_VECTOR	0x08000000u	/* an array that is a vector, */
-#define CTF_COMPLEX	0x04000000u	/* or a complex number; */
-#define CTF_REF		0x00800000u	/* a pointer that is a reference; */
-#define CTF_UNION	0x00800000u	/* a struct that is a union. */
-#define CTF_CONST	0x02000000u
+#define CT_NAME		16	/* a string, or NULL. */
 
 #define FUNC_NUPVALUES	11	/* uint8_t */
 #define FUNC_ENV	16
@@ -196,14 +140,10 @@ typedef uint64_t gcsize;	/* A number of bytes of the collector's. */
 #define PT_TRACE	62	/* uint16_t: its first root trace. */
 #define PT_UVINFO	88	/* Names of upvalues, */
 #define PT_VARINFO	96	/* and of locals, with where they live. */
-#define VARNAMES	7	/* Names are bytes from this one on. */
 
 #define TR_LINKS	106	/* uint16_t: linked trace, root, and the next */
 #define TR_NEXTROOT	110	/* root */
 #define TR_NEXTSIDE	112	/* and side trace. */
 #define TR_SIZE		120
-#define SNAPMAP_SIZE	4
-
-#define KEY_HOOK	UINT64_C(0x8000000000000068)  /* debug.sethook's. */
 
 #endif

@@ -44,6 +44,7 @@ typedef uint32_t gcsize;	/* A number of bytes of the collector's. */
 #define G_ROOT		(G_TOTAL + 16)
 
 #define VMSTATE_MAINL	4
+#define VMSTATE_TMPBUF	8
 
 #define FUNC_FFID	6
 #define FUNC_PC		16
@@ -105,5 +106,48 @@ typedef uint32_t gcsize;	/* A number of bytes of the collector's. */
 #define MKTAG(tag, p)	((uint64_t)(uint32_t)(uintptr_t)(p) | \
 			 (uint64_t)(tag) << 32)
 #define TAGNUM		(~(int64_t)13)
+
+/* -- The whole heap (heapwalk/heap.c) -------------------------------------- */
+
+#define G_MMUDATA	(G_TOTAL + 36)
+
+#define UPVAL_CLOSED	6
+
+#define TAB_NOMM	6
+#define TAB_COLO	7
+#define TAB_META	16
+#define TAB_SIZE	32
+
+#define UD_TYPE		6
+#define UD_ENV		8
+#define UD_LEN		12
+#define UD_META		16
+#define UD_DATA		24
+#define SBUF_COWREF	(SBUF_FLAGS + 4)
+#define SBUF_DICTS	(SBUF_COWREF + 4 + WORD)
+#define SBUF_SIZE	((SBUF_DICTS + 12 + WORD - 1) & ~(WORD - 1))
+
+#define CD_TYPE		6
+#define CD_SIZE		8
+
+#define CT_SIZE		16
+#define CT_NAME		12
+
+#define FUNC_NUPVALUES	7
+#define FUNC_ENV	8
+#define FUNC_UPVALUES	20
+
+#define L_ENV		(L_MAXSTACK + 12)
+
+#define PT_FRAMESIZE	7
+#define PT_SIZEUV	36
+#define PT_TRACE	38
+#define PT_UVINFO	56
+#define PT_VARINFO	60
+
+#define TR_LINKS	TR_LINK
+#define TR_NEXTROOT	(TR_LINK + 4)
+#define TR_NEXTSIDE	(TR_LINK + 6)
+#define TR_SIZE		(TR_MCLOOP + 24)
 
 #endif

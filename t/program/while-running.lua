@@ -68,7 +68,7 @@ if tap.knows_layout() then
   local text = read("first.txt") or ""
   tap.like(text, "\nHeap walk: [^\n]*; the program stood still for %S+ m?s, "..
     "a child walked for %S+ m?s\n", "a child made the walk")
-  tap.like(text, "\n +%d+%% +[%d.]+ MB +fill %^sessions%[%*%]  %(",
+  tap.like(text, "\n +%d+%% +[%d.]+ [kM]B +fill %^sessions%[%*%]  %(",
     "the holder")
   tap.like(text, "allocated at w%.lua:4", "and where it was allocated")
   tap.like(text, "\n  of all +bytes +objects   kind\n +%d+%% ",

@@ -34,7 +34,7 @@ static uint8_t phase_of(lua_State *L)
 
 START_TEST(the_layout_is_proved)
 {
-#ifdef MP_HEAPWALK
+#ifdef MP_LAYOUT
   const mp_heaplayout *layout = mp_heap_prove();
   /* Of 64 bits, and not the old layout of 32-bit references. */
   if (layout->why == NULL || strstr(layout->why, "GC64") == NULL)
@@ -81,7 +81,7 @@ static uint32_t number(lua_State *L, const char *expr)
   lua_getglobal(L, "probe");
   o = lua_topointer(L, -1);
   if (lua_type(L, -1) == LUA_TSTRING) o = lua_tostring(L, -1) - STR_DATA;
-#ifdef MP_HEAPWALK
+#ifdef MP_LAYOUT
   else if (lua_type(L, -1) == LUA_TUSERDATA) o -= UD_DATA;
 #endif
   lua_pop(L, 1);

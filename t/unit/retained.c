@@ -17,7 +17,7 @@
 #include "luajit.h"
 #include "lualib.h"
 
-#ifdef MP_HEAPWALK
+#ifdef MP_LAYOUT
 
 #include "check_blocks.h"
 #include "check_brute.h"
