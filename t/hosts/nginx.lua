@@ -34,7 +34,7 @@ local function load(seconds)
   tap.sh(("(%s/usr/bin/wrk -t1 -c64 -d%d %s/ >/dev/null 2>&1 &)"):format(
     server.root, seconds, server.address), { env = server.env })
 end
-load(9)
+load(12)
 local file = dir.."/p.pb.gz"
 local r = tap.sh(("curl -s -m 20 -w '%%{http_code} %%{content_type}' -o %s "..
   "'%s/debug/pprof/profile?seconds=2'"):format(file, server.address))
@@ -42,6 +42,24 @@ tap.is(r.out, "200 application/octet-stream", "a CPU profile over HTTP")
 tap.is(get("/debug/pprof/heap"):sub(1, 2), "\31\139", "the heap's")
 tap.like(get("/debug/pprof/"), "heap", "the list of them")
 tap.like(get("/debug/pprof/heap?seconds=x"), "a number from 0", "wrong seconds")
+tap.like(get("/debug/pprof/holders?seconds=1"), "about now",
+  "seconds of what has none")
+
+-- Reports. A worker answers for itself, as above.
+local function report(path, pattern, name)
+  local text
+  tap.ok(tap.wait(function()
+    text = get("/debug/pprof/"..path)
+    return text:find(pattern)
+  end), name, text)
+end
+report("report?seconds=0.5", "\nCPU .*\n[^\n]+ build\n", "a report as text")
+report("page?seconds=0.5", "^<!DOCTYPE html>.*\"build\"", "a page")
+report("holders", "\n[^\n]*package%.loaded", "what holds the Lua heap")
+report("mp?seconds=0.5", "^\31\139", "a profile file")
+tap.write(dir.."/w.mp", get("/debug/pprof/mp?seconds=0.5"))
+tap.like(tap.sh(tap.mp.." report "..dir.."/w.mp fh").out, "^luajit%-mp",
+  "which the command reads")
 if tap.sh("go version").status == 0 then
   tap.like(tap.sh("go tool pprof -top "..file).out, "Type: cpu",
     "pprof reads it")

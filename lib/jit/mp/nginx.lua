@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- For nginx with its Lua module: profiles of a worker over HTTP, at the paths
--- that Go's programs have them, and labels for requests.
+-- For nginx with its Lua module: profiles and reports of a worker over HTTP, at
+-- the paths that Go's programs have them, and labels for requests.
 ----------------------------------------------------------------------------
 --
 --   location /debug/pprof/ {
@@ -18,13 +18,31 @@
 
 local core = require("jit.mp.core")
 
--- The files that the last part of a path asks for, and the seconds without
--- ?seconds=; 0: all since the start of the profile.
+-- The answers, by the last part of the path. seconds: those without ?seconds=;
+-- 0: all since the start of the profile. options: of a report that is not about
+-- a time; else the options are those of the start.
+local function pb(suffix, seconds)
+  return { suffix = suffix, seconds = seconds, file = "profile.pb.gz",
+    type = "application/octet-stream" }
+end
 local kinds = {
-  profile = { suffix = ".cpu.pb.gz", seconds = 30 },
-  heap = { suffix = ".heap.pb.gz", seconds = 0 },
-  allocs = { suffix = ".heap.pb.gz", seconds = 0 },
+  profile = pb(".cpu.pb.gz", 30),
+  heap = pb(".heap.pb.gz", 0),
+  allocs = pb(".heap.pb.gz", 0),
+  report = { suffix = ".txt", seconds = 30, type = "text/plain" },
+  page = { suffix = ".html", seconds = 30, type = "text/html" },
+  mp = { suffix = ".mp", seconds = 30, file = "profile.mp",
+    type = "application/octet-stream" },
+  holders = { suffix = ".txt", options = "W", type = "text/plain" },
 }
+local HELP = [=[
+profile?seconds=30   CPU time, for pprof
+heap, allocs         memory since the start of the profile, for pprof
+heap?seconds=30      memory of that time
+report?seconds=30    a report as text
+page?seconds=30      a page for the browser
+mp?seconds=30        a file for luajit-mp report, diff and merge
+holders              what holds the memory of the Lua heap, as text]=]
 local MOST = 3600      -- Seconds.
 
 local requests = 0     -- Those that need the profile, where it is
@@ -70,8 +88,8 @@ local function read_and_remove(name)
   return data
 end
 
--- The profile as a pprof file: of the next seconds, or of all since its start.
--- Returns it, or nil and a message.
+-- The file that was asked for: of the next seconds, or of all since the start
+-- of the profile. Returns its contents, or nil and a message.
 local function profile(kind, seconds)
   local mark, ok, msg
   if seconds > 0 then
@@ -82,6 +100,7 @@ local function profile(kind, seconds)
   local name = os.tmpname()
   local file = name..kind.suffix
   if mark then ok, msg = core.since(mark, file)
+  elseif kind.options then ok, msg = core.report(kind.options, file)
   else ok, msg = core.again(file) end
   local data
   if ok then data, msg = read_and_remove(file) end
@@ -89,26 +108,35 @@ local function profile(kind, seconds)
   return data, msg
 end
 
--- Answers the request with a profile for pprof and for scrapers. The last part
--- of its path says which: profile (CPU), heap or allocs. ?seconds=n: of the
--- next n seconds.
+-- The seconds of a request; nil and a message.
+local function seconds_of(kind)
+  local text = ngx.var.arg_seconds
+  if kind.options then
+    if text then return nil, "seconds: this is about now" end
+    return 0
+  end
+  local seconds = text and tonumber(text) or not text and kind.seconds
+  if seconds and seconds >= 0 and seconds <= MOST then return seconds end
+  return nil, "seconds: a number from 0 to "..MOST
+end
+
+-- Answers the request with a profile for pprof and for scrapers, or with a
+-- report. The last part of its path says which (HELP). ?seconds=n: of the next
+-- n seconds.
 local function pprof()
   local kind = kinds[ngx.var.uri:match("[^/]*$")]
-  if not kind then
-    return finish(404, "profile?seconds=30\nheap\nheap?seconds=30\nallocs")
-  end
-  local seconds = ngx.var.arg_seconds
-  seconds = seconds and tonumber(seconds) or not seconds and kind.seconds
-  if not seconds or seconds < 0 or seconds > MOST then
-    return finish(400, "seconds: a number from 0 to "..MOST)
-  end
+  if not kind then return finish(404, HELP) end
+  local seconds, wrong = seconds_of(kind)
+  if not seconds then return finish(400, wrong) end
   local ok, msg = use(seconds)
   if not ok then return finish(503, msg) end
   local data
   data, msg = profile(kind, seconds)
   if not data then return finish(503, msg) end
-  ngx.header.content_type = "application/octet-stream"
-  ngx.header.content_disposition = 'attachment; filename="profile.pb.gz"'
+  ngx.header.content_type = kind.type
+  if kind.file then
+    ngx.header.content_disposition = 'attachment; filename="'..kind.file..'"'
+  end
   ngx.header.content_length = #data
   ngx.print(data)
 end
