@@ -320,7 +320,7 @@ check-suites: all
 	  '$(SUITES)' '$(ONLY)'
 
 # Programs with LuaJIT in them, unpacked from Debian's packages: HOSTS=NAME...
-HOSTS = nginx labels neovim server tarantool busted attach owners
+HOSTS = nginx labels neovim server tarantool busted attach owners limits
 
 check-hosts: all
 	@status=0; for t in $(HOSTS); do \
@@ -334,7 +334,7 @@ check-hosts: all
 # `starved` runs only if it is named: one of some hundred programs has a second
 # state afterwards, and the next command asks which one is meant.
 attacks = directory options cycles ends signals profiles host memory threads \
-	programs random soak attach disk
+	programs random soak attach disk blackbox
 attack_files = \
 	t/attack/attach.lua \
 	t/attack/blackbox.lua \
@@ -424,6 +424,7 @@ EXTRA_DIST += \
 	t/hosts/busted.lua \
 	t/hosts/hosts.lua \
 	t/hosts/labels.lua \
+	t/hosts/limits.lua \
 	t/hosts/neovim.lua \
 	t/hosts/nginx.lua \
 	t/hosts/owners.lua \
@@ -434,6 +435,7 @@ EXTRA_DIST += \
 	t/lint \
 	t/lint-includes \
 	t/lint-state \
+	t/limit.lua \
 	t/lint.lua \
 	t/lua-test \
 	t/readers/devtools.mjs \

@@ -20,7 +20,8 @@
 
 #define PAUSE	0.25		/* Seconds between two looks. */
 #define GONE	0.9		/* Memory below that part of it has gone. */
-#define URGENT	0.9		/* No report can wait from that part on. */
+#define URGENT	0.9		/* From that part on, the program waits for */
+				/* the report. */
 #define HALF	0.5		/* Memory is far from it. */
 #define STEPS	32		/* Looks while a limit is filled, at least. */
 #define RECENT	15		/* Seconds between two moments. */
@@ -185,7 +186,8 @@ static bool is_above(mp_ctx *c, double part, mp_trigger *a)
   return request->bytes > 0 && a->used >= request->bytes * part;
 }
 
-/* Whether memory is so near a limit that a report must not wait. */
+/* Whether memory is so near a limit that the program waits for a report, which
+** there would be no time for if it went on. */
 static bool is_urgent(const mp_ctx *c)
 {
   const mp_limits *s = &c->triggers.limits;
@@ -281,7 +283,8 @@ static void watch(mp_ctx *c)
     return;
   if (is_due(c, mp_span_wall(&c->profile.span))) look_at_limits(c);
   look_at_memory(c);
-  if (c->triggers.wanted && c->profile.cpu.has_timer && !is_telling(c))
+  if (c->profile.cpu.has_timer &&
+      (is_telling(c) ? is_urgent(c) : c->triggers.wanted))
     mp_cpu_ask(&c->profile.cpu);
   errno = saved;
 }
@@ -412,6 +415,7 @@ void mp_trigger_look(mp_ctx *c, lua_State *L, double wall)
   if (c->watch == NULL || c->profile.busy ||
       mp_alloc_frozen(c->profile.heap))
     return;
+  if (wants_memory(c) && is_telling(c) && is_urgent(c)) mp_ctx_await(c);
   look_after(c, L);
   keep_recent(c, wall);
   if (wall >= c->triggers.next) look_at_limits(c);

@@ -3,8 +3,9 @@
 -- and the program's result and exit status are those without a profile. The
 -- compiler is on in half of the runs. Builds of LuaJIT before June 2023 may
 -- crash by themselves where compiled code gets no memory: then only the report
--- counts.
+-- counts. Where a memory cgroup can be made, the kernel ends the program there.
 
+local limit = require("limit")
 local tap = require("tap")
 local trial = require("attack.trial")
 
@@ -13,15 +14,10 @@ if (os.getenv("LIBASAN") or "") ~= "" then
   tap.skip("AddressSanitizer takes all addresses")
 end
 
-local count = trial.count(12)
+local count = trial.count(6)
 local dir, remove = trial.directory()
 
--- The holder is a table that only the functions of a module have.
-tap.write(dir.."/session.lua", [[
-local sessions = {}
-return { add = function(n, size)
-  sessions[#sessions+1] = { n, ("x"):rep(size)..n }
-end }]])
+tap.write(dir.."/session.lua", limit.session)
 tap.write(dir.."/grow.lua", [[
 local session = require("session")
 local sum = 0
@@ -39,7 +35,7 @@ local function spin()
 end
 for i = 1, 1e5 do
   spin()
-  local f = io.open(FILE)
+  local f = io.open("out-busy.txt")
   if f then
     f:close()
     print("seen")
@@ -47,41 +43,41 @@ for i = 1, 1e5 do
   end
 end]])
 
-local HELD = "held at package%.loaded%.session%.add %^sessions"
-local limits = {
-  addresses = { "grow.lua", "fB80%", "memory", HELD },
-  busy = { "spin.lua", "fB1s", "busy",
-    "^the thread has not waited for [^\n]* at [^\n]*app%.lua:%d" },
+local cgroup, remove_cgroup = limit.cgroup(100 * 2^20)
+if not cgroup then tap.diag("no memory cgroup can be made here") end
+local kinds = {
+  addresses = { program = "grow.lua", options = "fB80%", report = "memory",
+    before = limit.addresses(200 * 2^20), first = limit.held,
+    said = "not enough memory" },
+  cgroup = { program = "grow.lua", options = "fB80%", report = "memory",
+    before = cgroup, first = limit.held, said = "" },
+  busy = { program = "spin.lua", options = "fB1s", report = "busy", before = "",
+    first = "^the thread has not waited for [^\n]* at [^\n]*app%.lua:%d",
+    said = "^$" },
 }
 
-local function run(l, jit, options, size)
-  local program = tap.read(dir.."/"..l[1]):gsub("SIZE", size):gsub("FILE",
-    ("%q"):format("out-"..l[3]..".txt"))
-  tap.write(dir.."/app.lua", program)
-  return tap.sh(("%s exec %s -j%s %s app.lua"):format(
-    l == limits.addresses and "ulimit -v 200000;" or "", tap.command, jit,
-    options),
-    { dir = dir })
+local function run(k, jit, options, size)
+  tap.write(dir.."/app.lua", (tap.read(dir.."/"..k.program):gsub("SIZE", size)))
+  return tap.sh(("%s%s -j%s %s app.lua"):format(k.before, tap.command, jit,
+    options), { dir = dir })
 end
 
 for i = 1, count do
-  local kind = i % 3 == 0 and "busy" or "addresses"
-  local l, size = limits[kind], trial.pick({ 20000, 50000, 200000 })
+  local kind = i % 3 == 0 and "busy" or i % 3 == 1 and cgroup and "cgroup" or
+    "addresses"
+  local k, size = kinds[kind], trial.pick({ 20000, 50000, 200000 })
   os.execute("rm -f "..dir.."/out-*")
   local jit = trial.pick({ "on", "off" })
-  local r = run(l, jit, ("-jm=%s,out-%%e.txt"):format(l[2]), size)
-  local text = tap.read(dir.."/out-"..l[3]..".txt") or ""
-  local status, message, crashes = 4, "^$", false
-  if kind == "addresses" then
-    local plain = run(l, jit, "", size)
-    crashes = jit == "on" and plain.status >= 128
-    status, message = plain.status, "not enough memory"
-  end
-  trial.check((crashes or r.status == status and r.err:find(message)) and
-    text:match("^[^\n]*"):find(l[4]), kind,
+  local r = run(k, jit, ("-jm=%s,out-%%e.txt"):format(k.options), size)
+  local text = tap.read(dir.."/out-"..k.report..".txt") or ""
+  local status = kind == "busy" and 4 or run(k, jit, "", size).status
+  local crashes = kind == "addresses" and jit == "on" and status >= 128
+  trial.check((crashes or r.status == status and r.err:find(k.said)) and
+    (kind ~= "cgroup" or status == 137) and text:find(k.first), kind,
     ("strings of %d, -j%s: status %s, plain %s\n%s\n%s"):format(size, jit,
       tostring(r.status), tostring(status), r.err, text:sub(1, 300)))
 end
 
+if cgroup then remove_cgroup() end
 remove()
 trial.done("reports at limits")

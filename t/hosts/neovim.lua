@@ -99,30 +99,4 @@ work:queue(200000)
 ]])
 tap.is(r.out, "200000", "threads of libuv")
 
--- Reports while it grows, and while it is busy.
-r = nvim("fB80mB1s", dir.."/event-%e.txt", [[
-_G.store = { lines = {} }
-local function there(name)
-  local f = io.open("event-"..name..".txt")
-  return f and f:close()
-end
-local n, timer = 0, vim.loop.new_timer()
-timer:start(1, 1, vim.schedule_wrap(function()
-  n = n + 1
-  if n < 1000 then store.lines[n] = ("x"):rep(200000)..n end
-  if not there("memory") and n < 30000 then return end
-  timer:close()
-  local begun = os.time()
-  repeat for i = 1, 1e5 do tostring(i) end
-  until there("busy") or os.time() - begun > 40
-  io.stdout:write("fine")
-  vim.cmd("qa!")
-end))
-]])
-tap.is(r.out, "fine", "it goes on after reports at events")
-tap.like(tap.read(dir.."/event-memory.txt") or "",
-  "^in use [^\n]*; [%d.]+ MB held at [^;]*store%.lines",
-  "which name what holds the memory")
-tap.like(tap.read(dir.."/event-busy.txt") or "",
-  "^the thread has not waited for ", "and say that a thread is busy")
 hosts.done()

@@ -100,45 +100,4 @@ tap.is(get("/debug/pprof/heap?seconds=1"):sub(1, 2), "\31\139",
 tap.is(get("/"), "300", "and on")
 server:quit("TERM")
 
--- A report before the kernel ends a worker that grows, and of one that is busy.
-server:configure([[
-  package.loaded.store = { sessions = {} }
-  assert(require("jit.mp").start("fB60mB1s", "DIR/out/event-%e.txt"))
-]], [[
-  location = /grow {
-    content_by_lua_block {
-      local list = package.loaded.store.sessions
-      for i = 1, 20 do list[#list+1] = ("x"):rep(200000)..#list end
-      ngx.print(#list)
-    }
-  }
-  location = /busy {
-    content_by_lua_block {
-      local begun, f = os.time(), nil
-      repeat
-        for i = 1, 1e5 do tostring(i) end
-        f = io.open("]]..dir..[[/out/event-busy.txt")
-      until f or os.time() - begun > 60
-      ngx.print(f and "told" or "not told")
-    }
-  }]], 1)
-server:start()
-local event = dir.."/out/event-"
-for i = 1, 40 do
-  tap.wait(function() return get("/") == "300" end)
-  if get("/grow") ~= tostring(i * 20) then
-    tap.ok(false, "a worker that grows answers")
-  end
-end
-tap.ok(tap.wait(function()
-  get("/")
-  return tap.read(event.."memory.txt")
-end), "a report when a worker has grown")
-tap.like(tap.read(event.."memory.txt") or "", "^in use [^\n]*; [%d.]+ MB "..
-  "held at package%.loaded%.store%.sessions", "it names what holds the memory")
-tap.is(get("/busy"), "told", "a report while a worker is busy")
-tap.like(tap.read(event.."busy.txt") or "", "^the thread has not waited for ",
-  "which says so")
-tap.is(get("/"), "300", "and the worker goes on")
-server:quit("QUIT")
 hosts.done()

@@ -109,9 +109,10 @@ function webserver:get(path)
   return tap.sh(("curl -s -m 20 '%s%s'"):format(self.address, path)).out
 end
 
-function webserver:start()
-  local r = tap.sh(("%s/usr/sbin/nginx -p %s -c %s/nginx.conf"):format(
-    self.root, self.dir, self.dir), { env = self.env })
+-- before: what a shell puts before the command, or nil.
+function webserver:start(before)
+  local r = tap.sh(("%s%s/usr/sbin/nginx -p %s -c %s/nginx.conf"):format(
+    before or "", self.root, self.dir, self.dir), { env = self.env })
   tap.is(r.status, 0, "nginx starts")
   tap.wait(function() return self:get("/") == "300" end)
 end
@@ -151,10 +152,14 @@ function webserver:check(when)
 end
 
 -- Ends it by that signal.
-function webserver:quit(signal)
+function webserver:finish(signal)
   local pid = tap.read(self.dir.."/nginx.pid"):match("%d+")
   self:signal(signal)
   tap.wait(function() return not tap.read("/proc/"..pid.."/stat") end)
+end
+
+function webserver:quit(signal)
+  self:finish(signal)
   self:check(signal)
 end
 
