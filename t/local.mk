@@ -268,11 +268,10 @@ check-valgrind: all
 # Lines, stacks, CPU times, amounts in use and leaks beside what is true, TAP on
 # standard output. Estimates are tried RUNS times.
 RUNS = 3
+TRUTH = lines functions cpu builtins compiler 'inuse $(RUNS)' 'waits $(RUNS)' \
+	'blocked $(RUNS)' 'leaks $(RUNS)'
 check-truth: all
-	@failed=; for t in lines functions cpu builtins compiler \
-	    'inuse $(RUNS)' \
-	    'waits $(RUNS)' 'blocked $(RUNS)' \
-	    'leaks $(RUNS)'; do \
+	@failed=; for t in $(TRUTH); do \
 	  set -- $$t; name=$$1; shift; echo "# $$name"; \
 	  ($(AM_TESTS_ENVIRONMENT) $(SHELL) '$(srcdir)/t/lua-test' \
 	    "$(srcdir)/t/truth/$$name.lua" "$$@") || failed="$$failed $$name"; \
@@ -471,6 +470,7 @@ EXTRA_DIST += \
 	t/truth/leaking.lua \
 	t/truth/leaks.lua \
 	t/truth/lines.lua \
+	t/truth/places.lua \
 	t/truth/programs/cdata.lua \
 	t/truth/programs/closures.lua \
 	t/truth/programs/coroutines.lua \

@@ -88,7 +88,11 @@ typedef struct mp_watching {
   uint64_t looked;		/* Looks that are. */
   entry *slept;			/* Where the VM's thread was asleep last. */
   double last;			/* When it looked, */
-  uint32_t drawn;		/* at so many, at most. */
+  uint32_t drawn;		/* at so many, at most, */
+  entry *found[DRAWN_MAX];	/* who waited there, */
+  uint32_t nfound;
+  double lost;			/* or so many elsewhere, and stand for so */
+  double before;		/* many seconds before that look. */
   uint64_t random;
   mp_parked parked;
   mp_blocked blocked;
@@ -171,25 +175,44 @@ static entry *find_entry(table *t, const sight *s)
 }
 
 /* A coroutine waits there, and stands for so many. */
-static void count_one(watching *w, table *t, double seconds, double many,
-		      const sight *s)
+static void count_one(watching *w, table *t, double many, const sight *s)
 {
   entry *e = find_entry(t, s);
   uint64_t look = GET(w->looks);
-  double before, now;
-  ADD(w->seconds, seconds * many);
   ADD(w->seen, 1);
   if (e == NULL) {
-    ADD(w->other, seconds * many);
+    w->lost += many;
     return;
   }
-  before = GET(e->look) == look ? GET(e->now) : 0;
-  now = before + many;
-  ADD(e->seconds, seconds * many);
-  ADD(e->ones, seconds * seconds * many);
-  ADD(e->squares, seconds * seconds * (now * now - before * before));
-  SET(e->now, now);
-  SET(e->look, look);
+  if (GET(e->look) != look) {
+    w->found[w->nfound++] = e;
+    SET(e->now, 0);
+    SET(e->look, look);
+  }
+  ADD(e->now, many);
+}
+
+/* Those that the last look found count for half of the time until this one,
+** too. */
+static void settle(watching *w, double seconds)
+{
+  double time = w->before + seconds / 2;
+  uint32_t i;
+  for (i = 0; i < w->nfound; i++) {
+    entry *e = w->found[i];
+    double many = GET(e->now);
+    ADD(w->seconds, time * many);
+    ADD(e->seconds, time * many);
+    ADD(e->ones, time * time * many);
+    ADD(e->squares, time * time * many * many);
+  }
+  ADD(w->seconds, time * w->lost);
+  ADD(w->other, time * w->lost);
+  ADD(w->time, time);
+  ADD(w->times, time * time);
+  w->nfound = 0;
+  w->lost = 0;
+  w->before = seconds / 2;
 }
 
 static void add_blocked(entry *e, double seconds, double variance)
@@ -220,7 +243,7 @@ static double draw(watching *w)
 }
 
 /* Looks at coroutines, as many as are drawn. Returns whether any waits. */
-static bool look_at(watching *w, table *t, double seconds)
+static bool look_at(watching *w, table *t)
 {
   uint32_t n = mp_coroutines_count(w->coroutines), i;
   uint32_t drawn = n < w->drawn ? n : w->drawn;
@@ -231,7 +254,7 @@ static bool look_at(watching *w, table *t, double seconds)
 		  (uint32_t)(((double)i + draw(w)) * n / drawn);
     const lua_State *L = mp_coroutines_at(w->coroutines, at, &s.labels);
     if (L == NULL || !mp_parked_read(w->vm, L, &w->parked)) continue;
-    count_one(w, t, seconds, (double)n / drawn, &s);
+    count_one(w, t, (double)n / drawn, &s);
     found = true;
   }
   return found;
@@ -259,13 +282,14 @@ static void look(watching *w, bool last)
   double now = mp_clock_wall(), begun = own_time(), seconds = now - w->last;
   uint32_t use = GET(w->use);
   bool parking;
+  if (GET(w->looks) > 0) settle(w, seconds);
+  else w->before = seconds;
   if (GET(w->used) != use) w->slept = NULL;  /* The table may be emptied. */
   SET(w->used, use);
   ADD(w->looks, 1);
-  ADD(w->time, seconds);
-  ADD(w->times, seconds * seconds);
-  parking = look_at(w, &w->tables[use], seconds);
-  if (!last) look_blocked(w, &w->tables[use], parking);
+  parking = look_at(w, &w->tables[use]);
+  if (last) settle(w, 0);
+  else look_blocked(w, &w->tables[use], parking);
   w->last = now;
   adapt(w, own_time() - begun);
 }
