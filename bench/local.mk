@@ -53,7 +53,8 @@ cost: bench
 # The price of a profile for an nginx worker.
 bench-nginx: all
 	$(AM_TESTS_ENVIRONMENT) \
-	$(SHELL) '$(srcdir)/t/lua-test' '$(srcdir)/bench/nginx.lua' '$(ROUNDS)'
+	$(SHELL) '$(srcdir)/t/lua-test' '$(srcdir)/bench/nginx.lua' \
+	  '$(ROUNDS)' '$(PATHS)'
 
 # The steps of a large page in the browser.
 bench-page: all

@@ -2,10 +2,11 @@
 ----------------------------------------------------------------------------
 -- The price of a profile for an nginx worker: wrk on servers that are profiled
 -- all the time, as luajit-mp-hosts(7) says and with the distance that adapts,
--- on one that is attached to, and on two that are neither, in turn.
+-- on one that also gives its requests labels and looks where they wait, on one
+-- that is attached to, and on two that are neither, in turn.
 ----------------------------------------------------------------------------
 --
---   make bench-nginx [ROUNDS=N]
+--   make bench-nginx [ROUNDS=N] [PATHS="json hello"]
 --
 -- For each it prints the median over the rounds, and the quartiles, of the time
 -- in relation to that of a server without a profile: seconds per request, and
@@ -20,14 +21,19 @@ local webserver = require("webserver")
 
 local rounds = tonumber((arg or {})[1]) or 12
 local SECONDS, TURNS = 1, 2
-local paths = { "", "hello", "json?first=100" }
+local paths = {}
+for path in ((arg or {})[2] or ""):gmatch("%S+") do
+  paths[#paths+1] = path:match("^/?(.*)")
+end
+if #paths == 0 then paths = { "", "hello", "json?first=100" } end
 
 -- /hello does as little as can be in Lua; / makes 300 tables and strings; /json
 -- does what is usual: it reads arguments, looks records up, and encodes twenty.
 local locations = [[
-  location = /hello { content_by_lua_block { ngx.print("300") } }
+  location = /hello { content_by_lua_block { LABEL ngx.print("300") } }
   location = /json {
     content_by_lua_block {
+      LABEL
       local cjson = require("cjson.safe")
       local stock = package.loaded.stock
       if not stock then
@@ -50,14 +56,19 @@ local locations = [[
     }
   }]]
 
--- CPU seconds of the process so far, by the scheduler's count.
+-- CPU seconds of the threads of a process so far, by the scheduler's count.
 local function cpu(pid)
-  return tonumber(tap.read("/proc/"..pid.."/schedstat"):match("%d+")) * 1e-9
+  local ns = 0
+  for line in tap.sh("cat /proc/"..pid.."/task/*/schedstat").out
+      :gmatch("[^\n]+") do
+    ns = ns + tonumber(line:match("%d+"))
+  end
+  return ns * 1e-9
 end
 
-local function new(init)
+local function new(init, label)
   local server = webserver.new()
-  server:configure(init, locations, 1)
+  server:configure(init or "", locations:gsub("LABEL", label or ""), 1)
   server:start()
   server.pid = server:get("/pid")
   return server
@@ -102,7 +113,10 @@ end
 local on = 'assert(require("jit.mp").start("%s", "DIR/out/%%p.mp"))'
 local kinds = { { "without" }, { "without, too" },
   { "always on, 64 KiB", on:format("fb64k") },
-  { "always on", on:format("f") }, { "attached" } }
+  { "always on", on:format("f") },
+  { "with labels and waits", on:format("fI"),
+    'require("jit.mp.nginx").label()' },
+  { "attached" } }
 local results = {}  -- By path: for each kind what its rounds took, in pairs.
 for _, path in ipairs(paths) do
   results[path] = {}
@@ -128,7 +142,7 @@ end
 
 for _ = 1, rounds do
   local servers = {}
-  for k, kind in ipairs(kinds) do servers[k] = new(kind[2] or "") end
+  for k, kind in ipairs(kinds) do servers[k] = new(kind[2], kind[3]) end
   local detach = attach(servers[#servers])
   for _, path in ipairs(paths) do compare(servers, path, results[path]) end
   detach()
