@@ -64,8 +64,7 @@ typedef struct entry {
 } entry;
 
 typedef struct table {
-  atomic_uint n;		/* Entries. */
-  uint32_t nframes;
+  atomic_uint n, nframes;	/* Entries; frames of theirs. */
   uint32_t made;		/* For the VM's thread: entries with rows. */
   uint16_t index[ENTRIES * 2];	/* By hash: the entry, from 1. */
   entry entries[ENTRIES];
@@ -141,13 +140,13 @@ static entry *add_entry(table *t, const sight *s, uint64_t hash,
 			uint16_t *index)
 {
   const mp_parked *p = s->parked;
-  uint32_t n = GET(t->n);
+  uint32_t n = GET(t->n), nframes = GET(t->nframes);
   entry *e = &t->entries[n];
-  if (n == ENTRIES || t->nframes + p->n > FRAMES) return NULL;
+  if (n == ENTRIES || nframes + p->n > FRAMES) return NULL;
   memset(e, 0, sizeof(*e));
   e->hash = hash;
   e->frees = s->frees;
-  e->frame = t->nframes;
+  e->frame = nframes;
   e->n = p->n;
   e->cut = p->cut;
   e->at = p->at;
@@ -156,7 +155,7 @@ static entry *add_entry(table *t, const sight *s, uint64_t hash,
   e->loop = e->blocked && s->blocked->loop;
   e->call = e->blocked ? s->blocked->call : 0;
   memcpy(&t->frames[e->frame], p->frames, p->n * sizeof(*p->frames));
-  t->nframes += p->n;
+  SET(t->nframes, nframes + p->n);
   *index = (uint16_t)(n + 1);
   SET(t->n, n + 1);
   return e;
@@ -457,7 +456,7 @@ static void count_entry(watching *w, mp_capture *c, entry *e)
 
 static bool is_nearly_full(const table *t)
 {
-  return GET(t->n) > ENTRIES * 3 / 4 || t->nframes > FRAMES * 3 / 4;
+  return GET(t->n) > ENTRIES * 3 / 4 || GET(t->nframes) > FRAMES * 3 / 4;
 }
 
 /* Has the thread use the other table, all of which has been counted. */
@@ -467,7 +466,8 @@ static void change_tables(watching *w)
   table *other = &w->tables[1 - use];
   if (GET(w->used) != use || !is_nearly_full(&w->tables[use])) return;
   memset(other->index, 0, sizeof(other->index));
-  other->nframes = other->made = 0;
+  other->made = 0;
+  SET(other->nframes, 0);
   SET(other->n, 0);
   SET(w->use, 1 - use);
 }
