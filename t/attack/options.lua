@@ -74,7 +74,7 @@ end
 
 -- Words by which messages say what is wrong.
 local subjects = { "option", "depth", "output", "cannot write ", "cannot open ",
-  "cannot make ", "which is not a format" }
+  "cannot make ", "unknown output format" }
 local inner = { "attempt to ", "traceback", "bad argument", "stack overflow",
   "%.lua:%d+:.*%.lua:%d+:" }
 

@@ -121,6 +121,7 @@ tap.like(run("diff -O Y old.mp new.mp").out,
   "diff: a view that was not measured")
 tap.is(run("diff -o d.html old.mp new.mp").status, 0, "diff: a page")
 tap.like(read("d.html"), "^<!DOCTYPE html>", "diff: the page")
+tap.is(run("merge -o both.mp old.mp old.mp").err, "", "merge says nothing")
 run("merge -o both.mp old.mp new.mp")
 tap.like(run("report both.mp").out, "^luajit%-mp  ", "merge")
 tap.is(run("merge old.mp new.mp").out, read("both.mp"), "merge to stdout")
@@ -140,6 +141,10 @@ local function keep(n) for i = 1, n do kept = { kept } end end
 keep(1e4)
 os.exit(0)]])
 run("run -o one.mp -O Lb1 keep.lua")
+r = run("merge -o sum.mp one.mp old.mp")
+tap.is(r.status, 0, "profiles of two programs are merged")
+tap.like(r.err, "^luajit%-mp: warning: one.mp is a profile of [^ ]*keep.lua, "..
+  "old.mp of [^ ]+: the sum mixes them\n$", "with a warning")
 r = run("report one.mp Lf")
 if not r.out:find("GC cycles not known", 1, true) then
   tap.like(r.out, "\nBy function:\n", "leaks by function")
@@ -171,18 +176,18 @@ end
 write("bad.mp", read("old.mp"):sub(1, 500))
 wrong("foo", 2, "unknown command foo")
 wrong("--foo", 2, "unknown option %-%-foo")
-wrong("diff old.mp new.mp bad.mp", 2, 'one argument too many: "bad.mp"')
-wrong("attach 1 2", 2, 'one argument too many: "2"')
+wrong("diff old.mp new.mp bad.mp", 2, 'extra argument "bad.mp"; see')
+wrong("attach 1 2", 2, 'extra argument "2"')
 for _, command in ipairs({ "report old.mp", "convert old.mp x.html",
     "diff old.mp new.mp", "attach 1", "open old.mp" }) do
   wrong(command:gsub(" ", " --source-root nowhere ", 1), 2,
     "%-%-source%-root nowhere: No such file or directory;")
 end
-wrong("run", 2, "which script")
+wrong("run", 2, "no script or program given")
 wrong("run -x a.lua", 2, "unknown option %-x")
 wrong("run -O Z a.lua", 2, "unknown option 'Z'")
 wrong("run -o a,b.mp a.lua", 2, "comma")
-wrong("report", 2, "give a profile")
+wrong("report", 2, "no profile given")
 wrong("report old.mp Z", 2, "unknown option 'Z'")
 wrong("report fl old.mp", 2, "after the profile: report old.mp fl;")
 wrong("report old.mp old.mp", 2, "diff compares two")
@@ -197,9 +202,9 @@ end
 for _, n in ipairs({ "x", "nan", "inf", "-1" }) do
   wrong("diff --threshold "..n.." old.mp new.mp", 2, "percentage")
 end
-wrong("merge", 2, "which profiles")
+wrong("merge", 2, "no profiles given")
 wrong("convert old.mp x.heapsnapshot", 1, "do not keep each object")
-wrong("convert old.mp", 2, "give a profile and a file")
+wrong("convert old.mp", 2, "an output file are needed")
 wrong("convert old.mp no/where.html", 1, "no/where.html")
 wrong("report -o", 2, "%-o needs a value")
 
@@ -293,13 +298,14 @@ tap.like(tap.sh("mkfifo sf; cat from-stdin.lua >sf & "..tap.mp.." run sf; wait",
 -- -- Suffixes ----------------------------------------------------------------
 
 for _, name in ipairs({ "app.jsn", "app.svg", "x.dot", "x.HTML", "x.pb" }) do
-  wrong("convert old.mp "..name, 2, "not a format; these are: .pb.gz")
-  wrong("report -o "..name.." old.mp", 2, "not a format")
-  wrong("run -o "..name.." waste.lua", 2, "not a format")
+  wrong("convert old.mp "..name, 2,
+    "unknown output format .*; known formats: .pb.gz")
+  wrong("report -o "..name.." old.mp", 2, "unknown output format")
+  wrong("run -o "..name.." waste.lua", 2, "unknown output format")
   tap.ok(not read(name), name..": nothing is written")
   r = tap.luajit("-jm=f,"..name.." waste.lua", { dir = dir })
   tap.is(r.status, 1, "-jm=f,"..name)
-  tap.like(r.err, name.."\" ends in %.%a+, which is not a format; these are: ",
+  tap.like(r.err, name.."\": unknown output format %.%a+; known formats: ",
     "-jm=f,"..name..": said")
 end
 for _, name in ipairs({ "plain", "x.txt", "x.log", "x.1234", "dir.d/x" }) do

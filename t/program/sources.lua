@@ -148,7 +148,7 @@ tap.luajit("-jm=b1,x.mp run.lua", { dir = dir.."/app" })
 tap.like(annotate("/app"), "| for i = 1",
   "in its directory a profile has source")
 tap.like(annotate(""), "| for i = 1", "and in one above it")
-tap.like(annotate("/test"), "cannot annotate: not below the current directory",
+tap.like(annotate("/test"), "source not shown: outside the current directory",
   "in another one it has none, and why")
 tap.like(annotate("/test", "--source-root "..dir.."/app"), "| for i = 1",
   "unless it is named")

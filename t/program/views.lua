@@ -180,6 +180,17 @@ tap.like(show("f", {}, idle(100, 40)), ", stopped 40%% of the time\n",
   "it was stopped for a while")
 tap.unlike(show("f", {}, idle(100, 4)), "stopped", "but not in finalizers")
 tap.unlike(show("f"), "interpreted", "code was compiled")
+-- One row of ten samples in a hundred is of compiled code.
+local function little(compiled)
+  return function(s)
+    s.rows = { s.rows[1], s.rows[2] }
+    s.rows[1].state, s.rows[2].state = "I", "N"
+    s.rows[1].cpu, s.rows[2].cpu = 100 - compiled, compiled
+  end
+end
+tap.like(show("f", {}, little(10)), "   90%% interpreted; option J says why   ",
+  "little was compiled")
+tap.unlike(show("f", {}, little(30)), "interpreted", "enough was compiled")
 tap.like(show("f", {}, function(s)
   s.walk = { total = 4000000, held = 1e6, lines = {}, joins = {}, own = {},
     types = { { type = "table", count = 1, bytes = 1e6, garbage_count = 2,

@@ -122,7 +122,7 @@ tap.like(tap.read(name), "work\n", "and has what happened")
 tap.is(mp.window(name), true, "the next one")
 tap.unlike(tap.read(name), "99%%.-work\n", "has nothing of it allocated")
 ok, msg = pcall(mp.window, "x.zip")
-tap.like(not ok and msg, "%.zip, which is not a format", "a wrong format")
+tap.like(not ok and msg, "unknown output format %.zip", "a wrong format")
 ok, msg = pcall(mp.window, {})
 tap.like(not ok and msg, "must be a file name, not a table", "a table")
 

@@ -88,7 +88,7 @@ local function parse(command, arguments)
   if #operands < least then
     stop.usage(("%s: %s"):format(command.name, command.missing), command)
   elseif #operands > most then
-    stop.usage(("%s: one argument too many: %q"):format(command.name,
+    stop.usage(("%s: extra argument %q"):format(command.name,
       operands[most+1]), command)
   elseif given.out and #given.out > 1 and not command.outs then
     stop.usage(("%s: one -o is enough"):format(command.name), command)

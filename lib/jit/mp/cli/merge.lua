@@ -7,8 +7,22 @@ local file = require("jit.mp.format.file")
 local files = require("jit.mp.cli.files")
 local formats = require("jit.mp.format.formats")
 local merge = require("jit.mp.model.merge")
+local names = require("jit.mp.model.names")
 local stop = require("jit.mp.cli.stop")
 local terminal = require("jit.mp.cli.terminal")
+
+-- A sum of two programs is rarely meant.
+local function warn_of_others(list, operands)
+  local first = list[1].info.script
+  for i, p in ipairs(list) do
+    if first and p.info.script and p.info.script ~= first then
+      io.stderr:write(("luajit-mp: warning: %s is a profile of %s, %s of %s: "..
+	"the sum mixes them\n"):format(operands[1], names.printable(first),
+	operands[i], names.printable(p.info.script)))
+      return
+    end
+  end
+end
 
 return function(given, operands, command)
   local to = given.out and given.out[1] or "-"
@@ -23,6 +37,7 @@ return function(given, operands, command)
   end
   local list = {}
   for i, name in ipairs(operands) do list[i] = files.read(name) end
+  warn_of_others(list, operands)
   local p = merge(list)
   if formats.of(out) then
     files.write(p, files.parse_options("f", given, command), out, {})

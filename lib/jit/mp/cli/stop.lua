@@ -15,7 +15,7 @@ end
 local function usage(msg, command)
   local name = command and command.name.." " or ""
   error({ status = USAGE,
-    msg = ("%s; luajit-mp %s--help shows how"):format(msg, name) }, 0)
+    msg = ("%s; see luajit-mp %s--help"):format(msg, name) }, 0)
 end
 
 -- The reader of standard output has gone: dies of the signal, as a command does

@@ -85,7 +85,7 @@ local function wrong_suffix(name)
       name:find("^/dev/") or name:find("^/proc/") then
     return nil
   end
-  return ('"%s" ends in .%s, which is not a format; these are: %s'):format(
+  return ('"%s": unknown output format .%s; known formats: %s'):format(
     names.printable(name), names.printable(suffix), (known():gsub("\n", " ")))
 end
 

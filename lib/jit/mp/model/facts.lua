@@ -12,6 +12,7 @@ local views = require("jit.mp.model.views")
 local facts = {}
 
 local SELDOM = 0.05 -- A part of the time that is not worth a word.
+local HALF, MOST = 0.5, 0.75
 local TELLS = 50    -- CPU samples among which compiled code would be.
 
 local FEW = 100	-- CPU samples; below, rows of a small part are chance.
@@ -78,12 +79,16 @@ function facts.gc(p)
     t[1] and table.concat(t, ", ")
 end
 
--- "92% interpreted, nothing compiled"; nil: code was compiled, or there are too
--- few samples to tell.
+-- "92% interpreted, nothing compiled", or where little was compiled, what says
+-- why; nil: code was compiled, or there are too few samples to tell.
 function facts.interpreted(p)
   local share = p.cpu.samples >= TELLS and p:state_share("I")
-  if not share or share < 0.5 or p:state_share("N") > 0 then return nil end
-  return numbers.share(share, 1).." interpreted, nothing compiled"
+  if not share or share < HALF then return nil end
+  local text = numbers.share(share, 1).." interpreted"
+  if p:state_share("N") == 0 then return text..", nothing compiled" end
+  if share < MOST then return nil end
+  return p.compiler.enabled and text or
+    text.."; option J says why"
 end
 
 -- The part of the heap that nothing held when it was walked: "76% garbage";

@@ -17,8 +17,7 @@ local names = require("jit.mp.model.names")
 
 local MAX = 4 * 1024 * 1024   -- Bytes of a file.
 
-local outside = "not below the current directory: --source-root names the "..
-  "directory of the sources"
+local outside = "outside the current directory; pass --source-root DIR"
 
 -- A path below another directory than the one where the program ran.
 local function moved(path, cwd, root)

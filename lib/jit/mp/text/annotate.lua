@@ -153,7 +153,7 @@ local function annotate_file(p, o, entry, totals, kinds, out, env)
   local text, msg = sources.lines(p, entry.name, env)
   out[#out+1] = "\n====== "..profile.printable(entry.name).." ======\n"
   if not text then
-    out[#out+1] = cells.wrap("[cannot annotate: "..msg.."]\n", env.width)
+    out[#out+1] = cells.wrap("[source not shown: "..msg.."]\n", env.width)
     return
   end
   local line_changed = p:changed_line(entry.name)

@@ -64,6 +64,7 @@ function addFilters(box) {
 }
 
 function addViews(box) {
+  box.classList.toggle("pairs", DIFF);
   box.append(...VIEWS.map((v, i) => el("button", { type: "button",
     role: "radio", "data-v": v, "--c": color(v), "aria-keyshortcuts": i + 1,
     onclick: () => state.set({ view: v }) })));

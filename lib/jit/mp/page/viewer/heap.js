@@ -135,7 +135,7 @@ function note() {
   return `${bytes(W.held)} held of ${bytes(W.total)}, ${when}` +
     (DIFF ? ", in the run after" : "") +
     (W.garbage > 0 ? `; garbage, ${bytes(W.garbage)}, is left out` : "") +
-    ". A frame is as wide as all that would go with it.";
+    ". Width: the memory that would be freed with a frame (retained size).";
 }
 
 /* Shows the zoom of the state. */

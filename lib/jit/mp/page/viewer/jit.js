@@ -20,7 +20,8 @@ function toLine(p) {
 function placeCell(p) {
   const text = STR[J.places.label[p]];
   return J.places.line[p] > 0 && source.hasFile(J.places.source[p]) ?
-    quiet(text, () => toLine(p), { title: "Show this line" }) : text;
+    el("button", { type: "button", class: "link at", title: "Show this line",
+      onclick: () => toLine(p) }, text) : text;
 }
 
 /* Rows of the tables that concern a line, the given up ones first. */
@@ -79,14 +80,15 @@ function traceRow(i) {
     el("td", {}, placeCell(T.start[i])), el("td", {}, STR[T.ends[i]]));
 }
 
-function table(names, n, make) {
+function table(title, names, n, make) {
   const rows = Array.from({ length: Math.min(n, MANY) }, (_, i) => make(i));
   const body = el("tbody", {}, rows);
   const more = n > MANY && quiet(`Show all ${n}`, (e) => {
     for (let i = MANY; i < n; i++) body.append(make(i));
     e.target.remove();
   });
-  return [el("div", { class: "scroll" }, el("table", {}, head(names), body)),
+  return [el("div", { class: "scroll", tabindex: "0", role: "region",
+    "aria-label": title }, el("table", {}, head(names), body)),
     more || ""];
 }
 
@@ -97,10 +99,10 @@ function create() {
   $("jit-note").textContent = J.words;
   $("decisions").replaceChildren(
     ...J.giveups.at.length ? [el("h3", {}, "Traces given up"),
-      ...table(["Times", "At", "From", "Reason", "What may help"],
-        J.giveups.at.length, giveupRow)] : [],
+      ...table("Traces given up", ["Times", "At", "From", "Reason",
+        "What may help"], J.giveups.at.length, giveupRow)] : [],
     ...J.traces.start.length ? [el("h3", {}, "Traces made"),
-      ...table(["CPU", "Code", "Exits", "Trace", "From", "Ends"],
+      ...table("Traces made", ["CPU", "Code", "Exits", "Trace", "From", "Ends"],
         J.traces.start.length, traceRow)] : []);
 }
 

@@ -64,13 +64,13 @@ function placeHandles(r) {
   });
 }
 function note(r) {
-  const which = DIFF ? " It is the run after." : "";
+  const which = DIFF ? " Shows the 'after' run." : "";
   if (state.now.range) {
     return `${seconds(A.time[r[0]])} to ${seconds(A.time[r[1]])} chosen.` +
       which;
   }
-  const how = heat() ? `${mp.heat.words()} Click or drag to choose a time.` :
-    "Drag over it to choose a time.";
+  const how = heat() ? `${mp.heat.words()} Click or drag to select.` :
+    "Drag to select a time range.";
   return (TIMES ? how : "This profile has no samples by time.") + which;
 }
 const heat = () => state.now.chart === "heat";
