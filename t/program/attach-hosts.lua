@@ -161,7 +161,8 @@ r = tap.sh(([[
 local reports = 0
 for i = 1, 3 do
   local out, err = tap.read(dir.."/out."..i), tap.read(dir.."/err."..i)
-  if err == "0\n" and out:find("^luajit%-mp  ") then
+  -- On a busy machine the command says before that it waits.
+  if err:match("(%d+)\n$") == "0" and out:find("^luajit%-mp  ") then
     reports = reports + 1
   else
     tap.like(err, "^luajit%-mp: [^\n]+\n1\n$", "at the same time: refused")

@@ -79,7 +79,8 @@ if r.err:find("not permitted", 1, true) then
   tap.skip("processes may not be traced here")
 end
 tap.like(r.err, "no LuaJIT in it", "a process without LuaJIT: said")
-tap.sh("kill -STOP "..pid)
+tap.sh(("kill -STOP %s; until grep -q '^State:.T' /proc/%s/status; do "..
+  "sleep 0.1; done"):format(pid, pid))
 tap.like(attach("-t 1 "..pid).err, "is stopped; continue it", "a stopped one")
 tap.sh("kill -KILL "..pid)
 

@@ -401,8 +401,13 @@ while os.clock() < stop do
   pcall(string.rep, text, 9)
 end
 ]])
+-- Its ticks are few where only the kernel's tick is there for a timer.
 for _, jit in ipairs(known and { "-joff", "-jon" } or {}) do
-  local r = tap.luajit(jit.." -jm=c2ri1m0 "..program)
+  local r
+  for _ = 1, 10 do
+    r = tap.luajit(jit.." -jm=c2ri1m0 "..program)
+    if r.out:find("string.rep < pcall", 1, true) then break end
+  end
   local rows, sum = {}, 0
   for n, row in r.out:gmatch("\n +(%d+)   ([^\n]+)") do
     rows[row] = tonumber(n)

@@ -52,7 +52,9 @@ local function top(rows)
       lines[#lines+1] = line
       if #lines == 7 + rows then break end
     end
-    return table.concat(lines)
+    -- A user may have no timer but the kernel's tick.
+    return (table.concat(lines):gsub(", limited by the kernel's tick",
+      ", adaptive"))
   end
 end
 
