@@ -124,8 +124,17 @@ r = tap.luajit("-Osizemcode=4 -Omaxmcode=8 -jm=Jm0b1 "..
   tap.program(many))
 tap.like(r.out, "the compiler itself\n%s+%d+ traces made, %d+ given up\n",
   "the compiler itself: what it does")
-tap.like(r.out, "no room for machine code\n%s+try: %-Omaxmcode",
-  "and what helps")
+tap.like(r.out, "no room for machine code\n%s+try: %-Omaxmcode=%d%d",
+  "and what helps: more than twice the 8 KiB")
+
+local again = tap.program("local from = os.clock() repeat "..many..
+  " until os.clock() - from > 0.3")
+r = tap.luajit("-Osizemcode=4 -Omaxmcode=8 -Omaxtrace=100 -jm=Ji1 "..again)
+tap.like(r.out, "it takes more CPU than compiled code, which has %d+%%: "..
+  "compare with luajit %-joff\n", "and that compiling may not be worth while")
+tap.like(r.out, "no room for machine code\n%s+try: %-Omaxmcode=128 "..
+  "%-Omaxtrace=%d+", "16 times as much, and as many traces, if all were "..
+  "thrown away often")
 
 -- -- Windows ---------------------------------------------------------------
 

@@ -60,15 +60,18 @@ local function owner(p, stack, given, black)
 end
 
 -- Interpreted code by function and owner: { fn, owner (or nil), cpu, bytes,
--- objects }; and what the compiler itself used.
+-- objects }; what the compiler itself used, and all, with the CPU time of
+-- compiled code.
 local function interpreted(p, given, black)
   local _, of = p:functions()
   local list, by, own, all = {}, {}, new_sums(), new_sums()
+  all.compiled = 0
   for _, row in ipairs(p.rows) do
     local s = p:line_stack(row.stack)
     local fn = of[p.frame[s]]
     if not p:is_before(row) then
       add(all, row)
+      if row.state == "N" then all.compiled = all.compiled + row.cpu end
       if row.state == "J" then
 	add(own, row)
       elseif fn and fn.kind == "Lua" and row.state == "I" then
@@ -228,7 +231,7 @@ end
 --          members (see interpreted, the most first, with names), chief,
 --          reasons, blacklisted, back }
 --   own    what the compiler itself used
---   all    what the program used
+--   all    what the program used; compiled: CPU time of compiled code
 --   place  a function from a frame's number to its place
 local function join(p)
   local given = by_function(p, p.giveups, "start")

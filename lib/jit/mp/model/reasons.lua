@@ -152,7 +152,7 @@ local list = {
     "keep them in a table" },
   { "^persistent type instability", "a variable changes its type from turn "..
     "to turn: give it one type" },
-  { "^failed to allocate mcode", twice("maxmcode"),
+  { passing = true, "^failed to allocate mcode", twice("maxmcode"),
     "or less code that is compiled once" },
   { "^machine code too long", twice("sizemcode"), "or a smaller loop" },
   { passing = true, "^hit mcode limit", nil },
@@ -161,8 +161,8 @@ local list = {
   { "^NYI: cannot assemble", "an operation is not compiled on this "..
     "processor" },
   { "^NYI: PHI shuffling", "the loop swaps too many variables: split it" },
-  { "^NYI: register coalescing", "the loop swaps too many variables: split "..
-    "it" },
+  { "^NYI: register coalescing", "a branch begins with more values than it "..
+    "has registers for: fewer local variables that are needed after it" },
 }
 
 -- Advice about a reason; nil: nothing is known. head: the group "compiler"

@@ -147,9 +147,29 @@ local function add_most(p, t, place)
   return r
 end
 
+-- Options that make room where all traces were thrown away for want of it, n
+-- times: for as many traces as were made between, with a limit, as most of them
+-- are those of before.
+local function more_room(c, what, n)
+  local k = 2
+  while k <= n and k < 16 do k = k * 2 end
+  local traces = c.maxtrace or 1000
+  local wanted = what == "traces" and traces * k or (c.made or 0) / (n + 1) * k
+  local options = {}
+  if what == "machine code" and c.maxmcode then
+    options[1] = ("-Omaxmcode=%.0f"):format(c.maxmcode * k)
+  end
+  if wanted > traces then
+    while traces < wanted do traces = traces * 2 end
+    options[#options+1] = ("-Omaxtrace=%.0f"):format(traces)
+  end
+  return #options > 0 and table.concat(options, " ")..
+    ", or less code that is compiled once"
+end
+
 -- The reasons for which the compiler itself is busy: lines.
-local function explain_own(p, place)
-  local c, t = p.compiler, {}
+local function explain_own(p, j)
+  local c, t, place = p.compiler, {}, j.place
   local n, all = decisions.flushes(p)
   local flushed = all == 1 and "all traces were thrown away once" or
     ("all traces were thrown away %.0f times"):format(all)
@@ -160,15 +180,19 @@ local function explain_own(p, place)
   local most, what = add_most(p, t, place), nil
   if n["machine code"] > 0 then
     t[#t+1] = flushed..": no room for machine code"
-    what = reasons.advice("failed to allocate mcode memory", c)
+    what = more_room(c, "machine code", n["machine code"])
   elseif n.traces > 0 then
     t[#t+1] = flushed..": as many as maxtrace allows"
-    what = ("-Omaxtrace=%.0f"):format((c.maxtrace or 1000) * 2)
+    what = more_room(c, "traces", n.traces)
   elseif all > 0 then
     t[#t+1] = flushed..", by jit.flush or the like"
   end
   if not what or most and most.loads >= LOADS then what = advice(p, most) end
   if what then t[#t+1] = "try: "..what end
+  if j.own.cpu > j.all.compiled then
+    t[#t+1] = ("it takes more CPU than compiled code, which has %s: compare "..
+      "with luajit -joff"):format(numbers.share(j.all.compiled, j.all.cpu))
+  end
   return t
 end
 
@@ -196,7 +220,7 @@ local function entries(p, o, j)
   end
   if shows(j.own, j.all, o) then
     t[#t+1] = { e = j.own, name = "the compiler itself",
-      lines = explain_own(p, j.place) }
+      lines = explain_own(p, j) }
   end
   table.sort(t, function(a, b)
     if a.e.cpu ~= b.e.cpu then return a.e.cpu > b.e.cpu end
