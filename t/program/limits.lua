@@ -113,6 +113,13 @@ if pcall(require, "luaunit") then
   why = tostring(type(why) == "table" and why.msg or why)
   tap.ok(not ok, "or fails")
   tap.like(why, "limits%.lua:10", "with the row")
+  ok, why = pcall(function()
+    lu.assertHoldsLessThan(10, boxes, 100)
+    return true
+  end)
+  why = tostring(type(why) == "table" and why.msg or why)
+  tap.ok(not ok, "a test of luaunit fails")
+  tap.like(why, "^[^\n]*limits%.lua:%d+: ", "at its own line")
 end
 
 tap.done()

@@ -14,8 +14,9 @@ local test = require("jit.mp.test.measure")
 -- The assertion of that name, for one limit. It passes what is not more.
 local function register(name, limit)
   local key = "assertion."..name
-  say:set(key..".positive", "memory of the function: too much\n")
-  say:set(key..".negative", "memory of the function: not too much\n")
+  say:set(key..".positive", "measured while the function ran\n")
+  say:set(key..".negative", 
+    "the function should have taken more memory than the limit\n")
   assert:register("assertion", name, function(state, arguments)
     local limits = { [limit] = arguments[1] }
     test.check(limits)
