@@ -356,9 +356,11 @@ static int collect(lua_State *L)
   return 0;
 }
 
-static const char text[] = "a string that is not a multiple";
+/* With its zero not a multiple of STR_ROUND: its size tells whether sizes of
+** strings are rounded. */
+static const char text[] = "not a multiple of four";
+_Static_assert(sizeof(text) % STR_ROUND != 0, "either way the same");
 
-/* A string's size may be rounded, and it ends in a zero. */
 static bool find_string(const char *str, const block *all)
 {
   size_t size = block_around(all, str);
