@@ -10,6 +10,7 @@ lua_tests = \
 	t/program/builds.lua \
 	t/program/functions.lua \
 	t/program/estimates.lua \
+	t/program/children.lua \
 	t/program/chunks.lua \
 	t/program/callgraph.lua \
 	t/program/frees.lua \

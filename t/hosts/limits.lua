@@ -71,7 +71,7 @@ local function nginx(k, size, profiled)
     "location = /work { content_by_lua_block { "..fill(work..
     "ngx.print("..k.call..")", values).." } }", 1)
   server:start(k.before)
-  local answer = tap.sh(("curl -s -m 60 -w ' %%{http_code}' %s/work"):format(
+  local answer = tap.sh(("curl -s -m 900 -w ' %%{http_code}' %s/work"):format(
     server.address)).out
   tap.wait(function() return server:get("/") == "300" end)
   server:finish("QUIT")
@@ -100,7 +100,7 @@ vim.defer_fn(function()
   io.stdout:write(tostring(]]..k.call..[[))
   vim.cmd("cq 5")
 end, 1)]], { SIZE = size, DIR = dir, REST = "function() end" }))
-  local r = tap.sh(("%stimeout 60 %s/usr/bin/nvim --headless -u NONE %s "..
+  local r = tap.sh(("%stimeout 900 %s/usr/bin/nvim --headless -u NONE %s "..
     "-c 'luafile work.lua'"):format(k.before, root, profiled and
       ("--cmd 'lua require(\"jit.mp\").start(\"%s\", \"out/%%e.txt\")'"):format(
         k.options) or ""), { dir = dir, env = env })
