@@ -127,8 +127,10 @@ tap.like(r.out, "the compiler itself\n%s+%d+ traces made, %d+ given up\n",
 tap.like(r.out, "no room for machine code\n%s+try: %-Omaxmcode=%d%d",
   "and what helps: more than twice the 8 KiB")
 
-local again = tap.program("local from = os.clock() repeat "..many..
-  " until os.clock() - from > 0.3")
+local again = tap.program((many:gsub("\nfor k[^\n]+\n$", function(last)
+  return "\nlocal from = os.clock()\nrepeat"..last..
+    "until os.clock() - from > 0.3"
+end)))
 r = tap.luajit("-Osizemcode=4 -Omaxmcode=8 -Omaxtrace=100 -jm=Ji1 "..again)
 tap.like(r.out, "it takes more CPU than compiled code, which has %d+%%: "..
   "compare with luajit %-joff\n", "and that compiling may not be worth while")
@@ -207,6 +209,15 @@ tap.like(words, "try: load that code once, and keep the function",
   "with advice about that")
 tap.like(words, "the compiler itself %d+ traces made, %d+ given up most "..
   "begin at text:1: %d+", "and most traces begin in it")
+
+r = tap.luajit("-jm=Jm0b1 "..tap.program([[
+for k = 1, 300 do
+  loadstring("local s = 0 for i = 1, 100 do s = s + i end", "=text")()
+end
+]]))
+tap.like(r.out, "the compiler itself\n[^\n]+\n +most begin at text:1: "..
+  "%d%d%d\n[^\n]* +try: load that code once, and keep the function\n",
+  "code that is loaded again and compiled each time")
 
 local file = tap.program("jit.attach(function() end, 'trace') "..
   "require('jit.mp').start('J')\n"..closures.."os.exit(0)")

@@ -14,6 +14,8 @@ local WIDTH = 90    -- Of prose, unless the terminal has a width.
 local REASONS = 3   -- Shown for an entry.
 local FUNCTIONS = 5 -- Shown of an entry that has several.
 local LOADS = 3     -- Said from so many on: a line may have equal functions.
+local AGAIN = 50    -- Traces of one place, until all are thrown away.
+local LOAD_ONCE = "load that code once, and keep the function"
 local PLACES = 20   -- Shown of those where traces were given up.
 local TRACES = 40   -- Shown.
 
@@ -92,7 +94,7 @@ end
 -- Advice about a reason; nil: nothing is known.
 local function advice(p, r)
   if r and r.loads >= LOADS then
-    return "load that code once, and keep the function"
+    return LOAD_ONCE
   end
   return r and reasons.advice(r.reason, p.compiler)
 end
@@ -135,16 +137,19 @@ local function explain(p, e, j, list)
 end
 
 -- Adds lines about most of the traces made and given up. Returns the reason
--- for which most were given up, or nil.
+-- for which most were given up, or nil, and whether one place has begun so many
+-- that its code must have been loaded again.
 local function add_most(p, t, place)
   local r = decisions.first_that_stays(decisions.reasons_of(p.giveups))
   local start, n = decisions.most_begun(p)
+  local _, flushes = decisions.flushes(p)
   if n and n > 1 then
     t[#t+1] = ("most begin at %s: %d"):format(place(start), n)
   end
-  if not r or r.count < 2 then return end
+  local again = n and n > AGAIN * (flushes + 1) and n > #p.traces / 2
+  if not r or r.count < 2 then return nil, again end
   t[#t+1] = given_up_at(r, place)
-  return r
+  return r, again
 end
 
 -- Options that make room where all traces were thrown away for want of it, n
@@ -177,7 +182,8 @@ local function explain_own(p, j)
     t[1] = ("%s made, %.0f given up"):format(numbers.counted(c.made, "trace"),
       c.given_up)
   end
-  local most, what = add_most(p, t, place), nil
+  local most, again = add_most(p, t, place)
+  local what
   if n["machine code"] > 0 then
     t[#t+1] = flushed..": no room for machine code"
     what = more_room(c, "machine code", n["machine code"])
@@ -187,7 +193,10 @@ local function explain_own(p, j)
   elseif all > 0 then
     t[#t+1] = flushed..", by jit.flush or the like"
   end
-  if not what or most and most.loads >= LOADS then what = advice(p, most) end
+  if again then what = LOAD_ONCE
+  elseif not what or most and most.loads >= LOADS then
+    what = advice(p, most)
+  end
   if what then t[#t+1] = "try: "..what end
   if j.own.cpu > j.all.compiled then
     t[#t+1] = ("it takes more CPU than compiled code, which has %s: compare "..
