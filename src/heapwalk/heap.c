@@ -128,6 +128,8 @@ void mp_heap_close(mp_heap *h)
   mp_free(h->traces);
   mp_free(h->fixed);
   mp_free(h->lasting);
+  mp_map_free(&h->classes);
+  mp_free(h->keys);
   memset(h, 0, sizeof(*h));
 }
 

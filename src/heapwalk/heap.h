@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/map.h"
 #include "data/places.h"
 
 #include "vm/layout.h"
@@ -63,6 +64,10 @@ typedef struct mp_heap {
   const uint64_t *hidden;	/* are not the program's; or NULL. */
   uint64_t *lasting;		/* A bit by number: something other than */
 				/* stacks holds it; or NULL: not known. */
+  mp_map classes;		/* A metatable -> the number of its key in */
+  const char **keys;		/* the registry, from 1. Found once it is */
+  uint32_t nkeys, capkeys;	/* asked for. */
+  bool has_classes;
   bool failed;			/* There was no memory. */
 } mp_heap;
 

@@ -388,11 +388,32 @@ static uint32_t new_line(mp_holders *s)
   return s->nlines++;
 }
 
+/* A name for the objects of an entry: of several, the class that all have. From
+** malloc; NULL: there is none, or no memory. */
+static char *describe(const mp_entries *all, const mp_entry *e)
+{
+  const char *first = mp_entries_object(all, e->first);
+  char what[MP_LABEL_MAX], class[MP_LABEL_MAX];
+  uint32_t node = e->first;
+  if (!mp_heap_hasclass(first)) {
+    if (e->count > 1) return NULL;
+    mp_heap_describe(first, what, sizeof(what));
+    return mp_mem_string(what);
+  }
+  while ((node = all->next[node]) != 0)
+    if (mp_heap_classkey(mp_entries_object(all, node)) !=
+	mp_heap_classkey(first))
+      return NULL;
+  mp_heap_class(all->h, first, class, sizeof(class));
+  snprintf(what, sizeof(what), "%s%s%.*s", e->type,
+	   class[0] != '\0' ? " " : "", MP_LABEL_MAX - 16, class);
+  return mp_mem_string(what);
+}
+
 static void add_line(mp_holders *s, uint32_t parent, const mp_entry *e)
 {
   const mp_entries *all = &s->entries;
   uint32_t i = new_line(s), node;
-  char what[MP_LABEL_MAX];
   mp_holder *l;
   if (i == 0) return;
   l = &s->lines[i];
@@ -405,10 +426,7 @@ static void add_line(mp_holders *s, uint32_t parent, const mp_entry *e)
   l->type = e->type;
   l->first = e->first;
   l->label = entry_name(all, e);
-  if (e->count == 1) {
-    mp_heap_describe(mp_entries_object(all, e->first), what, sizeof(what));
-    l->what = mp_mem_string(what);
-  }
+  l->what = describe(all, e);
   for (node = e->first; node != 0; node = all->next[node]) {
     mp_heap_slots(mp_entries_object(all, node), &l->slots);
     all->line[node] = MP_ENTRY_LINE | i;

@@ -89,7 +89,8 @@ typedef struct mp_holder {
   mp_heapslots slots;		/* Of those of the objects that are tables. */
   const char *type;		/* Static string. */
   char *label;			/* Behind its holder's; NULL: no memory. */
-  char *what;			/* The object's name, where there is one. */
+  char *what;			/* The object's name; of several, the class */
+				/* that all have; or NULL. */
   uint32_t first;		/* A node, then the next one by `next`. */
 } mp_holder;
 

@@ -4,7 +4,6 @@
 */
 #include "config.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "data/map.h"
@@ -49,9 +48,7 @@ typedef struct sum {
 /* Userdata with one metatable, or cdata of one C type. */
 typedef struct class {
   mp_heapkindof of;
-  const char *meta;		/* Or NULL. */
-  uint32_t id;			/* The C type, or the type of userdata. */
-  const char *key;		/* A string of the registry, or NULL. */
+  const char *first;		/* One of them. */
   sum sum;
 } class;
 
@@ -201,15 +198,10 @@ static void count_alike(void *ud, uint32_t number, const void *o)
 
 /* -- Userdata and cdata --------------------------------------------------- */
 
-static uint64_t class_key(mp_heapkindof of, const char *meta, uint32_t id)
+static void count_class(counting *c, mp_heapkindof of, const char *o,
+			uint64_t size)
 {
-  return mp_mix(mp_mix(of + 1, (uint64_t)(uintptr_t)meta), id);
-}
-
-static void count_class(counting *c, mp_heapkindof of, const char *meta,
-			uint32_t id, uint64_t size)
-{
-  uint64_t key = class_key(of, meta, id);
+  uint64_t key = mp_heap_classkey(o);
   uint32_t i = mp_map_get(&c->of, key);
   if (i != 0) {
     add(&c->classes[i - 1].sum, size);
@@ -225,7 +217,7 @@ static void count_class(counting *c, mp_heapkindof of, const char *meta,
     c->failed = true;
     return;
   }
-  c->classes[c->nclasses++] = (class){ of, meta, id, NULL, { 1, size } };
+  c->classes[c->nclasses++] = (class){ of, o, { 1, size } };
 }
 
 /* -- Objects -------------------------------------------------------------- */
@@ -239,12 +231,10 @@ static void count_object(void *ud, uint32_t number, const void *ptr)
   case GCT_TAB: count_table(c, o); break;
   case GCT_STR: count_string(c, number, o, mp_heap_size(c->h, o)); break;
   case GCT_UDATA:
-    count_class(c, MP_KIND_USERDATA, REF(const char *, o, UD_META),
-		AT(uint8_t, o, UD_TYPE), mp_heap_size(c->h, o));
+    count_class(c, MP_KIND_USERDATA, o, mp_heap_size(c->h, o));
     break;
   case GCT_CDATA:
-    count_class(c, MP_KIND_CDATA, NULL, AT(uint16_t, o, CD_TYPE),
-		mp_heap_size(c->h, o));
+    count_class(c, MP_KIND_CDATA, o, mp_heap_size(c->h, o));
     break;
   case GCT_TRACE:
     if (AT(uint16_t, o, TR_NUMBER) != 0)
@@ -252,66 +242,6 @@ static void count_object(void *ud, uint32_t number, const void *ptr)
     break;
   default: break;
   }
-}
-
-/* -- Names of classes ----------------------------------------------------- */
-
-/* Calls f for each key of a table's hash part that is a string. */
-static void each_key(counting *c, const char *t,
-		     void (*f)(counting *c, const char *key, slot val,
-			       const char **name),
-		     const char **name)
-{
-  uint32_t i, hmask = AT(uint32_t, t, TAB_HMASK);
-  const char *node = REF(const char *, t, TAB_NODE);
-  for (i = 0; hmask > 0 && i <= hmask; i++, node += NODE_SIZE) {
-    slot key = AT(slot, node, NODE_KEY), val = AT(slot, node, NODE_VAL);
-    if (!IS_NIL(val) && TAG(key) == TAGSTR) f(c, PTR(key), val, name);
-  }
-}
-
-static bool is_text(const counting *c, const char *str, const char *text)
-{
-  size_t len = strlen(text);
-  return mp_heap_strlen(c->h, str) == len &&
-	 memcmp(str + STR_DATA, text, len) == 0;
-}
-
-static void see_name(counting *c, const char *key, slot val,
-		     const char **name)
-{
-  if (TAG(val) == TAGSTR && is_text(c, key, "__name")) *name = PTR(val);
-}
-
-/* Of several keys, the first by their bytes names the metatable. */
-static void see_registered(counting *c, const char *key, slot val,
-			   const char **name)
-{
-  class *k;
-  uint32_t i, type;
-  (void)name;
-  if (TAG(val) != TAGTAB) return;
-  for (type = 0; type < UD_TYPES; type++) {
-    i = mp_map_get(&c->of, class_key(MP_KIND_USERDATA, PTR(val), type));
-    if (i == 0) continue;
-    k = &c->classes[i - 1];
-    if (k->key == NULL || strcmp(key + STR_DATA, k->key + STR_DATA) < 0)
-      k->key = key;
-  }
-}
-
-static void name_userdata(counting *c, const class *k, char *buf, size_t n)
-{
-  const char *name = NULL;
-  buf[0] = '\0';
-  if (k->meta != NULL) each_key(c, k->meta, see_name, &name);
-  if (name == NULL) name = k->key;
-  if (name != NULL)
-    mp_heap_keystart(name + STR_DATA, mp_heap_strlen(c->h, name), buf, n);
-  else if (k->id == UD_CLIB)
-    snprintf(buf, n, "ffi.load");
-  else if (k->id == UD_BUFFER)
-    snprintf(buf, n, "string.buffer");
 }
 
 /* -- The list ------------------------------------------------------------- */
@@ -422,8 +352,7 @@ static void list_classes(counting *c, mp_heapkindof of)
   for (i = 0; i < c->nclasses && !c->failed; i++) {
     const class *k = &c->classes[i];
     if (k->of != of) continue;
-    if (of == MP_KIND_CDATA) mp_heap_ctype(c->h, k->id, name, sizeof(name));
-    else name_userdata(c, k, name, sizeof(name));
+    mp_heap_class(c->h, k->first, name, sizeof(name));
     list_named(c, &names, of, name, &k->sum);
   }
   mp_map_free(&names);
@@ -467,11 +396,9 @@ static void list_digits(counting *c)
 
 static void list_all(counting *c, mp_heapslots *slots)
 {
-  slot registry = AT(slot, c->h->g, c->h->layout->registry);
   list_parts(c, slots);
   list_texts(c);
   list_digits(c);
-  each_key(c, PTR(registry), see_registered, NULL);
   list_classes(c, MP_KIND_USERDATA);
   list_classes(c, MP_KIND_CDATA);
   if (c->code.count > 0) new_kind(c, MP_KIND_CODE, &c->code);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/mem.h"
 #include "data/spell.h"
 #include "heapwalk/name.h"
 #include "vm/frame.h"
@@ -402,12 +403,10 @@ static void declare_array(mp_heap *h, char *decl, const char *ct)
   declare(decl, "", n);
 }
 
-void mp_heap_ctype(mp_heap *h, uint32_t id, char *buf, size_t n)
+static void put_ctype(text *t, mp_heap *h, uint32_t id)
 {
-  text t = { buf, n };
   char decl[DECLARED] = "";
   int i;
-  buf[0] = '\0';
   for (i = 0; i < NESTED; i++) {
     const char *ct = ctype_of(h, id);
     uint32_t info = AT(uint32_t, ct, CT_INFO), kind = CT_KIND(info);
@@ -421,8 +420,95 @@ void mp_heap_ctype(mp_heap *h, uint32_t id, char *buf, size_t n)
       break;
     id = CT_CHILD(info);
   }
-  put_base(&t, h, id);
-  if (decl[0] != '\0') put(&t, " %s", decl);
+  put_base(t, h, id);
+  if (decl[0] != '\0') put(t, " %s", decl);
+}
+
+/* -- Classes of userdata -------------------------------------------------- */
+
+/* A metatable has the first of its keys in the registry, by their bytes. */
+static bool add_class(mp_heap *h, const char *key, const char *meta)
+{
+  uint64_t at = mp_mix(1, (uint64_t)(uintptr_t)meta);
+  uint32_t i = mp_map_get(&h->classes, at);
+  if (i != 0) {
+    if (strcmp(key + STR_DATA, h->keys[i - 1] + STR_DATA) < 0)
+      h->keys[i - 1] = key;
+    return true;
+  }
+  if (!mp_mem_room(&h->keys, h->nkeys, &h->capkeys, sizeof(*h->keys)))
+    return false;
+  h->keys[h->nkeys++] = key;
+  return mp_map_put(&h->classes, at, h->nkeys);
+}
+
+static void find_classes(mp_heap *h)
+{
+  const char *t = PTR(AT(slot, h->g, h->layout->registry));
+  const char *node = REF(const char *, t, TAB_NODE);
+  uint32_t i, hmask = AT(uint32_t, t, TAB_HMASK);
+  h->has_classes = true;
+  for (i = 0; hmask > 0 && i <= hmask; i++, node += NODE_SIZE) {
+    slot key = AT(slot, node, NODE_KEY), val = AT(slot, node, NODE_VAL);
+    if (TAG(key) == TAGSTR && TAG(val) == TAGTAB &&
+	!add_class(h, PTR(key), PTR(val)))
+      return;
+  }
+}
+
+/* The string that a metatable has as __name, or NULL. */
+static const char *own_name(const mp_heap *h, const char *meta)
+{
+  static const char name[] = "__name";
+  const char *node = REF(const char *, meta, TAB_NODE);
+  uint32_t i, hmask = AT(uint32_t, meta, TAB_HMASK);
+  for (i = 0; hmask > 0 && i <= hmask; i++, node += NODE_SIZE) {
+    slot key = AT(slot, node, NODE_KEY), val = AT(slot, node, NODE_VAL);
+    if (TAG(key) == TAGSTR && TAG(val) == TAGSTR &&
+	mp_heap_strlen(h, PTR(key)) == sizeof(name) - 1 &&
+	memcmp(PTR(key) + STR_DATA, name, sizeof(name)) == 0)
+      return PTR(val);
+  }
+  return NULL;
+}
+
+static const char *class_name(mp_heap *h, const char *meta)
+{
+  const char *name = own_name(h, meta);
+  uint32_t i;
+  if (name != NULL) return name;
+  if (!h->has_classes) find_classes(h);
+  i = mp_map_get(&h->classes, mp_mix(1, (uint64_t)(uintptr_t)meta));
+  return i != 0 ? h->keys[i - 1] : NULL;
+}
+
+static void put_class(text *t, mp_heap *h, const char *u)
+{
+  const char *meta = REF(const char *, u, UD_META);
+  const char *name = meta != NULL ? class_name(h, meta) : NULL;
+  if (name != NULL) put_bytes(t, name + STR_DATA, mp_heap_strlen(h, name));
+  else if (AT(uint8_t, u, UD_TYPE) == UD_CLIB) put(t, "ffi.load");
+  else if (AT(uint8_t, u, UD_TYPE) == UD_BUFFER) put(t, "string.buffer");
+}
+
+void mp_heap_class(mp_heap *h, const char *o, char *buf, size_t n)
+{
+  text t = { buf, n };
+  buf[0] = '\0';
+  if (obj_gct(o) == GCT_CDATA) put_ctype(&t, h, AT(uint16_t, o, CD_TYPE));
+  else if (obj_gct(o) == GCT_UDATA) put_class(&t, h, o);
+}
+
+bool mp_heap_hasclass(const char *o)
+{
+  return obj_gct(o) == GCT_UDATA || obj_gct(o) == GCT_CDATA;
+}
+
+uint64_t mp_heap_classkey(const char *o)
+{
+  if (obj_gct(o) == GCT_CDATA) return mp_mix(1, AT(uint16_t, o, CD_TYPE));
+  return mp_mix(mp_mix(2, AT(uint8_t, o, UD_TYPE)),
+		AT(gcref, o, UD_META));
 }
 
 /* -- References ---------------------------------------------------------- */
@@ -507,10 +593,22 @@ void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n)
   buf[0] = '\0';
 }
 
-void mp_heap_ctype(mp_heap *h, uint32_t id, char *buf, size_t n)
+void mp_heap_class(mp_heap *h, const char *obj, char *buf, size_t n)
 {
-  (void)h; (void)id; (void)n;
+  (void)h; (void)obj; (void)n;
   buf[0] = '\0';
+}
+
+bool mp_heap_hasclass(const char *obj)
+{
+  (void)obj;
+  return false;
+}
+
+uint64_t mp_heap_classkey(const char *obj)
+{
+  (void)obj;
+  return 0;
 }
 
 #endif

@@ -38,8 +38,15 @@ const char *mp_heap_keytext(uint64_t key, size_t *len);
 /* Writes that many bytes of a key's text as the other names show them. */
 void mp_heap_keystart(const char *key, size_t len, char *buf, size_t n);
 
-/* The C type of that number, as C writes it: "struct point *", "double [7]".
-** One that has no name has that of its typedef, if that is near. */
-void mp_heap_ctype(mp_heap *h, uint32_t id, char *buf, size_t n);
+/* The class of a userdata, or the C type of a cdata as C writes it: "FILE*",
+** "struct point *", "double [7]"; empty for one without a name. A class is the
+** __name of the metatable, or the key that it has in the registry. A C type
+** without a name has that of its typedef, if that is near. */
+void mp_heap_class(mp_heap *h, const char *obj, char *buf, size_t n);
+
+/* Whether it is a userdata or a cdata; and a key that is equal for two of one
+** class. */
+bool mp_heap_hasclass(const char *obj);
+uint64_t mp_heap_classkey(const char *obj);
 
 #endif

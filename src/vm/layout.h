@@ -237,8 +237,7 @@ enum {				/* Kinds of frame links. */
 #define SNAPMAP_SIZE	4
 
 #define UD_CLIB		2	/* Type of what ffi.load returns, */
-#define UD_BUFFER	3	/* and of string.buffer's; */
-#define UD_TYPES	4	/* others are less than that. */
+#define UD_BUFFER	3	/* and of string.buffer's. */
 #define SBUF_FLAGS	(3 * WORD)  /* From a buffer: uint32_t: */
 #define SBUF_COW	2	/* the memory is a string's, */
 #define SBUF_BORROW	4	/* or another buffer's. */

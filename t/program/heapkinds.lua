@@ -205,6 +205,37 @@ end
   tap.like(out, "all\ttrue\n", how..": all are counted")
 end)
 
+-- -- Lines of holders --------------------------------------------------------
+
+each([[
+local ok, ffi = pcall(require, "ffi")
+local mp = require("jit.mp")
+image = newproxy(true)
+getmetatable(image).__name = "my.Image"
+getmetatable(image).data = ("x"):rep(300000)
+objects = {}
+for i = 1, 5000 do objects[i] = newproxy(image) end
+if ok then
+  blob = ffi.new("char[?]", 300000)
+  numbers = {}
+  for i = 1, 20000 do numbers[i] = 1ULL * i end
+  mixed = {}
+  for i = 1, 20000, 2 do
+    mixed[i], mixed[i + 1] = 1ULL * i, ffi.new("int[2]")
+  end
+end
+print(assert(mp.heap(0.01)))
+if not ok then print("no FFI") end
+]], function(out, how)
+  tap.like(out, "objects%[%*%]  %(5000 x userdata my%.Image%)\n",
+    how..": the class of several")
+  if out:find("no FFI", 1, true) then return end
+  tap.like(out, "blob  %(cdata char %[%?%]%)\n", how..": a C type")
+  tap.like(out, "numbers%[%*%]  %(20000 x cdata uint64_t%)\n",
+    how..": that of several")
+  tap.like(out, "mixed%[%*%]  %(20000 x cdata%)\n", how..": not all have one")
+end)
+
 -- -- Sums --------------------------------------------------------------------
 
 each(common..[[

@@ -96,7 +96,7 @@ end
 -- The object or objects that a line stands for.
 local function kind(line)
   local text = line.count == 1 and line.what or
-    ("%.0f x %s"):format(line.count, line.type)
+    ("%.0f x %s"):format(line.count, line.what or line.type)
   if line.goes_on then text = text..", and so on" end
   if line.sparse then
     text = text..", "..slots_used(line)
