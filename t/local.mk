@@ -354,7 +354,8 @@ attack_files = \
 	t/attack/soak.lua \
 	t/attack/starved.lua \
 	t/attack/threads.lua \
-	t/attack/trial.lua
+	t/attack/trial.lua \
+	t/attack/waiting.lua
 TRIALS = $(attacks)
 
 # A library to preload, which refuses memory, and a host that does; a slow disk,

@@ -67,6 +67,15 @@ void mp_coroutines_free(mp_coroutines *c);
 
 /* -- For the hook --------------------------------------------------------- */
 
+/* Whether the others of these need to be called: they need not for most blocks.
+** c may be NULL. */
+static inline bool mp_coroutines_may(const mp_coroutines *c, size_t osize,
+				     size_t nsize)
+{
+  return c != NULL &&
+	 (c->fresh != NULL || osize == c->size || nsize == c->size);
+}
+
 /* A block is about to be freed, or to be allocated. */
 void mp_coroutines_settle(mp_coroutines *c);
 void mp_coroutines_freed(mp_coroutines *c, const void *block);

@@ -18,7 +18,8 @@
 ** layout is not known; hook_exact is used if every allocation is a sample, its
 ** stack can be captured, and no object need have a record. hook_telling stands
 ** for each of them where failures are to be reported, or coroutines are to be
-** known. Others may have kept a hook, and call it while another one is in use.
+** known, and hook_knowing for hook_direct in the latter case. Others may have
+** kept a hook, and call it while another one is in use.
 **
 ** The hooks themselves must stay leaf functions, which save no register and
 ** have no frame: every allocation and every free of the program pays for them.
@@ -404,7 +405,8 @@ static inline bool free_matters(mp_alloc *h, const void *ptr, size_t osize)
 ** there are functions to call instead of the allocator, which would choose once
 ** more. */
 static inline __attribute__((always_inline)) void *
-sampling(mp_alloc *h, void *ptr, size_t osize, size_t nsize, bool direct)
+sampling(mp_alloc *h, void *ptr, size_t osize, size_t nsize, bool direct,
+	 const void *ret, const char *frame)
 {
   if (nsize == 0) {
     if (free_matters(h, ptr, osize)) return sampled_free(h, ptr, osize);
@@ -412,23 +414,23 @@ sampling(mp_alloc *h, void *ptr, size_t osize, size_t nsize, bool direct)
     if (direct) return h->direct.release(h->allocd, ptr);
   } else if (ptr == NULL) {
     if ((h->now.countdown -= (int64_t)nsize) < 0)
-      return slow_alloc(h, NULL, 0, nsize, RET, FRAME);
+      return slow_alloc(h, NULL, 0, nsize, ret, frame);
     h->now.allocs++;
     return direct ? make_direct(h, nsize) : make(h, nsize);
   } else {
-    return quick_realloc(h, ptr, osize, nsize, RET, FRAME);
+    return quick_realloc(h, ptr, osize, nsize, ret, frame);
   }
   return h->allocf(h->allocd, ptr, osize, nsize);
 }
 
 static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  return sampling(ud, ptr, osize, nsize, false);
+  return sampling(ud, ptr, osize, nsize, false, RET, FRAME);
 }
 
 static void *hook_direct(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  return sampling(ud, ptr, osize, nsize, true);
+  return sampling(ud, ptr, osize, nsize, true, RET, FRAME);
 }
 
 static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
@@ -438,32 +440,33 @@ static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
 }
 
 static inline __attribute__((always_inline)) void *
-exact(mp_alloc *h, void *ptr, size_t osize, size_t nsize)
+exact(mp_alloc *h, void *ptr, size_t osize, size_t nsize, const void *ret,
+      const char *frame)
 {
   if (nsize == 0) return ptr ? exact_free(h, ptr, osize) : NULL;
   h->now.countdown -= (int64_t)nsize;
   if (h->frozen) return frozen_alloc(h, ptr, osize, nsize);
-  return exact_alloc(h, ptr, osize, nsize, RET, FRAME);
+  return exact_alloc(h, ptr, osize, nsize, ret, frame);
 }
 
 static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   mp_alloc *h = ud;
   if (!h->rows_only) return hook_sampling(h, ptr, osize, nsize);
-  return exact(h, ptr, osize, nsize);
+  return exact(h, ptr, osize, nsize, RET, FRAME);
 }
 
-/* All of them, for an owner that is to know of allocations that fail, or of
-** coroutines. */
-static void *hook_telling(void *ud, void *ptr, size_t osize, size_t nsize)
+static __attribute__((noinline)) void *telling(mp_alloc *h, void *ptr,
+					       size_t osize, size_t nsize,
+					       const void *ret,
+					       const char *frame)
 {
-  mp_alloc *h = ud;
   void *p;
   if (h->coroutines != NULL)
     mp_coroutines_before(h->coroutines, ptr, osize, nsize);
-  p = h->rows_only ? exact(h, ptr, osize, nsize) :
+  p = h->rows_only ? exact(h, ptr, osize, nsize, ret, frame) :
       !h->vm.proved ? hook_blind(h, ptr, osize, nsize) :
-      sampling(h, ptr, osize, nsize, h->direct.make != NULL);
+      sampling(h, ptr, osize, nsize, h->direct.make != NULL, ret, frame);
   if (p == NULL && nsize > 0 && h->wants.refusals && !h->retired && !h->frozen)
     h->owner.refused(h->owner.data, nsize);
   if (h->coroutines != NULL && ptr == NULL && p != NULL)
@@ -471,19 +474,38 @@ static void *hook_telling(void *ud, void *ptr, size_t osize, size_t nsize)
   return p;
 }
 
+/* All of them, for an owner that is to know of allocations that fail, or of
+** coroutines. */
+static void *hook_telling(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  return telling(ud, ptr, osize, nsize, RET, FRAME);
+}
+
+/* hook_direct, for an owner that is to know of coroutines alone. */
+static void *hook_knowing(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  mp_alloc *h = ud;
+  if (mp_coroutines_may(h->coroutines, osize, nsize))
+    return telling(h, ptr, osize, nsize, RET, FRAME);
+  return sampling(h, ptr, osize, nsize, true, RET, FRAME);
+}
+
 /* -- In and out of place ------------------------------------------------- */
 
 static lua_Alloc hook_for(const mp_alloc *h)
 {
-  return h->wants.refusals || h->coroutines != NULL ? hook_telling :
+  bool knowing = h->coroutines != NULL, direct = h->direct.make != NULL;
+  if (knowing && !h->wants.refusals && !h->rows_only && direct)
+    return hook_knowing;
+  return h->wants.refusals || knowing ? hook_telling :
 	 h->rows_only ? hook_exact : !h->vm.proved ? hook_blind :
-	 h->direct.make != NULL ? hook_direct : hook_sampling;
+	 direct ? hook_direct : hook_sampling;
 }
 
 static bool is_hook(lua_Alloc f)
 {
   return f == hook_exact || f == hook_sampling || f == hook_direct ||
-	 f == hook_blind || f == hook_telling;
+	 f == hook_blind || f == hook_telling || f == hook_knowing;
 }
 
 /* Where every allocation is counted, objects have no record if their rows say
