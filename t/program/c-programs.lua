@@ -89,7 +89,7 @@ r = host("f,/no/where/report.txt")
 tap.like(r.err, "^host: cannot open '/no/where/report.txt'", "and so does a "..
   "name that cannot be")
 r = host("f,report.doc -")
-tap.like(r.err, "not a format", "or one that says no format")
+tap.like(r.err, "unknown output format", "or one that says no format")
 tap.unlike(r.out, "reports", "on_stop is not called where nothing was started")
 
 -- The program's paths know nothing of the modules.

@@ -46,7 +46,7 @@ for _, what in ipairs({ false, "" }) do
   tap.is(r.out..r.err, "result\nnil\n", "nothing is loaded without")
 end
 for what, why in pairs({ Z = "unknown option 'Z'", ["f,/no/x"] = "cannot open",
-    ["f,a.doc"] = "not a format" }) do
+    ["f,a.doc"] = "unknown output format" }) do
   r = run(work, { LUAJIT_MP = what })
   tap.is(r.status..r.out, "0result\n", "the program runs with "..what)
   tap.like(r.err, "^luajit%-mp: [^\n]*"..why.."[^\n]*\n$", "which is said")

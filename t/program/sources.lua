@@ -32,8 +32,8 @@ local text = tap.read(dir.."/o.txt") or ""
 for name, why in pairs({ test = "not a regular file", p = "not a regular file",
     ["/dev/zero"] = "not a regular file", ["code.luac"] = "a bytecode file",
     ["nowhere.lua"] = "No such file or directory" }) do
-  tap.like(text, "=== "..name:gsub("%p", "%%%0").." ===[^\n]*\n%[cannot "..
-    "annotate: [^\n]*"..why, name..": "..why)
+  tap.like(text, "=== "..name:gsub("%p", "%%%0").." ===[^\n]*\n%[source "..
+    "not shown: [^\n]*"..why, name..": "..why)
 end
 tap.like(text, "=== chunks.lua ===.-| for _, name in ipairs", "a file is read")
 tap.unlike(text, "PATH=", "/proc holds nothing")
