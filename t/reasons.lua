@@ -29,6 +29,16 @@ run(x, y, %s)
 ]]):format(n, line, rest or "500")
 end
 
+-- Its loop makes a table of varargs.
+local varargs = [[
+local function f(...) local s = 0
+  for i = 1, 100 do
+    local t = { ... }
+    s = s + #t
+  end return s end
+for i = 1, 200 do f(1, 2, 3) end
+]]
+
 local many = [[
 local t = {}
 for k = 1, 200 do
@@ -47,14 +57,7 @@ local list = {
     body("local f = function() return i end s = s + f()") },
   { "NYI: bytecode UCLO", "p.lua:4",
     body("local x = i if x < 0 then g = function() return x end end", "g") },
-  { "NYI: bytecode VARG", "p.lua:3", [[
-local function f(...) local s = 0
-  for i = 1, 100 do
-    local t = { ... }
-    s = s + #t
-  end return s end
-for i = 1, 200 do f(1, 2, 3) end
-]] },
+  { "NYI: bytecode VARG", "p.lua:3", varargs },
   { "leaving loop in root trace", "p.lua:2", [[
 local function run(n) local s = 0
   for i = 1, n do
@@ -62,14 +65,7 @@ local function run(n) local s = 0
   end return s end
 run(2000)
 ]] },
-  { "inner loop in root trace", "p.lua:3", [[
-local function f(...) local s = 0
-  for i = 1, 100 do
-    local t = { ... }
-    s = s + #t
-  end return s end
-for i = 1, 200 do f(1, 2, 3) end
-]] },
+  { "inner loop in root trace", "p.lua:3", varargs },
   { "call unroll limit reached", "p.lua", [[
 local function tree(n)
   if n < 2 then return 1 end

@@ -498,9 +498,9 @@ static const char *prove_heap(lua_State *L, block *all)
   return why;
 }
 
-/* The reason why this VM cannot be proved at all, or NULL. A VM with references
-** of 32 bits would not take the allocator below, and complain on standard
-** error. */
+/* The reason why this VM cannot be proved at all, or NULL. A VM whose
+** references are not as wide as ours might not take the allocator above, and
+** complain on standard error. */
 static const char *refuses(void)
 {
   lua_State *L = luaL_newstate();
