@@ -52,7 +52,9 @@ return {
   drop = function() sessions = {} end,
 }]]
 
--- The beginning of a report of memory that this module holds.
-limit.held = "^in use [^\n]*held at [^;\n]*%.session%.%a+ %^sessions"
+-- In the first line of a report: this module holds the memory; and the line's
+-- beginning.
+limit.holder = "held at [^;\n]*%.session%.%a+ %^sessions"
+limit.held = "^in use [^\n]*"..limit.holder
 
 return limit

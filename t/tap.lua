@@ -207,4 +207,13 @@ function tap.knows_layout()
   return r.out:find("\ncapture exact", 1, true) ~= nil
 end
 
+-- Whether LuaJIT's heap has to lie below 2 GiB, in a process that may be
+-- larger: a build without GC64.
+function tap.has_low_heap()
+  local FR2 = 8  -- The flag of bytecode for frames of two slots.
+  local ok, jitlib = pcall(require, "jit")
+  return ok and jitlib.arch == "x64" and
+    string.dump(function() end):byte(5) % (2 * FR2) < FR2
+end
+
 return tap

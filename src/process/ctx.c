@@ -53,13 +53,19 @@ static void lost(void *data)
 	       "the profiler's own objects away");
 }
 
-/* A context of zeros; NULL: no memory. */
 static void refused(void *data, size_t size)
 {
   mp_ctx *c = data;
   if (c->refused != NULL) c->refused(c, size);
 }
 
+static void large(void *data, size_t size)
+{
+  mp_ctx *c = data;
+  if (c->large != NULL) c->large(c, size);
+}
+
+/* A context of zeros; NULL: no memory. */
 static mp_ctx *create(void)
 {
   mp_ctx *c = calloc(1, sizeof(*c));
@@ -76,7 +82,7 @@ mp_ctx *mp_ctx_new(mp_ctx *old)
     mp_nativerows_add, mp_heapwalk_add, NULL
   };
   mp_ctx *c = old != NULL ? old : create();
-  const mp_alloc_owner owner = { NULL, NULL, tick, lost, refused, c };
+  const mp_alloc_owner owner = { NULL, NULL, tick, lost, refused, large, c };
   mp_alloc *heap;
   if (c == NULL) return NULL;
   heap = c->profile.heap;

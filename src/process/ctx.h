@@ -111,8 +111,9 @@ typedef struct mp_ctx {
   mp_background background;
   mp_triggers triggers;
   void (*watch)(struct mp_ctx *c);  /* Looks for them, inside the allocator, */
-  void (*refused)(struct mp_ctx *c, size_t size);  /* which got no memory; or */
-				/* both NULL. */
+  void (*refused)(struct mp_ctx *c, size_t size);  /* which got no memory, */
+  void (*large)(struct mp_ctx *c, size_t size);  /* or is to get so much; or */
+				/* all NULL. */
   void (*look)(struct mp_ctx *c, lua_State *L, double wall);  /* At each */
 				/* safepoint, for the owner; or NULL. */
   pthread_t thread;		/* Where the VM was seen to run last. */

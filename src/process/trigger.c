@@ -112,17 +112,23 @@ static void write_aside(mp_ctx *c)
   if (w != NULL && w->why != NULL) c->triggers.again = true;
 }
 
-/* The program stands still. Where its memory is refused, the VM is not at rest
-** for a moment. */
+/* Whether the event is inside the allocator: then the program waits for its
+** reports, and the VM is not at rest for a moment. */
+static bool is_inside(const mp_ctx *c)
+{
+  const mp_trigger *a = &c->triggers.event;
+  return a->kind == names[REFUSED] || a->asked > 0;
+}
+
+/* The program stands still. */
 static void write_here(mp_ctx *c, lua_State *L, const char *alone)
 {
-  const mp_triggers *s = &c->triggers;
   mp_profile *p = &c->profile;
   mp_moment now;
   bool taken = false;
   mp_heapwalk_refresh(p, L, request(c), MP_MEANWHILE);
   if (p->walk != NULL) p->walk->alone = alone;
-  if (s->event.kind != names[REFUSED]) taken = mp_moment_take(&now, p);
+  if (!is_inside(c)) taken = mp_moment_take(&now, p);
   mp_signal_hold();
   write_reports(c, taken ? &now : NULL, p->walk);
   mp_signal_release();
@@ -140,21 +146,21 @@ static bool has_room(const mp_ctx *c)
   return most == 0 || (most > used && most - used >= ROOM);
 }
 
-/* Writes the reports. The VM is at rest in L, or in a function that will raise
-** an error because it gets no memory: then it waits for them. */
-static void write_event(mp_ctx *c, lua_State *L, kind k)
+/* Writes the reports. The VM is at rest in L, or inside the allocator. */
+static void write_event(mp_ctx *c, lua_State *L)
 {
   mp_profile *p = &c->profile;
+  bool inside = is_inside(c);
   const char *why = NULL;
   mp_point_force(p);
   c->triggers.memory = c->plan.memory;
   if (c->plan.memory) mp_memory_take(p, &c->report.state.memory);
-  if (k != REFUSED) mp_compiler_take(&p->compiler);
-  if (k != REFUSED && !has_room(c))
+  if (!inside) mp_compiler_take(&p->compiler);
+  if (!inside && !has_room(c))
     why = "there are few addresses left (RLIMIT_AS)";
-  else if (k != REFUSED)
+  else if (!inside)
     why = mp_background_begin(c, L, request(c), true, write_aside);
-  if (k == REFUSED || why != NULL) write_here(c, L, why);
+  if (inside || why != NULL) write_here(c, L, why);
 }
 
 /* Bytes by which the heap has grown since the last look at the process. */
@@ -164,48 +170,54 @@ static double grown_since(const mp_ctx *c)
   return inuse > c->triggers.inuse ? (double)(inuse - c->triggers.inuse) : 0;
 }
 
-/* Whether that part of the memory that may be in use is in use: of which limit,
-** so that it can be told. */
-static bool is_above(mp_ctx *c, double part, mp_trigger *a)
+/* Whether that part of the memory that may be in use is in use with so many
+** bytes more: of which limit, so that it can be told. */
+static bool is_above(mp_ctx *c, double part, size_t more, mp_trigger *a)
 {
   const mp_triggerrequest *request = &c->plan.trigger;
   const mp_limits *s = &c->triggers.limits;
   double inuse = (double)mp_alloc_inuse(c->profile.heap);
-  double grown = grown_since(c);
+  double grown = grown_since(c), asked = (double)more;
   double rss = (double)s->rss + grown;
   int k;
+  a->asked = asked;
   for (k = 0; request->share > 0 && k < MP_LIMITS; k++) {
     a->used = (double)s->used[k] + grown;
     a->most = (double)s->most[k];
     a->of = mp_limit_name((mp_limitkind)k);
-    if (a->most > 0 && a->used >= a->most * request->share * part) return true;
+    if (a->most > 0 && a->used + asked >= a->most * request->share * part)
+      return true;
   }
   a->used = rss > inuse ? rss : inuse;
   a->most = request->bytes;
   a->of = NULL;
-  return request->bytes > 0 && a->used >= request->bytes * part;
+  return request->bytes > 0 && a->used + asked >= request->bytes * part;
+}
+
+/* Whether the limit is nearly met, with so many bytes more. */
+static bool is_near(const mp_ctx *c, mp_limitkind k, size_t more)
+{
+  const mp_limits *s = &c->triggers.limits;
+  return s->most[k] > 0 && (double)s->used[k] + grown_since(c) + (double)more >=
+	 (double)s->most[k] * URGENT;
 }
 
 /* Whether memory is so near a limit that the program waits for a report, which
 ** there would be no time for if it went on. */
 static bool is_urgent(const mp_ctx *c)
 {
-  const mp_limits *s = &c->triggers.limits;
-  double grown = grown_since(c);
   int k;
   for (k = 0; k < MP_LIMITS; k++)
-    if (s->most[k] > 0 &&
-	(double)s->used[k] + grown >= (double)s->most[k] * URGENT)
-      return true;
+    if (is_near(c, (mp_limitkind)k, 0)) return true;
   return false;
 }
 
 /* Whether an event must wait for what a thread of ours is busy with: another
 ** event's reports, or what then hurries to its end. The program itself only
 ** waits for that when there would soon be no memory for a report. */
-static bool is_early(mp_ctx *c, kind k)
+static bool is_early(mp_ctx *c, kind k, const mp_trigger *event)
 {
-  if (k == REFUSED || !c->final.read) return false;
+  if (k == REFUSED || event->asked > 0 || !c->final.read) return false;
   if (is_telling(c)) return true;
   mp_ctx_hurry(c);
   return c->final.read && !(k == MEMORY && is_urgent(c));
@@ -217,14 +229,14 @@ static bool tell(mp_ctx *c, lua_State *L, kind k, const mp_trigger *event)
   mp_triggers *s = &c->triggers;
   unsigned nth = s->times[k] + 1;
   if (s->times[k] >= TIMES || c->profile.busy) return true;
-  if (is_early(c, k)) return false;
+  if (is_early(c, k, event)) return false;
   mp_ctx_await(c);  /* Another thread may read what is set here. */
   s->times[k] = nth;
   s->event = *event;
   s->event.kind = names[k];
   describe(L, s->event.at, sizeof(s->event.at));
   snprintf(s->name, sizeof(s->name), nth > 1 ? "%s-%u" : "%s", names[k], nth);
-  write_event(c, L, k);
+  write_event(c, L);
   return true;
 }
 
@@ -265,7 +277,7 @@ static bool is_due(const mp_ctx *c, double wall)
 static void look_at_memory(mp_ctx *c)
 {
   mp_trigger a;
-  bool above = is_above(c, c->triggers.above ? GONE : 1, &a);
+  bool above = is_above(c, c->triggers.above ? GONE : 1, 0, &a);
   if (above && !c->triggers.above) c->triggers.wanted = true;
   c->triggers.above = above;
 }
@@ -292,30 +304,49 @@ static void watch(mp_ctx *c)
 static void tell_memory(mp_ctx *c, lua_State *L)
 {
   mp_trigger a;
-  c->triggers.wanted = is_above(c, GONE, &a) && !tell(c, L, MEMORY, &a);
+  c->triggers.wanted = is_above(c, GONE, 0, &a) && !tell(c, L, MEMORY, &a);
 }
 
-/* -- Memory that is refused ---------------------------------------------- */
+/* -- Memory that is asked for --------------------------------------------- */
 
-static void tell_refused(mp_ctx *c, lua_State *L)
-{
-  mp_trigger a = {
-    NULL, (double)mp_alloc_inuse(c->profile.heap),
-    (double)c->triggers.refused, NULL, ""
-  };
-  c->triggers.refused = 0;
-  tell(c, L, REFUSED, &a);
-}
-
-/* Whether the heap can be walked although the VM waits for memory. The VM will
-** raise an error: each object is as the collector may find it. Of compiled code
-** only those values are seen that are in memory. */
+/* Whether the heap can be walked although the VM waits for memory. The VM may
+** raise an error there: each object is as the collector may find it. Of
+** compiled code only those values are seen that are in memory. */
 static bool rests(const mp_vm *vm)
 {
   int letter;
   if (!vm->proved) return false;
   letter = mp_vm_letter(vm);
   return letter != 'G' && letter != 'J';
+}
+
+/* Inside the allocator, which will have these bytes: the kernel ends a process
+** when it uses more memory than it may, and there is no safepoint until then.
+** Where the kernel refuses memory instead, that is another event. */
+static void large(mp_ctx *c, size_t size)
+{
+  mp_profile *p = &c->profile;
+  mp_triggers *s = &c->triggers;
+  int saved = errno;
+  mp_trigger a;
+  if (!wants_memory(c) || c->final.done || s->above ||
+      p->capture.anchor == NULL || !rests(mp_alloc_vm(p->heap)))
+    return;
+  look_at_limits(c);
+  s->above = (is_near(c, MP_LIMIT_CGROUP, size) ||
+	      is_near(c, MP_LIMIT_MACHINE, size)) && is_above(c, 1, size, &a);
+  if (s->above) tell(c, p->capture.anchor, MEMORY, &a);
+  errno = saved;
+}
+
+static void tell_refused(mp_ctx *c, lua_State *L)
+{
+  mp_trigger a = {
+    NULL, (double)mp_alloc_inuse(c->profile.heap),
+    (double)c->triggers.refused, NULL, 0, ""
+  };
+  c->triggers.refused = 0;
+  tell(c, L, REFUSED, &a);
 }
 
 /* Inside the allocator. */
@@ -350,7 +381,8 @@ static void look_at_thread(mp_ctx *c, lua_State *L)
     s->reported = false;
   }
   if (s->reported || cpu - s->begun < c->plan.trigger.busy) return;
-  a = (mp_trigger){ NULL, cpu - s->begun, c->plan.trigger.busy, NULL, "" };
+  a = (mp_trigger){ NULL, cpu - s->begun, c->plan.trigger.busy, NULL, 0,
+		     "" };
   s->reported = tell(c, L, BUSY, &a);
 }
 
@@ -363,7 +395,7 @@ static void look_at_baseline(mp_ctx *c, lua_State *L)
 {
   mp_triggers *s = &c->triggers;
   mp_trigger a;
-  if (s->based || c->final.read || !is_above(c, HALF, &a)) return;
+  if (s->based || c->final.read || !is_above(c, HALF, 0, &a)) return;
   s->based = true;
   if (has_room(c))
     mp_background_begin(c, L, &c->plan.trigger.walk, false, write_baseline);
@@ -408,6 +440,7 @@ void mp_trigger_prepare(mp_ctx *c)
   c->triggers.waits = -1;
   c->watch = watch;
   c->refused = refused;
+  c->large = large;
 }
 
 void mp_trigger_look(mp_ctx *c, lua_State *L, double wall)

@@ -50,6 +50,8 @@ typedef struct mp_trigger {
   const char *kind;		/* "memory", "busy" or "refused". */
   double used, most;		/* Bytes, or seconds of CPU time. */
   const char *of;		/* What has that limit; or NULL. */
+  double asked;			/* Bytes that an allocation under way wants */
+				/* besides those in use; or 0. */
   char at[200];			/* The place in the program; or "". */
 } mp_trigger;
 

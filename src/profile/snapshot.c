@@ -149,6 +149,7 @@ static void push_trigger(lua_State *L, const mp_trigger *a)
   mp_field(L, "trigger_used", a->used);
   mp_field(L, "trigger_limit", a->most);
   mp_field_string(L, "trigger_of", a->of);
+  if (a->asked > 0) mp_field(L, "trigger_asked", a->asked);
   if (a->at[0] != '\0') mp_field_string(L, "trigger_at", a->at);
 }
 

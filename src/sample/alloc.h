@@ -37,6 +37,8 @@
 
 typedef struct mp_alloc mp_alloc;
 
+#define MP_ALLOC_LARGE	((size_t)1 << 20)
+
 /* -- From beginning to end ------------------------------------------------ */
 
 /* Those that the sampler works with. */
@@ -48,7 +50,10 @@ typedef struct mp_alloc_owner {
 				/* VM either. cycle: a collection begins. */
   void (*lost)(void *data);	/* See mp_alloc_lose: called likewise. */
   void (*refused)(void *data, size_t size);  /* An allocation of that size */
-				/* has failed: called likewise, if wanted. */
+				/* has failed: called likewise, if wanted; */
+  void (*large)(void *data, size_t size);  /* or so many bytes more, of */
+				/* MP_ALLOC_LARGE or more, are about to be */
+				/* allocated. */
   void *data;			/* Argument of all. */
 } mp_alloc_owner;
 
@@ -60,7 +65,8 @@ typedef struct mp_alloc_options {
   bool types;			/* Find the types of objects. */
   bool records;			/* Keep a record of each object, also where */
 				/* every allocation is a sample. */
-  bool refusals;		/* Tell of allocations that fail. */
+  bool refusals;		/* Tell of allocations that fail, and of */
+				/* large ones. */
   bool coroutines;		/* Know the VM's coroutines. */
 } mp_alloc_options;
 

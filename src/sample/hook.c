@@ -456,18 +456,26 @@ static void *hook_exact(void *ud, void *ptr, size_t osize, size_t nsize)
   return exact(h, ptr, osize, nsize, RET, FRAME);
 }
 
+/* Whether the owner is to know what happens to allocations. */
+static bool is_told(const mp_alloc *h)
+{
+  return h->wants.refusals && !h->retired && !h->frozen;
+}
+
 static __attribute__((noinline)) void *telling(mp_alloc *h, void *ptr,
 					       size_t osize, size_t nsize,
 					       const void *ret,
 					       const char *frame)
 {
   void *p;
+  if (nsize >= osize + MP_ALLOC_LARGE && is_told(h))
+    h->owner.large(h->owner.data, nsize - osize);
   if (h->coroutines != NULL)
     mp_coroutines_before(h->coroutines, ptr, osize, nsize);
   p = h->rows_only ? exact(h, ptr, osize, nsize, ret, frame) :
       !h->vm.proved ? hook_blind(h, ptr, osize, nsize) :
       sampling(h, ptr, osize, nsize, h->direct.make != NULL, ret, frame);
-  if (p == NULL && nsize > 0 && h->wants.refusals && !h->retired && !h->frozen)
+  if (p == NULL && nsize > 0 && is_told(h))
     h->owner.refused(h->owner.data, nsize);
   if (h->coroutines != NULL && ptr == NULL && p != NULL)
     mp_coroutines_after(h->coroutines, p, nsize);

@@ -25,6 +25,10 @@ for i = 1, 1e7 do
   session.add(i, SIZE)
   sum = sum + i % 7
 end]])
+tap.write(dir.."/large.lua", [[
+local session = require("session")
+for i = 1, 3e7 / SIZE do session.add(i, SIZE) end
+print(#("x"):rep(8e7))]])
 tap.write(dir.."/spin.lua", [[
 local session = require("session")
 for i = 1, 50 do session.add(i, SIZE) end
@@ -43,37 +47,70 @@ for i = 1, 1e5 do
   end
 end]])
 
+
+-- -- Kinds -------------------------------------------------------------------
+
 local cgroup, remove_cgroup = limit.cgroup(100 * 2^20)
 if not cgroup then tap.diag("no memory cgroup can be made here") end
-local kinds = {
-  addresses = { program = "grow.lua", options = "fB80%", report = "memory",
-    before = limit.addresses(200 * 2^20), first = limit.held,
-    said = "not enough memory" },
-  cgroup = { program = "grow.lua", options = "fB80%", report = "memory",
-    before = cgroup, first = limit.held, said = "" },
-  busy = { program = "spin.lua", options = "fB1s", report = "busy", before = "",
+local poor = tap.builddir.."/t/attack/poor"
+local list = {
+  { name = "addresses", program = "grow.lua", options = "fB80%",
+    report = "memory", before = limit.addresses(200 * 2^20), first = limit.held,
+    said = "not enough memory", may_crash = true },
+  { name = "busy", program = "spin.lua", options = "fB1s", report = "busy",
     first = "^the thread has not waited for [^\n]* at [^\n]*app%.lua:%d",
-    said = "^$" },
+    said = "^$", status = 4 },
 }
+if cgroup then
+  list[#list+1] = { name = "cgroup", program = "grow.lua", options = "fB80%",
+    report = "memory", before = cgroup, first = limit.held, said = "",
+    status = 137 }
+  list[#list+1] = { name = "large", program = "large.lua", options = "fB80%",
+    report = "memory", before = cgroup, first = "^in use [^\n]* of a limit "..
+      "of 105 MB %(the memory cgroup%), and [%d.]+ MB more are asked for; "..
+      "[^\n]*"..limit.holder, said = "", status = 137 }
+end
+if tap.has_low_heap() then
+  list[#list+1] = { name = "own", program = "grow.lua", options = "fB80%",
+    report = "memory", first = "^in use [^\n]* of a limit of 2%.15 GB %("..
+      "LuaJIT without GC64%); [^\n]*"..limit.holder,
+    said = "not enough memory", may_crash = true }
+elseif tap.read(poor) then  -- Such a VM lets nobody have another allocator.
+  list[#list+1] = { name = "allocator", program = "grow.lua", options = "fB1g",
+    report = "refused", first = "^[^\n]* were refused, with [78]%d%.%d MB in "..
+      "use; [^\n]*"..limit.holder, said = "not enough memory",
+    may_crash = true, host = (os.getenv("MP_RUN") or "").." "..
+      tap.quote(poor).." limit 80" }
+end
 
-local function run(k, jit, options, size)
-  tap.write(dir.."/app.lua", (tap.read(dir.."/"..k.program):gsub("SIZE", size)))
-  return tap.sh(("%s%s -j%s %s app.lua"):format(k.before, tap.command, jit,
-    options), { dir = dir })
+-- -- The trial ---------------------------------------------------------------
+
+-- A host has neither -jm nor -joff.
+local function run(k, jit, profiled, size)
+  local text = tap.read(dir.."/"..k.program):gsub("SIZE", size)
+  local options, name = "", "out-%e.txt"
+  if k.host then
+    text = (profiled and ("assert(require('jit.mp').start(%q, %q)) "):format(
+      k.options, name) or "")..("jit.%s() "):format(jit)..text
+  elseif profiled then
+    options = ("-jm=%s,%s"):format(k.options, name)
+  end
+  tap.write(dir.."/app.lua", text)
+  return tap.sh(("%s%s %s app.lua"):format(k.before or "", k.host or
+    tap.command.." -j"..jit, options), { dir = dir })
 end
 
 for i = 1, count do
-  local kind = i % 3 == 0 and "busy" or i % 3 == 1 and cgroup and "cgroup" or
-    "addresses"
-  local k, size = kinds[kind], trial.pick({ 20000, 50000, 200000 })
-  os.execute("rm -f "..dir.."/out-*")
+  local k = list[i % #list + 1]
+  local size = trial.pick({ 20000, 50000, 200000 })
   local jit = trial.pick({ "on", "off" })
-  local r = run(k, jit, ("-jm=%s,out-%%e.txt"):format(k.options), size)
+  os.execute("rm -f "..dir.."/out-*")
+  local r = run(k, jit, true, size)
   local text = tap.read(dir.."/out-"..k.report..".txt") or ""
-  local status = kind == "busy" and 4 or run(k, jit, "", size).status
-  local crashes = kind == "addresses" and jit == "on" and status >= 128
+  local status = k.status or run(k, jit, false, size).status
+  local crashes = k.may_crash and jit == "on" and status >= 128
   trial.check((crashes or r.status == status and r.err:find(k.said)) and
-    (kind ~= "cgroup" or status == 137) and text:find(k.first), kind,
+    text:find(k.first), k.name,
     ("strings of %d, -j%s: status %s, plain %s\n%s\n%s"):format(size, jit,
       tostring(r.status), tostring(status), r.err, text:sub(1, 300)))
 end

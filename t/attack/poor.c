@@ -5,11 +5,14 @@
 ** otherwise or fails because there is not enough memory, and the VM gives all
 ** of its memory back. Prints TAP; t/attack/host.lua runs it.
 ** Usage: poor COUNT SEED
+** Or one that has a limit, and runs a program:
+** Usage: poor limit MIB FILE
 */
 #include "config.h"
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,7 @@
 static unsigned long calls, from, many;	/* from: 0: none is refused. */
 static bool armed;
 static long blocks;
+static size_t inuse, limit = SIZE_MAX;	/* Bytes. */
 
 static void *poor(void *ud, void *ptr, size_t osize, size_t nsize)
 {
@@ -30,6 +34,7 @@ static void *poor(void *ud, void *ptr, size_t osize, size_t nsize)
   (void)ud;
   if (nsize == 0) {
     if (ptr != NULL) blocks--;
+    inuse -= osize;
     free(ptr);
     return NULL;
   }
@@ -37,9 +42,11 @@ static void *poor(void *ud, void *ptr, size_t osize, size_t nsize)
   if (ptr == NULL || nsize > osize) {
     calls++;
     if (armed && from != 0 && calls >= from && calls - from < many) return NULL;
+    if (nsize > limit - inuse + osize) return NULL;
   }
   p = realloc(ptr, nsize);
   if (p != NULL && ptr == NULL) blocks++;
+  if (p != NULL) inuse += nsize - osize;
   return p;
 }
 
@@ -138,6 +145,16 @@ static unsigned long calls_of(const char *opts, double *want)
   return calls;
 }
 
+/* Runs a file as luajit does. */
+static int run_file(const char *name)
+{
+  lua_State *L = open_state();
+  int failed = luaL_dofile(L, name);
+  if (failed) fprintf(stderr, "poor: %s\n", lua_tostring(L, -1));
+  lua_close(L);
+  return failed;
+}
+
 int main(int argc, char **argv)
 {
   static const char *const modes[] = { "f", "flb1", "e", "L", "W", "tb1", "a" };
@@ -146,6 +163,10 @@ int main(int argc, char **argv)
   unsigned long total[MODES];
   int i, failed = 0, count = argc > 1 ? atoi(argv[1]) : 0;
   double want, sum;
+  if (argc == 4 && strcmp(argv[1], "limit") == 0) {
+    limit = strtoul(argv[2], NULL, 10) << 20;
+    return run_file(argv[3]);
+  }
   srand(argc > 2 ? (unsigned)atoi(argv[2]) : 1);
   calls_of("", &want);
   for (i = 0; i < (int)MODES; i++) {

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Option B: reports at events, while the program goes on.
 
+local limit = require("limit")
 local tap = require("tap")
 if not tap.knows_layout() then tap.skip("no heap walk on this build") end
 local mp = require("jit.mp")
@@ -131,6 +132,23 @@ print("goes on")]], "ulimit -v 400000; ")
   tap.like(read("c-refused.txt") or "", "^1%.%d+ GB were refused, with "..
     "[%d.]+ MB in use; [%d.]+ MB held at package%.loaded%.session%.%a+ "..
     "%^sessions%S*, allocated at session%.lua:4", "the report")
+  tap.is(read("c-memory.txt"), nil, "it is not one of memory that is given")
+
+  local cgroup, remove = limit.cgroup(150 * 2^20)
+  if cgroup then
+    r = run("fB80%,g-%e.txt", [[
+local session = require("session")
+for i = 1, 100 do session.add(i) end
+print(#("x"):rep(2e8))]], cgroup)
+    tap.is(r.status..r.out, "137", "a single allocation fills a cgroup")
+    tap.like(read("g-memory.txt") or "", "^in use [%d.]+ MB of a limit of "..
+      "157 MB %(the memory cgroup%), and [23]%d%d MB more are asked for; "..
+      "[^\n]*held at package%.loaded%.session%.%a+ %^sessions",
+      "the report is there before the kernel ends the process")
+    remove()
+  else
+    tap.diag("no memory cgroup can be made here")
+  end
 end
 
 -- -- The processor -----------------------------------------------------------

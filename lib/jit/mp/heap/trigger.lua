@@ -18,9 +18,15 @@ local function event(p, kib)
     return ("%s were refused, with %s in use"):format(
       bytes(i.trigger_limit), bytes(i.trigger_used))
   end
-  return (i.trigger_of and "in use %s of a limit of %s (%s)" or
-    "in use %s, more than %s"):format(bytes(i.trigger_used),
-    bytes(i.trigger_limit), names.printable(i.trigger_of or ""))
+  local text = "in use "..bytes(i.trigger_used)
+  local asked = i.trigger_asked and (", and %s more are asked for"):format(
+    bytes(i.trigger_asked))
+  local most = bytes(i.trigger_limit)
+  if i.trigger_of then
+    return ("%s of a limit of %s (%s)%s"):format(text, most,
+      names.printable(i.trigger_of), asked or "")
+  end
+  return ("%s%s more than %s"):format(text, asked and asked..":" or ",", most)
 end
 
 -- The line, or without lines the function, that allocated most of what a line

@@ -79,6 +79,7 @@ local groups = {
     { "trigger_used", "number", optional = true },
     { "trigger_limit", "number", optional = true },
     { "trigger_of", "text", optional = true },
+    { "trigger_asked", "number", optional = true },
     { "trigger_at", "text", optional = true },
   } },
   { name = "cpu", key = "cpu", fields = {
