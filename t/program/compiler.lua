@@ -2,6 +2,7 @@
 -- Option J: why code runs interpreted. Each program makes the compiler give up
 -- for a known reason at a known line; a second run, without the profiler,
 -- writes the log of jit.attach, which has to have the same.
+local decisions = require("jit.mp.model.decisions")
 local reasons = require("reasons")
 local tap = require("tap")
 
@@ -137,6 +138,42 @@ tap.like(r.out, "it takes more CPU than compiled code, which has %d+%%: "..
 tap.like(r.out, "no room for machine code\n%s+try: %-Omaxmcode=128 "..
   "%-Omaxtrace=%d+", "16 times as much, and as many traces, if all were "..
   "thrown away often")
+
+-- -- Reasons that lead on to others ---------------------------------------
+
+-- The chief reason of interpreted code in function 1. list: traces given up:
+-- { function where it began, function where it was given up, reason, final }.
+local function chief(list)
+  local fns = { { kind = "Lua" }, { kind = "Lua" }, { kind = "Lua" } }
+  local p = { frames = {}, frame = { 1 }, parent = { 0 }, giveups = {},
+    blacklisted = {}, traces = {},
+    rows = { { stack = 1, state = "I", cpu = 1, alloc_bytes = 0,
+      alloc_objects = 0 } } }
+  function p:functions() return self.rows, fns end
+  function p:line_stack(stack) return self.frame[stack] end
+  function p:is_before(row) return not row.stack end
+  function p:function_name(fn) return self.frames[fn] or "f" end
+  function p:labeler() return function() return self.frames end end
+  for i, g in ipairs(list) do
+    p.giveups[i] = { start = g[1], at = g[2], reason = g[3], final = g[4],
+      count = #list - i + 1 }
+  end
+  return decisions.join(p).list[1].chief.reason
+end
+
+local inner, unroll = "inner loop in root trace", "loop unroll limit reached"
+tap.is(chief({ { 1, 1, inner, true }, { 1, 2, unroll } }), unroll,
+  "behind an inner loop: what is given up in the same function")
+tap.is(chief({ { 1, 2, inner, true }, { 2, 3, unroll } }), unroll,
+  "what is given up in the function that has it")
+tap.is(chief({ { 1, 2, inner, true }, { 2, 3, inner }, { 3, 3, unroll } }),
+  unroll, "or in the next one")
+tap.is(chief({ { 1, 2, "blacklisted", true }, { 2, 2, inner, true } }),
+  "blacklisted", "a call of what is blacklisted, where nothing else is known")
+tap.is(chief({ { 1, 2, inner, true }, { 2, 1, inner, true } }), inner,
+  "or the inner loop itself")
+tap.is(chief({ { 1, 1, unroll, true }, { 1, 2, inner }, { 2, 2, "none" } }),
+  unroll, "but first the reason for which the place was given up for good")
 
 -- -- Windows ---------------------------------------------------------------
 

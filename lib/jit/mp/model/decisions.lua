@@ -155,19 +155,35 @@ local function first_that_stays(list)
   return list[1]
 end
 
--- The chief reason of a function's traces given up, and the function; nil:
--- there is none. given: lists of traces given up, by function.
+-- The reason for which a place is given up leads to another place: what was
+-- given up before, or an inner loop that has to be compiled first.
+local function leads_on(r)
+  return r.reason:find("^blacklisted") or r.reason:find("^inner loop in root")
+end
+
+-- The first reason of these functions that is more than a step on the way.
+local function first_of(functions, given)
+  for _, fn in ipairs(functions) do
+    local r = first_that_stays(reasons_of(given[fn]))
+    if not reasons.is_passing(r.reason) then return r end
+  end
+end
+
+-- The chief reason of a function's traces given up; nil: there is none. given:
+-- lists of traces given up, by function.
 local function chief(p, fn, given)
   local _, of = p:functions()
-  local seen, found = {}, nil
+  local seen, path, first, found = {}, {}, nil, nil
   while fn and given[fn] and not seen[fn] do
-    seen[fn] = true
+    seen[fn], path[#path+1] = true, fn
     local list = reasons_of(given[fn])
     found = first_final(list) or first_that_stays(list)
-    if not found.reason:find("^blacklisted") then break end
+    first = first or found
+    if not leads_on(found) then break end
     fn = of[found.at]
   end
-  return found
+  if not found or not reasons.is_passing(found.reason) then return found end
+  return first_of(path, given) or first
 end
 
 -- Puts what has one chief reason together: lists of interpreted code.

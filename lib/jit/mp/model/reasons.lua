@@ -121,8 +121,8 @@ local list = {
     "the loop ends while it is recorded: it has few turns; a loop around it "..
       "is compiled in its place if it can be" },
   { passing = true, "^inner loop in root trace",
-    "the inner loop is to be compiled first: look for what keeps it from "..
-      "that" },
+    "the inner loop is compiled first, then what follows it: look for what "..
+      "keeps either from that" },
   { "^loop unroll limit reached", "a short inner loop is in the way: write "..
     "its few turns out, or give it more of them" },
   { "^bad argument type", "a builtin gets a type that is not compiled: "..
