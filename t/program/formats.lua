@@ -830,15 +830,18 @@ local function test_cpuprofile_sums(p, name)
     end
   end
   tap.ok(good, name..": hits are the samples; ticks are among them")
-  tap.is(#c.samples, total(p, "cpu"), name..": number of samples")
+  tap.is(#c.samples, round(total(p, "cpu")), name..": number of samples")
   local fine, why = near(p, "cpu", got)
   tap.ok(fine, name..": samples of the stacks", why)
-  local lined = 0
+  -- Weighted samples are not whole: then each row may be rounded.
+  local lined, most = 0, 0
   for _, row in ipairs(p.rows) do
     local f = p.frames[p.frame[row.stack]]
     if f and f.kind == "Lua" and f.line then lined = lined + row.cpu end
+    if row.cpu % 1 ~= 0 then most = most + 1 end
   end
-  tap.is(ticks, lined, name..": ticks of lines")
+  tap.ok(math.abs(ticks - lined) <= most, name..": ticks of lines",
+    ("%s, not %s"):format(ticks, lined))
   tap.is(#c.timeDeltas, #c.samples, name..": a time for each")
   local whole = true
   for _, d in ipairs(c.timeDeltas) do
