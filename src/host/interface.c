@@ -21,7 +21,8 @@ static bool require(lua_State *L, const char *name)
   lua_getglobal(L, "require");
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
-    lua_pushliteral(L, "the state has no function require: call luaL_openlibs");
+    lua_pushliteral(L, "the state has no function require: call "
+		    "luaL_openlibs first");
     return false;
   }
   lua_pushstring(L, name);

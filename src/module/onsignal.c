@@ -79,8 +79,8 @@ static void on_hook(lua_State *L, lua_Debug *ar)
   lua_getfenv(L, -1);
   lua_rawgeti(L, -1, FUNCTION);
   if (lua_pcall(L, 0, 0, 0) != 0) {
-    mp_say(lua_isstring(L, -1) ? lua_tostring(L, -1) : "a function failed that "
-	   "a signal had called");
+    mp_say(lua_isstring(L, -1) ? lua_tostring(L, -1) : "a function called for "
+	   "a signal failed");
     lua_pop(L, 1);
   }
   lua_pop(L, 2);
@@ -240,8 +240,8 @@ static int wait_for_signal(int sig, lua_State *anchor, waiter **guard,
   int err = take(sig, msg, n);
   if (err != 0) return err;
   w = free_waiter();
-  snprintf(msg, n, "%d states wait for the signal already: that is the most",
-	   MAX);
+  snprintf(msg, n, "%d states wait for the signal already, which is the "
+	   "maximum", MAX);
   if (w == NULL) return EAGAIN;
   *w = (waiter){ .L = NULL, .tid = this_thread(), .pid = getpid() };
   *guard = w;

@@ -390,8 +390,8 @@ void mp_push_leave(mp_push *p, const char *name)
     if (may_speak()) {
       listen_in_background(p, name);
     } else if (p->late) {
-      snprintf(text, sizeof(text), "'%s' has not answered yet: whether it gets "
-	       "the last part of the profile is not known", name);
+      snprintf(text, sizeof(text), "'%s' has not answered yet: the last part "
+	       "of the profile may be lost", name);
       mp_say(text);
     }
     mp_push_forget(p);

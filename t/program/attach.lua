@@ -62,7 +62,7 @@ tap.like(r.err, '"first" is not a process ID', "no number: said")
 r = attach("-t none 1")
 tap.like(r.err, "%-t takes seconds", "no seconds: said")
 r = attach("-O T 1")
-tap.like(r.err, "not with option T: luajit%-mp top", "option T: said")
+tap.like(r.err, "option T has no effect: luajit%-mp top", "option T: said")
 r = attach("-o x.heapsnapshot 1")
 tap.like(r.err, "no %.heapsnapshot from outside: mp.heap%(%)",
   "a .heapsnapshot: said")

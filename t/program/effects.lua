@@ -220,7 +220,7 @@ for text, why in pairs({
   ["m5,x.html,x.mp"] = "'m' has no effect with %.html and %.mp",
   ["zf,x.mp"] = "with %.mp: a profile keeps all of it; give the option to",
   ["fN"] = "'N' has no effect with a table: it is for %.html",
-  ["cP,x.pb.gz"] = "'P' has no effect with %.pb%.gz: one file is written",
+  ["cP,x.pb.gz"] = "'P' has no effect with %.pb%.gz: there is one file",
   ["fj"] = "'j' has no effect with a table: lines are only recorded",
   ["jf,x.prom"] = "'j' has no effect with %.prom: it shows no lines",
   ["w5"] = "'w' has no effect with a table: name a file",

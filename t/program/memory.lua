@@ -55,7 +55,7 @@ if not t[free] then tap.skip("LuaJIT's allocator is not known here") end
 tap.ok(t["Lua objects in use, as the collector counts"] < 2e6,
   "the collector's count is healthy", text)
 tap.ok(t[free] > rss / 2, "most of the process is free memory", text)
-tap.like(text, "at least half free: %d+ free, kept for %d+ in use",
+tap.like(text, "at least half free: %d+ free, kept by %d+ in use",
   "which small objects keep")
 tap.like(text, "allocated at [^\n]*pseudo%-leak.lua:%d+", "and whose they are")
 tap.like(text, "\nRSS +[%d.]+ MB +free in LuaJIT's allocator %d+%%",

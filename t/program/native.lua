@@ -357,7 +357,7 @@ if exactly then
   tap.like(r.out, "%(no Lua owner%)\n +allocated at "..name..":%d+ < "..name..
     ":%d+: 90000 C\n", "what no object leads to is told")
   local all, led, none = r.out:match("\nC memory: (%d+) in use; Lua objects "..
-    "lead, likely, to (%d+) of it, none to (%d+)\n")
+    "probably own (%d+) of it; (%d+) has no owner\n")
   tap.is(tonumber(led) + tonumber(none), tonumber(all), "the parts are the sum")
   local sum = 0
   for _, n in tap.sh(tap.mp.." report "..mp.." GfU").out:gmatch(

@@ -234,8 +234,8 @@ r = tap.luajit(("-jm=fw1,%s %s 1.5"):format(server, program))
 tap.is(r.out, "done\n", "a server that never answers")
 r = tap.sh(("{ %s '-jm=f,%s' %s 0.1 2>&1 >/dev/null; } | cat"):format(
   tap.command, server, program))
-tap.is(r.out, "luajit-mp: '"..server.."' has not answered yet: whether it "..
-  "gets the last part of the profile is not known\n",
+tap.is(r.out, "luajit-mp: '"..server.."' has not answered yet: the last "..
+  "part of the profile may be lost\n",
   "which is said where nobody can be told later")
 answer("200")
 

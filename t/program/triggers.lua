@@ -193,7 +193,7 @@ tap.like(not ok and msg, "the field 'trigger' %(option B%) has no effect",
   "its effect is looked at")
 tap.is(start(nil), "", "none")
 tap.like(tap.sh(tap.mp.." attach -O B80% -o x-%e.txt 1").err,
-  "not with option B", "nor can it be attached")
+  "option B has no effect", "nor can it be attached")
 
 os.execute("rm -r "..dir)
 tap.done()

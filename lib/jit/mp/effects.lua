@@ -43,7 +43,7 @@ local conditions = {
   heap = { has_heap, "give a view of the heap, too" },
   one = {
     function(o, opt) return views.by[o.views[1]].letter == opt.letter end,
-    "it has one view, which is the first"
+    "it has one view, the first that is given"
   },
   amount = {
     function(o) return o.views[1] ~= "cpu" end,
@@ -55,7 +55,7 @@ local conditions = {
   },
   both = {
     function(o) return has_heap(o) and has_cpu(o) end,
-    "one file is written for one of CPU and heap anyway"
+    "there is one file anyway: it has CPU or heap, not both"
   },
   first = {
     function(o, opt)
@@ -65,7 +65,7 @@ local conditions = {
   },
   measured = {
     function(_, _, _, measures) return measures end,
-    "it concerns the run of a program"
+    "it is for the run of a program"
   },
   memory = { function(o) return not o.cpu_only end,
     "with CPU alone, no allocations are sampled" },
@@ -175,8 +175,8 @@ end
 local function check(o, outputs, measures)
   if o.help then return nil end
   if o.run_only and not measures then
-    return ("option '%s' is for the run of a program: a profile stays as it "..
-      "was measured"):format(o.run_only)
+    return ("option '%s' is for the run of a program; it cannot change a "..
+      "profile afterwards"):format(o.run_only)
   end
   if o.live then outputs = { "-", unpack(outputs) } end
   for _, opt in ipairs(optionlist.list) do
@@ -187,8 +187,8 @@ local function check(o, outputs, measures)
     end
   end
   if o.leak_limit and not measures then
-    return "the number of option 'L' has no effect with a report: it decides "..
-      "about the exit status of a program"
+    return "the number of option 'L' has no effect with a report: it sets "..
+      "the exit status of a program"
   end
 end
 

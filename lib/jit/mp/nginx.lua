@@ -112,7 +112,7 @@ end
 local function seconds_of(kind)
   local text = ngx.var.arg_seconds
   if kind.options then
-    if text then return nil, "seconds: this is about now" end
+    if text then return nil, "seconds: this shows the whole profile so far" end
     return 0
   end
   local seconds = text and tonumber(text) or not text and kind.seconds

@@ -39,7 +39,7 @@ local list = {
   { "<n>", "depth of the stacks shown",
     unit = "frames", from = 1, to = 100, default = 1, field = "depth",
     shows = "table:names diff:names L W G a A I .folded" },
-  { "-<n>", "the same, callers first",
+  { "-<n>", "the same, outermost callers first",
     shows = "table:frames diff:frames L:callers W:callers" },
   { "s", "split: functions, and their callers (with -: their callees)",
     shows = "table diff G a A .folded" },
@@ -102,7 +102,7 @@ local list = {
     report = true, lined = true, sets = "events",
     shows = "text .mp:measured .html:measured" },
   { "n", "calls: how often each function was called, and its memory per "..
-    "call; implies b1, and the compiler is off",
+    "call; implies b1, and turns the JIT compiler off",
     report = true, sets = "calls",
     shows = "text .mp:measured" },
   { "L[<n>[k|m]]", "leaks: the memory that collections leave alive, and "..
@@ -131,7 +131,7 @@ local list = {
       "server:measured" },
   { "T", "live: shows the table in the terminal while the program runs",
     run = true, sets = "live", shows = "text file" },
-  { "j", "no lines, in output files either: compiled code keeps its speed",
+  { "j", "no lines, not even in output files: the least overhead",
     run = true, sets = "functions", shows = "text:live file:lines" },
   { "N", "no source text in an HTML file",
     sets = "nosource", shows = ".html" },
@@ -153,9 +153,9 @@ local list = {
   { "w<n>", "rewrite the files every n seconds, not only at the end",
     letter = "w", run = true, unit = "seconds", from = 1, to = 1e6,
     sample = "60", field = "every", shows = "text:named file" },
-  { "B<n>%|k|m|g|s", "writes the files with %e in their names, too, when n "..
-    "percent of a limit of memory or n bytes are in use, or when the thread "..
-    "has not waited for n seconds; may be given several times", letter = "B",
+  { "B<n>%|k|m|g|s", "write the files with %e in their names, too, when n "..
+    "percent of a memory limit or n bytes are in use, or when the thread "..
+    "has been busy for n seconds; may be given several times", letter = "B",
     run = true, trigger = true, sample = "80%, B400m or B5s",
     shows = "text:event file:event" },
   { "b<n>[k|m]", "mean bytes between allocation samples, fixed; b1: every "..
@@ -165,7 +165,7 @@ local list = {
     with = { e = 1, n = 1, L = 8192 },
     shows = "text:memory file:memory" },
   { "C<n>[k|m|g]", "the most bytes that stacks, names and rows may take; "..
-    "twice that while a report is made", letter = "C", run = true,
+    "up to twice that while a report is made", letter = "C", run = true,
     unit = "bytes", units = "kmg", from = 2^20, to = 2^40,
     sample = "64m", default = 2^28, field = "limit", key = "memory",
     shows = "text file" },

@@ -11,19 +11,20 @@ local target = require("jit.mp.cli.target")
 
 -- Options that need the program's own help.
 local elsewhere = { { "live", "T", "luajit-mp top shows a process live" },
-  { "every", "w", "give a shorter time with -t" },
-  { "trigger_walk", "B", "the files are written here, after the time" },
+  { "every", "w", "choose the time with -t" },
+  { "trigger_walk", "B", "files are written here, at the end" },
   { "help", "H", "luajit -jm=H prints the list of options" } }
 
 local function check(o, outs, command)
   for _, e in ipairs(elsewhere) do
     if o[e[1]] then
-      stop.usage(("attach: not with option %s: %s"):format(e[2], e[3]), command)
+      stop.usage(("attach: option %s has no effect: %s"):format(e[2], e[3]),
+	command)
     end
   end
   if o.leak_limit then
-    stop.usage("attach: option L without a number: the exit status is the "..
-      "program's own", command)
+    stop.usage("attach: give option L without a number: the program has "..
+      "an exit status of its own", command)
   end
   for _, out in ipairs(outs) do
     files.check_output(out, command)

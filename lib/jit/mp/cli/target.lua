@@ -93,8 +93,8 @@ local function finish(session, pid, ended)
   local text = session:read()
   local p, msg = file.read(text)
   if p and how == "partial" then
-    io.stderr:write(("luajit-mp: process %d runs no Lua code: the profile is "..
-      "as of now, and ends there when some runs\n"):format(pid))
+    io.stderr:write(("luajit-mp: process %d runs no Lua code: this is its "..
+      "profile so far, which ends when some runs\n"):format(pid))
   end
   if p then return p end
   if how == "gone" or text == "" then

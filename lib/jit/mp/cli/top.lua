@@ -90,8 +90,8 @@ local function check(o, command)
     end
   end
   if o.leak_limit then
-    stop.usage("top: option L without a number: the exit status is the "..
-      "program's own", command)
+    stop.usage("top: give option L without a number: the program has "..
+      "an exit status of its own", command)
   end
   o.live = true
   files.check_effects(o, {}, {}, command)

@@ -83,7 +83,7 @@ local function unpack(s, limit)
     if same then return text end
   elseif not zlib.gunzip then
     return nil, "is compressed or damaged, and there is no zlib (libz.so.1) "..
-      "to read it with: unpack it by gzip -dc"
+      "to read it: decompress it with gzip -dc"
   else
     text = zlib.gunzip(s, size)
     if text then return text end

@@ -191,14 +191,14 @@ end
 -- C memory, and how much of it objects lead to.
 local function c_memory(w, o)
   if w.c_why then
-    return "C memory is not shown by its owner: "..names.printable(w.c_why)
+    return "C memory is not shown by owner: "..names.printable(w.c_why)
   elseif not w.c_bytes then
     return nil
   end
-  return ("C memory: %s in use; Lua objects lead, likely, to %s of it, none "..
-    "to %s%s"):format(views.bytes(w.c_bytes, o), views.bytes(w.c_led, o),
+  return ("C memory: %s in use; Lua objects probably own %s of it; %s has no "..
+    "owner%s"):format(views.bytes(w.c_bytes, o), views.bytes(w.c_led, o),
     views.bytes(math.max(0, w.c_bytes - w.c_led), o),
-    w.c_partly and "; not all was searched" or "")
+    w.c_partly and "; part of it was not searched" or "")
 end
 
 -- The line whose tables have most of the empty slots, or nil.
@@ -228,8 +228,8 @@ local LONG = 64 -- Strings of a chain that are worth telling.
 -- Strings with one hash make it slow to find or make any of them.
 local function chains(w)
   if not w.chains or (w.chain_longest or 0) < LONG then return nil end
-  return ("The table of strings has %.0f chains, one of them of %.0f "..
-    "strings: these are slow to make"):format(w.chains, w.chain_longest)
+  return ("The table of strings has %.0f chains, and the longest has %.0f "..
+    "strings: these are slow to create"):format(w.chains, w.chain_longest)
 end
 
 local function notes(w, o, width, list)

@@ -153,7 +153,7 @@ end
 local memory_names = {
   { "lua", "Lua objects in use, as the collector counts" },
   { "lua_free", "free in LuaJIT's allocator" },
-  { "lua_heads", "heads and padding of its blocks" },
+  { "lua_heads", "headers and padding of its blocks" },
   { "code", "machine code of traces" }, { "stacks", "C stacks" },
   { "malloc_used", "malloc, in use" }, { "malloc_free", "malloc, free" },
   { "mixed", "malloc and others, not told apart" },
@@ -221,7 +221,7 @@ end
 function facts.cut(p)
   local cut = p.info.cut or 0
   if cut == 0 then return nil end
-  return ("%s with more frames than were kept: their stacks end in "..
+  return ("%s with more frames than are kept: their stacks end in "..
     "(more frames)"):format(numbers.samples(cut))
 end
 

@@ -90,13 +90,13 @@ local function twice(name)
 end
 
 local by_bytecode = {
-  FNEW = "a function is made each time: make it once, outside, or do "..
-    "without it",
-  UCLO = "a block ends whose local variable a function made in it uses: "..
-    "make that function outside",
-  VARG = "... is used in a way that is not compiled: name the arguments",
-  TSETM = "a table is made of ... or of all results of a call: fill it in "..
-    "a loop",
+  FNEW = "a function is created here each time: create it once, outside, "..
+    "or do without it",
+  UCLO = "a function created in this block uses one of its local "..
+    "variables: create the function outside",
+  VARG = "this use of ... is not compiled: name the arguments",
+  TSETM = "a table is made from ... or from all results of a call: fill it "..
+    "in a loop",
   ISNEXT = "pairs or next is not compiled here: use ipairs or a list",
   ITERN = "pairs or next is not compiled here: use ipairs or a list",
   CAT = "strings are joined in a loop: collect them, and table.concat them "..
@@ -106,63 +106,65 @@ local by_bytecode = {
 -- Patterns of texts, with advice: a text, or a function of the parameters.
 -- passing: it is often no more than a step on the way to a trace.
 local list = {
-  { "^error thrown", "errors and hooks end a recording: test before, in "..
-    "place of pcall in a loop" },
+  { "^error thrown", "errors and hooks abort a trace: test first, rather "..
+    "than call pcall in a loop" },
   { "^trace too long", twice("maxrecord"), "or make the loop's body smaller" },
-  { "^trace too deep", "calls are nested too deeply: unfold the recursion" },
+  { "^trace too deep", "calls are nested too deeply: use a loop instead of "..
+    "recursion" },
   { "^too many snapshots", twice("maxsnap"), "or fewer branches in the loop" },
-  { "^blacklisted", "it meets what was given up for good: mend that place "..
-    "first" },
+  { "^blacklisted", "it runs into code that is blacklisted: deal with that "..
+    "place first" },
   { passing = true, "^retry recording", nil },
   { "^NYI: bytecode$", "its name is known only if the profile starts with "..
     "the program" },
   { "^NYI: bytecode (%S+)", by_bytecode },
   { passing = true, "^leaving loop in root trace",
-    "the loop ends while it is recorded: it has few turns; a loop around it "..
-      "is compiled in its place if it can be" },
+    "the loop ended while it was recorded: it has few iterations; an outer "..
+      "loop is compiled instead if possible" },
   { passing = true, "^inner loop in root trace",
-    "the inner loop is compiled first, then what follows it: look for what "..
-      "keeps either from that" },
-  { "^loop unroll limit reached", "a short inner loop is in the way: write "..
-    "its few turns out, or give it more of them" },
-  { "^bad argument type", "a builtin gets a type that is not compiled: "..
-    "convert it before" },
-  { "^JIT compilation disabled", "jit.off was called for it: take that out, "..
-    "or keep it out of hot loops" },
-  { "^call unroll limit reached", "a loop in place of the recursion" },
+    "the inner loop is compiled first, then what follows it: find out what "..
+      "prevents either" },
+  { "^loop unroll limit reached", "a short inner loop is in the way: unroll "..
+    "it by hand, or give it more iterations" },
+  { "^bad argument type", "a builtin is called with a type that is not "..
+    "compiled: convert it first" },
+  { "^JIT compilation disabled", "jit.off was called for it: remove that "..
+    "call, or keep the function out of hot loops" },
+  { "^call unroll limit reached", "a loop instead of recursion" },
   { passing = true, "^down%-recursion", nil },
-  { "FastFunc (%S+)", "this call of a builtin is not compiled: take it out "..
+  { "FastFunc (%S+)", "this call of a builtin is not compiled: move it out "..
     "of the loop, or use another function" },
-  { "^NYI: return to lower frame", "the function that began the trace "..
-    "returns in it: put the loop into the caller" },
+  { "^NYI: return to lower frame", "the function in which the trace began "..
+    "returns: move the loop into its caller" },
   { "^store with nil or NaN key", "a table is written with the key nil or "..
     "NaN, which is an error" },
   { "^missing metamethod", "an operation fails, or has no metamethod" },
-  { "^looping index lookup", "a chain of __index does not end: shorten it" },
-  { "^NYI: mixed sparse/dense", "a list has holes or is filled from behind: "..
-    "fill it from 1 on, or make it with table.new" },
-  { "^symbol not in cache", "a C function is used for the first time: put "..
-    "it into a local variable before the loop" },
-  { "^NYI: unsupported C type", "a C type is converted in a way that is not "..
+  { "^looping index lookup", "the chain of __index is too long, or circular" },
+  { "^NYI: mixed sparse/dense", "a list has holes or is filled from its end: "..
+    "fill it from 1 up, or create it with table.new" },
+  { "^symbol not in cache", "a C function is used for the first time: keep "..
+    "it in a local variable before the loop" },
+  { "^NYI: unsupported C type", "this conversion of a C type is not "..
     "compiled: use numbers and pointers" },
-  { "^NYI: unsupported C function", "a C function with ..., structures or "..
-    "callbacks is called: wrap it in one with plain arguments" },
+  { "^NYI: unsupported C function", "calls of C functions with ..., "..
+    "structures or callbacks are not compiled: write a wrapper in C with "..
+    "plain arguments" },
   { passing = true, "^guard would always fail", nil },
   { "^too many PHIs", "the loop changes too many variables: split it, or "..
     "keep them in a table" },
-  { "^persistent type instability", "a variable changes its type from turn "..
-    "to turn: give it one type" },
+  { "^persistent type instability", "a variable changes its type between "..
+    "iterations: give it one type" },
   { passing = true, "^failed to allocate mcode", twice("maxmcode"),
     "or less code that is compiled once" },
   { "^machine code too long", twice("sizemcode"), "or a smaller loop" },
   { passing = true, "^hit mcode limit", nil },
-  { "^too many spill slots", "too many values are alive at once: split the "..
+  { "^too many spill slots", "too many values are live at once: split the "..
     "loop's body" },
   { "^NYI: cannot assemble", "an operation is not compiled on this "..
     "processor" },
   { "^NYI: PHI shuffling", "the loop swaps too many variables: split it" },
-  { "^NYI: register coalescing", "a branch begins with more values than it "..
-    "has registers for: fewer local variables that are needed after it" },
+  { "^NYI: register coalescing", "a branch begins with more values than "..
+    "there are registers: keep fewer local variables across it" },
 }
 
 -- Advice about a reason; nil: nothing is known. head: the group "compiler"

@@ -25,19 +25,21 @@ local TRACES = 40   -- Shown.
 local function lacks(p, width)
   local c, t = p.compiler, {}
   if not c.events then
-    t[#t+1] = "Not every trace given up is known: "..(c.why or
-      "the event of jit.attach could not be had")..
-      (c.proved and ". Shown are LuaJIT's last reasons.\n" or ".\n")
+    t[#t+1] = "Not all traces that were given up are known: "..(c.why or
+      "jit.attach cannot be used")..
+      (c.proved and ". The last reasons are shown.\n" or ".\n")
   end
   if not c.proved then
-    t[#t+1] = "This LuaJIT keeps what it has given up for good, and its "..
-      "traces, where it is not known.\n"
+    t[#t+1] = "On this LuaJIT, what is blacklisted and the traces that "..
+      "are kept cannot be read.\n"
   end
   if not c.spelled then
-    t[#t+1] = "Reasons have numbers: there is no jit.vmdef of this LuaJIT.\n"
+    t[#t+1] = "Reasons are shown as numbers: the module jit.vmdef of this "..
+      "LuaJIT was not found.\n"
   end
   if (c.dropped or 0) > 0 then
-    t[#t+1] = ("%.0f entries had no room.\n"):format(c.dropped)
+    t[#t+1] = ("%.0f entries were dropped for lack of room.\n"):format(
+      c.dropped)
   end
   for i, line in ipairs(t) do t[i] = cells.wrap(line, width, 0) end
   return table.concat(t)
@@ -109,7 +111,7 @@ end
 local function unbegun(e)
   local fn = e.members[1].fn
   return "no trace was begun in it, or in what called it"..
-    ((fn.source or ""):find("^%[") and "; it comes from a string: code that "..
+    ((fn.source or ""):find("^%[") and "; its source is a string: code that "..
       "is loaded again is new to the compiler each time" or "")
 end
 
@@ -121,15 +123,15 @@ local function explain(p, e, j, list)
     t[#t+1] = ("called by %s, where:"):format(p:function_name(m.owner))
   end
   add_lines(t, e.reasons, function(r) return given_up_at(r, place) end,
-    "and for reasons that are below: %d")
+    "and %d more reasons")
   add_lines(t, e.blacklisted, function(b)
     return ("the %s at %s is blacklisted: never compiled again"):format(b.kind,
       place(b.start))
-  end, "and blacklisted places: %d")
+  end, "and %d more blacklisted places")
   add_lines(t, e.back, function(trace)
     return ("exit %.0f of trace %.0f leads back to the interpreter at %s")
       :format(trace.exit, trace.parent, place(trace.start))
-  end, "and exits that lead back: %d")
+  end, "and %d more such exits")
   if not e.chief and #e.back == 0 then t[#t+1] = unbegun(e) end
   local what = advice(p, e.chief)
   if what then t[#t+1] = "try: "..what end
@@ -144,7 +146,7 @@ local function add_most(p, t, place)
   local start, n = decisions.most_begun(p)
   local _, flushes = decisions.flushes(p)
   if n and n > 1 then
-    t[#t+1] = ("most begin at %s: %d"):format(place(start), n)
+    t[#t+1] = ("%d traces begin at %s"):format(n, place(start))
   end
   local again = n and n > AGAIN * (flushes + 1) and n > #p.traces / 2
   if not r or r.count < 2 then return nil, again end
@@ -169,7 +171,7 @@ local function more_room(c, what, n)
     options[#options+1] = ("-Omaxtrace=%.0f"):format(traces)
   end
   return #options > 0 and table.concat(options, " ")..
-    ", or less code that is compiled once"
+    ", or compile less code that runs only once"
 end
 
 -- The reasons for which the compiler itself is busy: lines.
@@ -188,7 +190,7 @@ local function explain_own(p, j)
     t[#t+1] = flushed..": no room for machine code"
     what = more_room(c, "machine code", n["machine code"])
   elseif n.traces > 0 then
-    t[#t+1] = flushed..": as many as maxtrace allows"
+    t[#t+1] = flushed..": there were as many as maxtrace allows"
     what = more_room(c, "traces", n.traces)
   elseif all > 0 then
     t[#t+1] = flushed..", by jit.flush or the like"
@@ -242,7 +244,7 @@ end
 local function interpreted(p, o, j, width)
   local t, hidden = entries(p, o, j)
   if #t == 0 then
-    return cells.wrap(("nothing that runs interpreted reaches %g%%; option m "..
+    return cells.wrap(("no interpreted code reaches %g%% of CPU; option m "..
       "sets the limit\n"):format(o.min), width)
   end
   local list = { { "of CPU", "CPU", "allocated", "" } }
@@ -297,7 +299,7 @@ local function given_up(p, j, width)
   end
   local text = "\n"..cells.rows(rows, width)
   if #list <= PLACES then return text end
-  return text..("  and %d places more\n"):format(#list - PLACES)
+  return text..("  and %d more places\n"):format(#list - PLACES)
 end
 
 local function trace_row(p, j, node, o)
@@ -321,7 +323,7 @@ local function traces(p, o, j, width)
   end
   local text = "\n"..cells.rows(rows, width)
   if #nodes <= TRACES then return text end
-  return text..("  and %d traces more\n"):format(#nodes - TRACES)
+  return text..("  and %d more traces\n"):format(#nodes - TRACES)
 end
 
 return function(p, o, env)

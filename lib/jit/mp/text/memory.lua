@@ -50,10 +50,10 @@ end
 local function pins(p, m, o, width)
   if (m.pinned or 0) == 0 then return "" end
   local list = sites(p)
-  local head = ("%s of them %s at least half free: %s free, kept for %s "..
+  local head = ("%s of them %s at least half free: %s free, kept by %s "..
     "in use%s\n"):format(numbers.counted(m.pinned, "segment"),
     m.pinned == 1 and "is" or "are", amount(m.pinned_free, o),
-    amount(m.pinned_used, o), #list > 0 and ", of which samples show:" or "")
+    amount(m.pinned_used, o), #list > 0 and "; samples show of these:" or "")
   local rows = {}
   for i = 1, math.min(#list, STACKS) do
     rows[i] = { amount(list[i].bytes, o), numbers.count(list[i].objects),
@@ -64,8 +64,8 @@ end
 
 local function allocator(m, o)
   if not m.segments then
-    return "What LuaJIT's allocator has free is not known: the VM was not "..
-      "at rest, or has another allocator.\n"
+    return "How much LuaJIT's allocator has free is not known: the VM was "..
+      "not at rest, or has another allocator.\n"
   end
   return ("LuaJIT's allocator has %s; the largest free piece is %s. A "..
     "segment goes back to the system when nothing in it is in use.\n"):format(
@@ -75,8 +75,8 @@ end
 return function(p, o, env)
   local m, width = p.memory, env.width or WIDTH
   if not m.rss then
-    return cells.wrap("no table of the memory: the kernel did not tell, or "..
-      "the program ran without option M\n", width)
+    return cells.wrap("no table of the memory: the program ran without "..
+      "option M, or /proc could not be read\n", width)
   end
   local title = "Memory of the process when the profile ended\n"
   return cells.wrap(title, width, 0).."\n"..parts(m, o, env.width)..
