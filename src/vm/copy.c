@@ -221,18 +221,22 @@ static uint64_t place_pc(const mp_vm *vm, const mp_where *w, uint32_t *baseofs)
 
 /* LuaJIT's profiler makes a snapshot at a return, but in mode "f" none behind
 ** it, nor with lines where a function returns to itself and to the same line:
-** all that follows up to the next one is the caller's. Returns the PC, behind
+** all that follows up to the next one is the caller's. A guard makes one, too:
+** what follows up to the check is still the function's. Returns the PC, behind
 ** the instruction that follows the call: that of the call may have another
 ** line. */
 static uint64_t return_to_caller(mp_copy *c, const mp_vm *vm,
 				 const mp_where *w, uint64_t pc)
 {
+  const char *callee = mp_trace_proto(vm, w->trace, pc), *caller;
   uint64_t goes_on;
   const slot *f;
-  if (mp_trace_proto(vm, w->trace, pc) == NULL || !mp_trace_isret(vm, pc))
-    return pc;
+  if (callee == NULL || !mp_trace_isret(vm, pc)) return pc;
   f = mp_frame_left(c->vtop - 1, c->vbase - 1, &goes_on);
-  if (f == NULL || mp_trace_proto(vm, w->trace, goes_on) == NULL) return pc;
+  caller = f != NULL ? mp_trace_proto(vm, w->trace, goes_on) : NULL;
+  if (caller == NULL ||
+      ((vm->coarse || caller != callee) && mp_snap_checks(w->trace, w->snap)))
+    return pc;
   f = frame_prev(f);
   if (f < c->vbase - 1) return pc;
   c->vtop = (slot *)f + 1;

@@ -104,6 +104,12 @@ static uint32_t snap_ref(const char *T, uint32_t i)
   return AT(uint16_t, mp_snap_get(T, i), SNAP_REF);
 }
 
+/* Whether a snapshot is that of a check. */
+static bool is_check(const char *T, const char *snap)
+{
+  return is_op(T, AT(uint16_t, snap, SNAP_REF) - 1u, OP_PROF);
+}
+
 /* The number of the snapshot at the beginning of the loop; 0: there is none. */
 static uint32_t loop_snap(const char *T)
 {
@@ -147,7 +153,7 @@ static uint32_t original(const char *T, uint32_t copy, uint32_t loop)
   uint32_t i = loop;
   if (copy == AT(uint16_t, T, TR_NSNAP)) return loop;
   while (--i > 0)
-    if (!is_op(T, snap_ref(T, i) - 1, OP_PROF) &&
+    if (!is_check(T, mp_snap_get(T, i)) &&
 	same_place(T, mp_snap_get(T, i), mp_snap_get(T, copy)))
       break;
   return i;
@@ -180,6 +186,15 @@ static mp_snap dropped(const char *T, uint32_t next)
 uint64_t mp_snap_offset(const char *snap)
 {
   return (uint64_t)AT(uint16_t, snap, SNAP_MCOFS) * CODE_UNIT;
+}
+
+bool mp_snap_checks(const char *T, const char *snap)
+{
+  const char *last = mp_snap_get(T, AT(uint16_t, T, TR_NSNAP) - 1u);
+  return !is_check(T, snap) &&
+	 has_check(T, mp_snap_offset(snap), snap != last ?
+		   mp_snap_offset(snap + SNAP_SIZE) :
+		   AT(uint32_t, T, TR_SZMCODE));
 }
 
 /* The number of the last snapshot at or before an offset into the machine code,

@@ -55,6 +55,10 @@ const char *mp_snap_get(const char *trace, uint32_t n);
 /* The distance of a snapshot's place from the start of the machine code. */
 uint64_t mp_snap_offset(const char *snap);
 
+/* Whether the code between a snapshot and the next one checks for the profiler,
+** and the snapshot is not itself one that a check has made. */
+bool mp_snap_checks(const char *trace, const char *snap);
+
 /* The entries of a snapshot. */
 const uint32_t *mp_snap_entries(const char *trace, const char *snap);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a tick has interrupted compiled code: in a C function that the code has
-** called, behind one that has returned, and between the halves of a value. */
+** called, behind one that has returned, at the profiler's checks, and between
+** the halves of a value. */
 #include "config.h"
 
 #include <string.h>
@@ -10,8 +11,11 @@
 #include "check_vm.h"
 
 #include "vm/interrupt.h"
+#include "vm/trace.h"
+#include "vm/view.h"
 
 #include "lauxlib.h"
+#include "luajit.h"
 
 #ifdef MP_LAYOUT
 
@@ -84,6 +88,97 @@ START_TEST(calls_that_have_ended)
   ck_assert_uint_eq(found, CALL_SAVES ? calls : 0);
   ck_assert_uint_eq(other, 0);
   ck_assert_uint_eq(stale, 0);
+}
+END_TEST
+
+/* -- Checks --------------------------------------------------------------- */
+
+enum { INNER = 1, MID = 6, MAIN = 0 };	/* The functions' lines below. */
+
+static const char nested[] =
+  "local function inner(i)\n"
+  "  local s = 1\n"
+  "  for j = 1, 2 do s = s * 3%7 + i end\n"
+  "  return s\n"
+  "end\n"
+  "local function mid(i)\n"
+  "  local v = inner(i)\n"
+  "  return v + 1\n"
+  "end\n"
+  "local k, t = {}, 0\n"
+  "for i = 1, 20000 do t = t + mid(i) k[i % 9] = { i } end\n";
+
+static mp_view view;
+static unsigned checks, moved;
+static unsigned left[MID + 1];	/* Checks at the end of these functions. */
+
+/* The first line of the function that a tick at that instruction is for. */
+static int function_at(uint64_t pc)
+{
+  ucontext_t uc;
+  mp_where w;
+  uint32_t below;
+  int state;
+  bool calm, cut;
+  memset(&uc, 0, sizeof(uc));
+  set_place(&uc, pc, 0);
+  if (!mp_interrupt_where(&vm, &uc, &w, &state, &calm) ||
+      !mp_where_key(&vm, &walk, &w) ||
+      mp_view_frames(&view, &vm, &walk, &w, &below, &cut) <= 0)
+    return -1;
+  return mp_proto_firstline(view.frames[0].proto);
+}
+
+/* A check is in the function of the code before it. */
+static void look_at_check(uint64_t pc)
+{
+  int before = function_at(pc - CODE_UNIT), at = function_at(pc);
+  ck_assert(before == INNER || before == MID || before == MAIN);
+  checks++;
+  moved += at != before;
+  left[before] += function_at(pc + CHECK_SIZE) != before;
+}
+
+static void look_at_checks(void)
+{
+  mp_where w;
+  uint64_t pc, end;
+  int state;
+  if (checks > 0 || !mp_vm_ontrace(&vm) || mp_vm_collecting(&vm) ||
+      !mp_where_running(&vm, &walk, &w, &state) || w.lost)
+    return;
+  pc = AT(uintptr_t, w.trace, TR_MCODE);
+  end = pc + AT(uint32_t, w.trace, TR_SZMCODE) - CHECK_SIZE;
+  while ((pc += CODE_UNIT) < end)
+    if (mp_machine_is_check((const uint8_t *)(uintptr_t)pc)) look_at_check(pc);
+}
+
+static void *check_hook(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  const check_alloc *real = ud;
+  if (nsize != 0) look_at_checks();
+  return real->f(real->ud, ptr, osize, nsize);
+}
+
+static void ignore(void *data, lua_State *L, int samples, int state)
+{
+  (void)data; (void)L; (void)samples; (void)state;
+}
+
+START_TEST(checks_at_returns)
+{
+  lua_State *L = check_open(&vm, true);
+  if (L == NULL) return;
+  vm.coarse = true;
+  luaJIT_profile_start(L, "fi2000000", ignore, NULL);
+  check_run(L, nested, check_hook);
+  luaJIT_profile_stop(L);
+  lua_close(L);
+  mp_view_free(&view);
+  mp_walk_free(&walk);
+  ck_assert_uint_gt(left[INNER], 0);
+  ck_assert_uint_gt(left[MID], 0);
+  ck_assert_uint_eq(moved, 0);
 }
 END_TEST
 
@@ -190,7 +285,7 @@ END_TEST
 
 #ifndef MP_LAYOUT
 
-START_TEST(calls_that_have_ended)
+static void no_place(void)
 {
   mp_where w;
   mp_vm vm = { 0 };
@@ -198,9 +293,11 @@ START_TEST(calls_that_have_ended)
   bool calm;
   ck_assert(!mp_interrupt_where(&vm, NULL, &w, &state, &calm));
 }
-END_TEST
+
+START_TEST(calls_that_have_ended) { no_place(); } END_TEST
+START_TEST(checks_at_returns) { no_place(); } END_TEST
 
 #endif
 
-CHECK_MAIN("interrupt", calls_that_have_ended, values_in_two_halves,
-	   values_at_once)
+CHECK_MAIN("interrupt", calls_that_have_ended, checks_at_returns,
+	   values_in_two_halves, values_at_once)
