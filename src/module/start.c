@@ -262,6 +262,21 @@ static void install_once(void)
   mp_inherit_install(mp_signal_take);
 }
 
+/* Nothing keeps a new function alive while LuaJIT tells a handler of jit.attach
+** of its bytecode: a collection then frees it. A start allocates within such
+** handlers, and has one called for the module that it loads. */
+static int start_uncollected(lua_State *L)
+{
+  int n = lua_gettop(L), status;
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushcclosure(L, mp_start, 1);
+  lua_insert(L, 1);
+  lua_gc(L, LUA_GCSTOP, 0);
+  status = lua_pcall(L, n, LUA_MULTRET, 0);
+  lua_gc(L, LUA_GCRESTART, 0);
+  return status == 0 ? lua_gettop(L) : lua_error(L);
+}
+
 int mp_start(lua_State *L)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -272,6 +287,8 @@ int mp_start(lua_State *L)
   mp_bug_try();
   mp_learn();
   mp_check_arguments(L);
+  if (mp_vm_has_handlers(L) && lua_gc(L, LUA_GCISRUNNING, 0) != 0)
+    return start_uncollected(L);
   if ((c = mp_guard_get(L)) != NULL) {
     if (c->profile.span.pid == getpid())
       return mp_fail(L, "the profiler is already running", EALREADY);

@@ -3,13 +3,15 @@
 ** See profile/leaks.h.
 **
 ** A state that is being closed is not collected: the program's main chunk has
-** returned, so objects that its locals held would be freed. Then the report
-** uses the last collection that was made.
+** returned, so objects that its locals held would be freed. Nor is one in a
+** handler of jit.attach: nothing holds the function that LuaJIT has called it
+** for. Then the report uses the last collection that was made.
 */
 #include "config.h"
 
 #include "profile/leaks.h"
 #include "profile/point.h"
+#include "vm/dispatch.h"
 
 /* The second collection takes the objects that finalizers let go. */
 static int collect_twice(lua_State *L)
@@ -36,7 +38,7 @@ void mp_leaks_collect(mp_profile *p, lua_State *L)
   const mp_vm *vm = mp_alloc_vm(h);
   if (!mp_alloc_wants(h)->leaks || mp_alloc_was_collected(h)) return;
   if (vm->proved && mp_vm_ontrace(vm)) return;
-  if (!lua_checkstack(L, 4)) return;
+  if (mp_dispatch_inevent(vm) || !lua_checkstack(L, 4)) return;
   mp_point_force(p);  /* All that was in use; the collections take time. */
   p->collected_after = mp_cpu_time(&p->cpu);
   mp_alloc_collecting(h);

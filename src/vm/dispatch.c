@@ -44,6 +44,12 @@ bool mp_dispatch_listens(const mp_vm *vm)
 	 !(AT(volatile uint8_t, vm->g, mask_ofs) & (HOOK_VMEVENT | HOOK_GC));
 }
 
+bool mp_dispatch_inevent(const mp_vm *vm)
+{
+  return mask_ofs != 0 && vm->proved &&
+	 (AT(const uint8_t, vm->g, mask_ofs) & HOOK_VMEVENT) != 0;
+}
+
 /* Without the two bits LuaJIT's handler sets both, and writes all of the table.
 ** Until then the VM does not run. */
 void mp_dispatch_renew(const mp_vm *vm)

@@ -33,4 +33,8 @@ bool mp_dispatch_flip(const mp_vm *vm);
 ** safepoint. False: it will not, or that is not known. */
 bool mp_dispatch_listens(const mp_vm *vm);
 
+/* Whether a handler of jit.attach or jit.profile runs. False: none does, or
+** that is not known. */
+bool mp_dispatch_inevent(const mp_vm *vm);
+
 #endif

@@ -325,4 +325,37 @@ assert(mp.stop())
 ]])
 tap.is(r.out, "true\n", "it is refused, and it is said why")
 
+-- A function that LuaJIT has just made is held by nothing while a handler is
+-- told of its bytecode: a collection there would free it.
+r = run("handlers called for new functions while the start loads a module", [[
+local mp = require("jit.mp")
+local seen = 0
+jit.attach(function() seen = seen + 1; mp.start("f", "/dev/null") end, "bc")
+for i = 1, 100 do
+  local make = assert(loadstring("local a = "..i..
+    " return function() a = a + 1 return function() return a end end"))
+  assert(make()()() == i + 1)
+end
+assert(mp.start("f", "/dev/null"))
+assert(mp.stop())
+print(seen > 300, collectgarbage("isrunning"))
+]])
+tap.is(r.out, "true\ttrue\n", "and the collector runs when that has ended")
+
+r = run("a stop by such a handler, with leaks", [[
+local mp = require("jit.mp")
+local on
+jit.attach(function() if on then on = false; mp.stop() end end, "bc")
+for i = 1, 20 do
+  assert(mp.start("L", "/dev/null"))
+  on = true
+  local make = assert(loadstring("return { "..
+    ("function(a) return a + #'.' end, "):rep(5).."function() end }"))
+  assert(not on)
+  for j, f in ipairs(make()) do assert(f(j) == (j < 6 and j + 1 or nil)) end
+end
+print("right")
+]])
+tap.is(r.out, "right\n", "collects nothing")
+
 tap.done()
