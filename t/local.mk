@@ -93,6 +93,7 @@ check_PROGRAMS = \
 	t/unit/allocator \
 	t/unit/arena \
 	t/unit/asleep \
+	t/unit/blocked \
 	t/unit/baseline \
 	t/unit/callee \
 	t/unit/capture \
@@ -150,6 +151,10 @@ noinst_HEADERS = t/unit/check_blocks.h t/unit/check_brute.h \
 # Programs with a LuaJIT of their own.
 t_unit_arena_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_allocator_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_blocked_SOURCES = t/unit/blocked.c src/sample/blocked.c \
+	src/sample/coroutines.c
+t_unit_blocked_CFLAGS = $(AM_CFLAGS)
+t_unit_blocked_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_capture_SOURCES = t/unit/capture.c src/sample/capture.c \
 	src/sample/coroutines.c src/sample/label.c src/sample/name.c \
 	src/sample/symbol.c

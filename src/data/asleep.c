@@ -40,17 +40,30 @@ static bool read_file(int fd, char text[TEXT])
   return true;
 }
 
-/* Nanoseconds on a processor and in the queue for one, and turns. */
-static bool read_times(int fd, mp_sleep *s)
+/* Seconds on a processor and in the queue for one, and turns. */
+static bool read_times(int fd, double *busy, double *queued, uint64_t *turns)
 {
   char text[TEXT], *end;
-  uint64_t busy;
   if (!read_file(fd, text)) return false;
-  busy = strtoull(text, &end, 10);
-  busy += strtoull(end, &end, 10);
-  s->turns = strtoull(end, &end, 10);
-  s->slept = mp_clock_wall() - (double)busy * 1e-9;
-  return s->turns != 0;
+  *busy = (double)strtoull(text, &end, 10) * 1e-9;
+  *queued = (double)strtoull(end, &end, 10) * 1e-9;
+  *turns = strtoull(end, &end, 10);
+  return *turns != 0;
+}
+
+static bool read_sleep(int fd, mp_sleep *s)
+{
+  double busy, queued;
+  if (!read_times(fd, &busy, &queued, &s->turns)) return false;
+  s->slept = mp_clock_wall() - busy - queued;
+  return true;
+}
+
+/* The first of schedstat's times is that of the last tick while the thread
+** runs: the thread's clock is exact. */
+double mp_asleep_mine(void)
+{
+  return mp_clock_wall() - mp_clock_thread((pid_t)syscall(SYS_gettid));
 }
 
 bool mp_asleep_open(mp_asleep *a, pid_t tid)
@@ -59,7 +72,7 @@ bool mp_asleep_open(mp_asleep *a, pid_t tid)
   mp_sleep s;
   a->times = open_file(tid, "schedstat");
   a->call = open_file(tid, "syscall");
-  if (a->times >= 0 && a->call >= 0 && read_times(a->times, &s) &&
+  if (a->times >= 0 && a->call >= 0 && read_sleep(a->times, &s) &&
       read_file(a->call, text))
     return true;
   mp_asleep_close(a);
@@ -76,13 +89,22 @@ void mp_asleep_close(mp_asleep *a)
 bool mp_asleep_look(const mp_asleep *a, mp_sleep *s)
 {
   char text[TEXT], *end;
-  if (!read_times(a->times, s) || !read_file(a->call, text)) return false;
+  if (!read_sleep(a->times, s) || !read_file(a->call, text)) return false;
   s->call = strtoll(text, &end, 10);
   return end != text;  /* A thread that does not sleep is "running". */
+}
+
+bool mp_asleep_then(const mp_asleep *a, double mine, double *slept)
+{
+  double busy, queued;
+  uint64_t turns;
+  if (!read_times(a->times, &busy, &queued, &turns)) return false;
+  *slept = mine - queued;
+  return true;
 }
 
 bool mp_asleep_still(const mp_asleep *a, const mp_sleep *s)
 {
   mp_sleep now;
-  return read_times(a->times, &now) && now.turns == s->turns;
+  return read_sleep(a->times, &now) && now.turns == s->turns;
 }

@@ -17,13 +17,13 @@ void mp_blocked_init(mp_blocked *b, const mp_vm *vm,
   b->vm = *vm;
   b->coroutines = coroutines;
   b->files = (mp_asleep){ -1, -1 };
-  mp_blocked_here(b);
 }
 
 void mp_blocked_here(mp_blocked *b)
 {
+  atomic_store_explicit(&b->mine, mp_asleep_mine(), memory_order_relaxed);
   atomic_store_explicit(&b->tid, (int)syscall(SYS_gettid),
-			memory_order_relaxed);
+			memory_order_release);
 }
 
 static void give_up(mp_blocked *b, const char *why)
@@ -31,25 +31,18 @@ static void give_up(mp_blocked *b, const char *why)
   atomic_store_explicit(&b->why, why, memory_order_relaxed);
 }
 
-/* Copies of the program's descriptors would keep its files open. */
-void mp_blocked_open(mp_blocked *b)
-{
-  if (!mp_asleep_apart())
-    give_up(b, "the kernel gives no thread descriptors of its own "
-	    "(close_range, Linux 5.9)");
-}
-
-void mp_blocked_close(mp_blocked *b) { mp_asleep_close(&b->files); }
-
 /* Opens the files of the thread that runs the VM now. */
 static bool follow(mp_blocked *b)
 {
-  int tid = atomic_load_explicit(&b->tid, memory_order_relaxed);
+  int tid = atomic_load_explicit(&b->tid, memory_order_acquire);
+  double mine = atomic_load_explicit(&b->mine, memory_order_relaxed);
   if (tid == b->opened) return true;
   mp_asleep_close(&b->files);
-  b->seen = false;
+  b->seen = b->same = b->again = false;
+  b->last.turns = 0;
   b->opened = 0;
-  if (!mp_asleep_open(&b->files, tid)) {
+  if (!mp_asleep_open(&b->files, tid) ||
+      !mp_asleep_then(&b->files, mine, &b->last.slept)) {
     give_up(b, "the kernel does not tell when threads sleep "
 	    "(/proc/self/task/*/schedstat and syscall)");
     return false;
@@ -58,25 +51,42 @@ static bool follow(mp_blocked *b)
   return true;
 }
 
+/* Copies of the program's descriptors would keep its files open. */
+void mp_blocked_open(mp_blocked *b)
+{
+  if (mp_asleep_apart())
+    follow(b);
+  else
+    give_up(b, "the kernel gives no thread descriptors of its own "
+	    "(close_range, Linux 5.9)");
+}
+
+void mp_blocked_close(mp_blocked *b) { mp_asleep_close(&b->files); }
+
+/* Seconds of sleep since the last look at some. */
+static double since_last(const mp_blocked *b, double slept)
+{
+  return slept > b->last.slept ? slept - b->last.slept : 0;
+}
+
 /* All sleep since the last look at some is divided between that place and this
-** one. A sleep that is seen once may be one of many that are not: its seconds
-** are those of a sample. Where it is seen again, all in between is certain, and
-** only where it began and ended is not known. */
+** one; the first place has all. A sleep that is seen once may be one of many
+** that are not: its seconds are those of a sample. Where it is seen again, all
+** in between is certain, and only where it began and ended is not known. */
 static void weigh(mp_blocked *b, const mp_sleep *now)
 {
-  double seconds = b->seen ? now->slept - b->last.slept : 0, square;
-  if (seconds < 0) seconds = 0;
-  square = seconds * seconds;
+  double seconds = since_last(b, now->slept), square = seconds * seconds;
+  b->before = b->seen ? seconds / 2 : 0;
+  b->seconds = seconds - b->before;
+  b->before_variance = 0;
   if (b->same) {
-    b->before_variance = 0;
     b->variance = -b->square / 3;
     b->square = 0;
   } else {
-    b->before_variance = square / (b->again ? 6 : 2);
-    b->variance = square / 2;
-    b->square = square;
+    if (b->seen) b->before_variance = square / (b->again ? 6 : 2);
+    b->square = b->seen ? square : 2 * square;
+    b->variance = b->square / 2;
   }
-  b->half = seconds / 2;
   b->again = b->same;
   b->seen = true;
   b->last = *now;
@@ -114,5 +124,17 @@ bool mp_blocked_look(mp_blocked *b, bool parked)
   b->call = now.call;
   /* One sleep is one place, although others begin to wait. */
   if (!b->same) b->loop = L != NULL && is_loop(b, L, parked);
+  return true;
+}
+
+bool mp_blocked_last(mp_blocked *b, double mine)
+{
+  double slept;
+  if (atomic_load_explicit(&b->why, memory_order_relaxed) != NULL ||
+      !b->seen || b->opened != atomic_load(&b->tid) ||
+      !mp_asleep_then(&b->files, mine, &slept))
+    return false;
+  b->before = since_last(b, slept);
+  b->before_variance = b->before * b->before / (b->again ? 3 : 1);
   return true;
 }

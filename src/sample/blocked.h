@@ -7,8 +7,9 @@
 ** reads the VM's stack with the kernel's help while the VM's thread sleeps, and
 ** then asks the kernel whether it has slept all the time. The seconds are the
 ** kernel's: all sleep between two looks counts for the places that these see,
-** half and half. So the sum is exact, and the places have their shares as they
-** are seen at random.
+** half and half; that before the first one and after the last one, for these.
+** So the sum is exact if there was a look, and the places have their shares as
+** they are seen at random.
 */
 #ifndef MP_BLOCKED_H
 #define MP_BLOCKED_H
@@ -26,14 +27,15 @@ typedef struct mp_blocked {
   mp_vm vm;			/* A copy for the thread that looks. */
   const mp_coroutines *coroutines;
   const void *zones;		/* jit.zone's table, or NULL. */
-  atomic_int tid;		/* The VM's thread. */
+  atomic_int tid;		/* The VM's thread, */
+  _Atomic double mine;		/* and mp_asleep_mine when it became that. */
   atomic_bool zoned;		/* A zone was open while no Lua code was on */
 				/* the stack of a thread that slept. */
   _Atomic(const char *) why;	/* The reason why nobody looks; or NULL. */
   int opened;			/* The thread whose files are open; 0: none, */
   mp_asleep files;		/* these. */
   bool seen;			/* It was seen asleep: */
-  mp_sleep last;		/* like that. */
+  mp_sleep last;		/* like that; or how it was at first. */
   bool again;			/* In one sleep twice. */
   double square;		/* Of its seconds before it was seen; or 0. */
   /* Found by mp_blocked_look: */
@@ -43,8 +45,8 @@ typedef struct mp_blocked {
   uint32_t labels;		/* Those of the coroutine. */
   int64_t call;			/* The system call, as mp_sleep has it. */
   bool loop;			/* It is that of an event loop. */
-  double half;			/* Seconds to add to this place, and to the */
-				/* one before; */
+  double seconds, before;	/* To add to this place, and to the one */
+				/* before; */
   double variance, before_variance;  /* what that adds to theirs. */
 } mp_blocked;
 
@@ -52,14 +54,18 @@ typedef struct mp_blocked {
 void mp_blocked_init(mp_blocked *b, const mp_vm *vm,
 		     const mp_coroutines *coroutines, const void *zones);
 
-/* The VM's thread is this one. */
+/* The VM's thread is this one: its sleep counts from now on. */
 void mp_blocked_here(mp_blocked *b);
 
-/* In the thread that looks: first and last. */
+/* In the thread that looks: first, when the VM's thread is known, and last. */
 void mp_blocked_open(mp_blocked *b);
 void mp_blocked_close(mp_blocked *b);
 
 /* Whether the VM's thread sleeps. parked: whether coroutines wait. */
 bool mp_blocked_look(mp_blocked *b, bool parked);
+
+/* The same at the end: finds `before` and `before_variance`. mine: the VM
+** thread's mp_asleep_mine when it had slept for the last time. */
+bool mp_blocked_last(mp_blocked *b, double mine);
 
 #endif

@@ -76,6 +76,7 @@ typedef struct mp_watching {
   pthread_mutex_t mutex;	/* Of what follows: */
   pthread_cond_t cond;
   bool stop, quietly;
+  double mine;			/* The VM's thread's, at the stop. */
   mp_capture *capture;
   const mp_vm *vm;
   const mp_coroutines *coroutines;
@@ -85,7 +86,8 @@ typedef struct mp_watching {
   _Atomic double seconds, other, otherblocked;
   double counted, countedblocked;  /* Of these two, in rows. */
   uint64_t looked;		/* Looks that are. */
-  entry *slept;			/* Where the VM's thread was asleep last. */
+  entry *slept;			/* Where the VM's thread was asleep last, */
+  bool sleptother;		/* or that it was in a place without entry. */
   double last;			/* When it looked, */
   uint32_t drawn;		/* at so many, at most, */
   entry *found[DRAWN_MAX];	/* who waited there, */
@@ -220,6 +222,14 @@ static void add_blocked(entry *e, double seconds, double variance)
   ADD(e->squares, variance);
 }
 
+/* Where the VM's thread was asleep last. */
+static void settle_blocked(watching *w)
+{
+  const mp_blocked *b = &w->blocked;
+  if (w->slept != NULL) add_blocked(w->slept, b->before, b->before_variance);
+  else if (w->sleptother) ADD(w->otherblocked, b->before);
+}
+
 /* Looks at the VM's own thread. */
 static void look_blocked(watching *w, table *t, bool parked)
 {
@@ -227,12 +237,20 @@ static void look_blocked(watching *w, table *t, bool parked)
   sight s = { &b->parked, 0, GET(w->frees), b };
   entry *e = NULL;
   if (!mp_blocked_look(b, parked)) return;
+  settle_blocked(w);
   s.labels = b->labels;
   if (b->placed) e = find_entry(t, &s);
-  if (w->slept != NULL) add_blocked(w->slept, b->half, b->before_variance);
-  if (e != NULL) add_blocked(e, b->half, b->variance);
-  else if (b->placed) ADD(w->otherblocked, b->half);
   w->slept = e;
+  w->sleptother = b->placed && e == NULL;
+  if (e != NULL) add_blocked(e, b->seconds, b->variance);
+  else if (b->placed) ADD(w->otherblocked, b->seconds);
+}
+
+/* The table is emptied, perhaps. */
+static void forget_slept(watching *w)
+{
+  w->sleptother = w->sleptother || w->slept != NULL;
+  w->slept = NULL;
 }
 
 static double draw(watching *w)
@@ -283,12 +301,16 @@ static void look(watching *w, bool last)
   bool parking;
   if (GET(w->looks) > 0) settle(w, seconds);
   else w->before = seconds;
-  if (GET(w->used) != use) w->slept = NULL;  /* The table may be emptied. */
+  if (GET(w->used) != use) forget_slept(w);
   SET(w->used, use);
   ADD(w->looks, 1);
   parking = look_at(w, &w->tables[use]);
-  if (last) settle(w, 0);
-  else look_blocked(w, &w->tables[use], parking);
+  if (!last) {
+    look_blocked(w, &w->tables[use], parking);
+  } else {
+    settle(w, 0);
+    if (mp_blocked_last(&w->blocked, w->mine)) settle_blocked(w);
+  }
   w->last = now;
   adapt(w, own_time() - begun);
 }
@@ -313,6 +335,8 @@ static void *run(void *arg)
 {
   watching *w = arg;
   prctl(PR_SET_NAME, "luajit-mp");
+  pthread_mutex_lock(&w->mutex);  /* Until the VM's thread has begun. */
+  pthread_mutex_unlock(&w->mutex);
   mp_blocked_open(&w->blocked);
   while (wait(w)) look(w, false);
   if (!w->quietly) look(w, true);
@@ -548,7 +572,11 @@ static int begin(watching *w)
   pthread_mutex_init(&w->mutex, NULL);
   pthread_attr_init(&attr);
   pthread_attr_setstacksize(&attr, STACK);
+  pthread_mutex_lock(&w->mutex);
   err = mp_thread_start(&w->thread, &attr, run, w);
+  w->here = pthread_self();
+  mp_blocked_here(&w->blocked);
+  pthread_mutex_unlock(&w->mutex);
   pthread_attr_destroy(&attr);
   return err;
 }
@@ -574,7 +602,6 @@ void mp_waits_start(mp_waits *waits, mp_capture *c,
   w->drawn = DRAWN_MIN;
   w->random = mp_seed();
   w->last = mp_clock_wall();
-  w->here = pthread_self();
   mp_blocked_init(&w->blocked, c->vm, coroutines, c->zonetable);
   if (begin(w) != 0) {
     waits->why = "there could be no other thread";
@@ -588,6 +615,7 @@ void mp_waits_start(mp_waits *waits, mp_capture *c,
 
 static void end(watching *w, bool quietly)
 {
+  if (pthread_equal(w->here, pthread_self())) w->mine = mp_asleep_mine();
   pthread_mutex_lock(&w->mutex);
   w->stop = true;
   w->quietly = quietly;

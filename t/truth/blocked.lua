@@ -3,10 +3,11 @@
 -- itself, or strace, has seen:
 --   make check-truth TRUTH="'blocked RUNS SECONDS SEED'"
 --
--- The program takes the time of a call, less what the thread has run or waited
--- for a processor; strace does not, and is to be compared on a quiet machine
--- alone. The program sleeps in shares of 1:3:6, for shorter and for longer than
--- the profiler's interval, and works in between.
+-- The program asks how long the thread has neither run nor waited for a
+-- processor in a call; strace knows how long the call was, and is to be
+-- compared on a quiet machine alone. It stops the thread for each signal, too:
+-- there are none of the profiler's. The program sleeps in shares of 1:3:6, for
+-- shorter and for longer than the profiler's interval, and works in between.
 
 local tap = require("tap")
 local places = require("truth.places")
@@ -37,23 +38,33 @@ local sleeps = {
     local n = ffi.C.select(0, nil, nil, nil, tv) -- AT 3
     return n
   end }
-local function awake()
-  ffi.C.clock_gettime(3, ts)
-  local queue = io.open("/proc/thread-self/schedstat")
-  local _, waited = queue:read("*n", "*n")
-  queue:close()
-  return tonumber(ts.s) + (tonumber(ts.ns) + waited) * 1e-9
+local function queued()
+  local file = io.open("/proc/thread-self/schedstat")
+  local _, ns = file:read("*n", "*n")
+  file:close()
+  return ns
+end
+-- Seconds that the thread has slept: it has neither run nor waited for a
+-- processor. All is read again if the thread had to wait meanwhile.
+local function slept()
+  local waited, wall, cpu
+  repeat
+    waited = queued()
+    wall = now()
+    ffi.C.clock_gettime(3, ts)
+    cpu = tonumber(ts.s) + tonumber(ts.ns) * 1e-9
+  until queued() == waited
+  return wall - cpu - waited * 1e-9
 end
 local shares = { 1, 3, 6 }
-require("jit.mp").start("I", assert(os.getenv("PROFILE")))
+require("jit.mp").start("Ii1000", assert(os.getenv("PROFILE")))
 local stop = now() + seconds
 repeat
   for i = 1, 3 do
     local s = math.ceil(shares[i] * unit * (0.5 + math.random()) * 1000) / 1000
-    local before = awake()
-    local from = now()
+    local before = slept()
     sleeps[i](s)
-    known[i] = known[i] + now() - from - (awake() - before)
+    known[i] = known[i] + slept() - before
     local till = now() + s * work * math.random()
     while now() < till do end
   end
@@ -63,6 +74,10 @@ for i = 1, 3 do print(known[i]) end
 ]]
 
 local program = tap.program(text)
+
+-- The places by their system calls, which are all that strace knows.
+local calls = { nanosleep = 1, clock_nanosleep = 1, poll = 2, select = 3,
+  pselect6 = 3 }
 
 -- The seconds that strace has seen in each of the three system calls.
 local function traced(profile)
@@ -82,7 +97,7 @@ local STRACE = "strace -f --seccomp-bpf -T -o PROFILE.trace -e trace="..
 
 local function try(name, unit, work, strace)
   places.try({ name = name, text = text, field = "blocked",
-    known = strace and traced, command = function(n)
+    known = strace and traced, calls = strace and calls, command = function(n)
       return ("%s%s %s %g %g %g %d"):format(strace and STRACE or "",
         tap.command, program, seconds, unit, work, seed + n)
     end }, runs, (strace or work > 0.1) and 1 or 4)

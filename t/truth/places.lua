@@ -29,38 +29,43 @@ local function sum(t)
   return s
 end
 
--- The seconds of each place in a profile, and their variance. field: "waited"
--- or "blocked".
-local function profiled(text, profile, field)
+-- The seconds of each place in a profile, and their variance; and those of all
+-- three, with those of stacks that were not readable, which are at no line.
+-- field: "waited" or "blocked"; calls: the places of these by system calls, or
+-- nil.
+local function profiled(text, profile, field, calls)
   local p = assert(file.read(assert(tap.read(profile))))
-  local seconds, var, at, n = { 0, 0, 0 }, { 0, 0, 0 }, {}, 0
+  local seconds, var, at, n, all = { 0, 0, 0 }, { 0, 0, 0 }, {}, 0, 0
   for line in (text.."\n"):gmatch("(.-)\n") do
     n = n + 1
     at[n] = tonumber(line:match("%-%- AT (%d)"))
   end
   for _, row in ipairs(p.rows) do
-    local s, line = row[field] or 0, nil
+    local s, line, place = row[field] or 0, nil, nil
     if s > 0 then
-      local stack = field == "blocked" and p:asleep_at(row) or row.stack
+      local stack, call = row.stack, nil
+      if field == "blocked" then stack, call = p:asleep_at(row) end
       line = select(2, p:source_line({ stack = stack }))
+      if not line and calls then place = calls[call] end
     end
-    local place = at[line]
+    place = place or at[line]
+    if place or not line then all = all + s end
     if place then
       seconds[place] = seconds[place] + s
       var[place] = var[place] + row[field.."_variance"]
     end
   end
-  return seconds, var
+  return seconds, var, all
 end
 
 -- The shares that are right, and by how much the sum is off.
-local function judge(known, seconds, var)
+local function judge(known, seconds, var, total)
   local right, all, truth = 0, sum(seconds), sum(known)
   for i = 1, PLACES do
     local d = math.abs(seconds[i] / all - known[i] / truth)
     if d <= 2 * var[i]^0.5 / all or d <= 0.01 then right = right + 1 end
   end
-  return right, math.abs(all / truth - 1)
+  return right, math.abs(total / truth - 1)
 end
 
 local function numbers(text)
@@ -98,7 +103,7 @@ end
 -- Tries a program so many times, so many at a time. t.name; t.text: the
 -- program; t.field: as above; t.command(n): the command of the n-th run, in
 -- which PROFILE is the profile's name; t.known(profile): the seconds of the
--- places, if not those that the program prints.
+-- places, if not those that the program prints; t.calls: as above.
 function places.try(t, runs, at_a_time)
   local right, summed, off, n = 0, 0, 0, 0
   while n < runs do
@@ -110,7 +115,7 @@ function places.try(t, runs, at_a_time)
       local out = tap.read(profile..".out")
       assert(#numbers(out) == PLACES, tap.read(profile..".err"))
       local known = t.known and t.known(profile) or numbers(out)
-      local r, o = judge(known, profiled(t.text, profile, t.field))
+      local r, o = judge(known, profiled(t.text, profile, t.field, t.calls))
       right, off, n = right + r, math.max(off, o), n + 1
       if o <= SUM then summed = summed + 1 end
       forget(profile)
