@@ -34,12 +34,17 @@ void mp_walk_free(mp_walk *k)
   memset(k, 0, sizeof(*k));
 }
 
-/* Forgets the calls that return into [from, to]. */
+/* Forgets the calls that return into [from, to]: they lie together in the table,
+** so that programs which load and drop code all the time do not pay for a look
+** at the whole of it each time. */
 static void forget_sites(mp_walk *k, uint64_t from, uint64_t to)
 {
-  mp_callsite *s = k->sites;
-  for (; s < k->sites + MP_WALK_SITES; s++)
+  uint64_t n = (to >> 2) - (from >> 2), i;
+  if (n >= MP_WALK_SITES) n = MP_WALK_SITES - 1;
+  for (i = 0; i <= n; i++) {
+    mp_callsite *s = site_slot(k, to - (i << 2));
     if (s->pc >= from && s->pc <= to) *s = (mp_callsite){ 0, 0 };
+  }
 }
 
 void mp_walk_freed(mp_walk *k, const void *block, size_t size)

@@ -197,5 +197,36 @@ START_TEST(code_freed)
 }
 END_TEST
 
+/* Fills the table of calls with one for each slot, frees those of a block, and
+** counts the others that are left; -1: one of the block's is. */
+static int sites_left(uint64_t from, size_t size)
+{
+  uint64_t base = from & ~UINT64_C(4095), pc;
+  int left = 0;
+  for (pc = base; pc < base + 4096; pc += 4) mp_walk_site(&known, pc, 1);
+  mp_walk_freed(&known, (const void *)(uintptr_t)from, size);
+  for (pc = base; pc < base + 4096; pc += 4) {
+    if (known.sites[pc >> 2 & (MP_WALK_SITES - 1)].pc != pc) continue;
+    if (pc >= from && pc <= from + size) return -1;
+    left++;
+  }
+  return left;
+}
+
+/* Calls from code that is freed are forgotten, up to its last byte, wherever
+** they are in the table, and no others are. */
+START_TEST(sites_freed)
+{
+  memset(&known, 0, sizeof(known));
+  ck_assert_int_eq(sites_left(0x10000, 96), MP_WALK_SITES - 25);
+  ck_assert_int_eq(sites_left(0x10008, 4), MP_WALK_SITES - 2);
+  ck_assert_int_eq(sites_left(0x10f00, 4096), MP_WALK_SITES - 64);
+  ck_assert_int_eq(sites_left(0x10000, 4092), 0);
+  ck_assert_int_eq(sites_left(0x10000, 1 << 20), 0);
+  ck_assert_int_eq(sites_left(0x0ff00 + 4096, 0), MP_WALK_SITES - 1);
+  mp_walk_free(&known);
+}
+END_TEST
+
 CHECK_MAIN("walk", recursion, deep, through_c, coroutines, functions_collected,
-	   finalizers, hooks, calls, code_freed)
+	   finalizers, hooks, calls, code_freed, sites_freed)
