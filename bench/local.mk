@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	bench/programs/coroutines.lua \
 	bench/programs/hashes.lua \
 	bench/programs/json.lua \
+	bench/programs/loading.lua \
 	bench/programs/malloc.lua \
 	bench/programs/matrix.lua \
 	bench/programs/nbody.lua \

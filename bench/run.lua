@@ -38,8 +38,9 @@ while arg[i] do
 end
 
 local programs = { "binarytrees", "buffers", "cdata", "closures",
-  "combinators", "compiler", "coroutines", "hashes", "json", "malloc", "matrix",
-  "nbody", "numeric", "objects", "recursion", "strings", "tablechurn" }
+  "combinators", "compiler", "coroutines", "hashes", "json", "loading",
+  "malloc", "matrix", "nbody", "numeric", "objects", "recursion", "strings",
+  "tablechurn" }
 local examples = { "filter-wasteful" }
 
 -- Name, option; targets: geometric mean, worst. native: with C memory.

@@ -34,9 +34,9 @@ void mp_walk_free(mp_walk *k)
   memset(k, 0, sizeof(*k));
 }
 
-/* Forgets the calls that return into [from, to]: they lie together in the table,
-** so that programs which load and drop code all the time do not pay for a look
-** at the whole of it each time. */
+/* Forgets the calls that return into [from, to], which lie together: a look at
+** the whole table would be dear where a program compiles and drops code all the
+** time. */
 static void forget_sites(mp_walk *k, uint64_t from, uint64_t to)
 {
   uint64_t n = (to >> 2) - (from >> 2), i;
