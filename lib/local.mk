@@ -42,6 +42,7 @@ dist_mpmodel_DATA = \
 	lib/jit/mp/model/names.lua \
 	lib/jit/mp/model/numbers.lua \
 	lib/jit/mp/model/pairing.lua \
+	lib/jit/mp/model/places.lua \
 	lib/jit/mp/model/profile.lua \
 	lib/jit/mp/model/reasons.lua \
 	lib/jit/mp/model/recent.lua \
@@ -93,6 +94,7 @@ dist_mpformat_DATA = \
 	lib/jit/mp/format/html.lua \
 	lib/jit/mp/format/json.lua \
 	lib/jit/mp/format/measures.lua \
+	lib/jit/mp/format/memprof.lua \
 	lib/jit/mp/format/metrics.lua \
 	lib/jit/mp/format/otlp.lua \
 	lib/jit/mp/format/pprof.lua \

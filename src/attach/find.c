@@ -82,7 +82,7 @@ static bool find_variant(const mp_maps *m, const char *global, uint64_t g,
   for (i += G_ROOT; i + VMSTATE_CURL < STATE_SEARCH; i += 8)
     if (is_vmstate(m, global + i, g)) break;
   at->vmstate = i;
-  at->len = STR_LEN - STR_LENS;
+  at->len = STR_OLDLEN;
   return at->alloc < VARIANT_HEAD && i + VMSTATE_CURL < STATE_SEARCH;
 }
 

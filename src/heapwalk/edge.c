@@ -46,14 +46,15 @@ static inline void see_slot(const eye *e, slot v, mp_how how, uint64_t detail)
 
 static int mode_of(const mp_heap *h, slot v)
 {
-  const char *s = PTR(v);
+  const char *s;
   uint32_t i, len;
   int weak = 0;
   if (TAG(v) != TAGSTR) return 0;
-  len = mp_heap_strlen(h, s);
-  for (i = 0; i < len && s[STR_DATA + i] != '\0'; i++) {
-    if (s[STR_DATA + i] == 'k') weak |= WEAK_KEYS;
-    else if (s[STR_DATA + i] == 'v') weak |= WEAK_VALUES;
+  s = mp_heap_text(h, PTR(v));
+  len = mp_heap_strlen(h, PTR(v));
+  for (i = 0; i < len && s[i] != '\0'; i++) {
+    if (s[i] == 'k') weak |= WEAK_KEYS;
+    else if (s[i] == 'v') weak |= WEAK_VALUES;
   }
   return weak;
 }

@@ -32,7 +32,8 @@ typedef struct mp_heaplayout {
   uint32_t curl, jitbase, strtab, tmpbuf;	/* As in mp_vm. */
   uint32_t alloc;		/* Offset of the allocator. */
   uint32_t roots;		/* Offset of the VM's roots. */
-  uint32_t len;			/* Offset of a string's length. */
+  uint32_t len, data;		/* Offsets of a string's length and text. */
+  uint32_t bufword;		/* Bytes of a word of the buffer. */
   uint32_t round;		/* A string's size is a multiple of this. */
   uint32_t mainl;		/* Distance from the main thread to the */
 				/* global state. */
@@ -93,6 +94,11 @@ static inline const char *mp_heap_ctstate(const mp_heap *h)
 static inline uint32_t mp_heap_strlen(const mp_heap *h, const char *str)
 {
   return AT(const uint32_t, str, h->layout->len);
+}
+
+static inline const char *mp_heap_text(const mp_heap *h, const char *str)
+{
+  return str + h->layout->data;
 }
 
 #endif

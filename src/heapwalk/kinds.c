@@ -165,7 +165,7 @@ static uint64_t hash_text(const char *s, uint32_t len)
 /* A string votes for its text in its place: what most of them have wins. */
 static void vote(counting *c, const char *str, uint32_t len)
 {
-  uint64_t hash = hash_text(str + STR_DATA, len);
+  uint64_t hash = hash_text(mp_heap_text(c->h, str), len);
   place *p = &c->places[hash & (PLACES - 1)];
   if (hash == 0) return;
   if (p->votes == 0) {
@@ -191,7 +191,7 @@ static void count_alike(void *ud, uint32_t number, const void *o)
   uint64_t hash;
   place *p;
   if (obj_gct(o) != GCT_STR || !mp_graph_reached(c->g, number)) return;
-  hash = hash_text((const char *)o + STR_DATA, mp_heap_strlen(c->h, o));
+  hash = hash_text(mp_heap_text(c->h, o), mp_heap_strlen(c->h, o));
   p = &c->places[hash & (PLACES - 1)];
   if (hash != 0 && p->hash == hash) add(&p->sum, mp_heap_size(c->h, o));
 }
@@ -366,7 +366,7 @@ static void name_digits(counting *c, const char *str, char *buf, size_t n)
   uint32_t len = mp_heap_strlen(c->h, str), i;
   size_t at = 0;
   for (i = 0; i < len; i++) {
-    const char *s = str + STR_DATA + i;
+    const char *s = mp_heap_text(c->h, str) + i;
     if (!is_digit(*s)) text[at++] = *s;
     else if (i == 0 || !is_digit(s[-1])) text[at++] = '#';
   }

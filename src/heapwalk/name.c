@@ -104,7 +104,7 @@ const char *mp_heap_keytext(uint64_t key, size_t *len)
 {
   if (TAG(key) != TAGSTR) return NULL;
   *len = AT(uint32_t, PTR(key), mp_variant_len());
-  return PTR(key) + STR_DATA;
+  return PTR(key) + mp_variant_data();
 }
 
 static void put_key(text *t, slot key)
@@ -260,7 +260,7 @@ void mp_heap_describe(const char *o, char *buf, size_t n)
   switch (obj_gct(o)) {
   case GCT_STR:
     put(&t, " \"");
-    put_bytes(&t, o + STR_DATA, AT(uint32_t, o, mp_variant_len()));
+    put_bytes(&t, o + mp_variant_data(), AT(uint32_t, o, mp_variant_len()));
     put(&t, "\"");
     break;
   case GCT_PROTO:
@@ -356,7 +356,7 @@ static void put_tagged(text *t, mp_heap *h, uint32_t id, const char *word)
   if (name != NULL) put(t, " ");
   if (name == NULL) name = alias;
   if (name != NULL)
-    put_bytes(t, name + STR_DATA, mp_heap_strlen(h, name));
+    put_bytes(t, mp_heap_text(h, name), mp_heap_strlen(h, name));
 }
 
 /* The type that a declaration begins with. */
@@ -432,7 +432,7 @@ static bool add_class(mp_heap *h, const char *key, const char *meta)
   uint64_t at = mp_mix(1, (uint64_t)(uintptr_t)meta);
   uint32_t i = mp_map_get(&h->classes, at);
   if (i != 0) {
-    if (strcmp(key + STR_DATA, h->keys[i - 1] + STR_DATA) < 0)
+    if (strcmp(mp_heap_text(h, key), mp_heap_text(h, h->keys[i - 1])) < 0)
       h->keys[i - 1] = key;
     return true;
   }
@@ -466,7 +466,7 @@ static const char *own_name(const mp_heap *h, const char *meta)
     slot key = AT(slot, node, NODE_KEY), val = AT(slot, node, NODE_VAL);
     if (TAG(key) == TAGSTR && TAG(val) == TAGSTR &&
 	mp_heap_strlen(h, PTR(key)) == sizeof(name) - 1 &&
-	memcmp(PTR(key) + STR_DATA, name, sizeof(name)) == 0)
+	memcmp(mp_heap_text(h, PTR(key)), name, sizeof(name)) == 0)
       return PTR(val);
   }
   return NULL;
@@ -486,7 +486,8 @@ static void put_class(text *t, mp_heap *h, const char *u)
 {
   const char *meta = REF(const char *, u, UD_META);
   const char *name = meta != NULL ? class_name(h, meta) : NULL;
-  if (name != NULL) put_bytes(t, name + STR_DATA, mp_heap_strlen(h, name));
+  if (name != NULL)
+    put_bytes(t, mp_heap_text(h, name), mp_heap_strlen(h, name));
   else if (AT(uint8_t, u, UD_TYPE) == UD_CLIB) put(t, "ffi.load");
   else if (AT(uint8_t, u, UD_TYPE) == UD_BUFFER) put(t, "string.buffer");
 }

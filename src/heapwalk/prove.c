@@ -308,7 +308,7 @@ static uint32_t roots_offset(const mp_vm *vm, lua_State *L)
   const char *first;
   uint32_t i, n = 0, ofs = 0;
   lua_pushliteral(L, "__index");
-  first = lua_tostring(L, -1) - STR_DATA;
+  first = lua_tostring(L, -1) - mp_variant_data();
   lua_pop(L, 1);
   for (i = vm->jitbase; i < G_SEARCH; i += sizeof(gcref))
     if (REF(const char *, vm->g, i) == first) { ofs = i; n++; }
@@ -326,10 +326,11 @@ static bool find_roots(const mp_vm *vm, lua_State *L)
   const char *o;
   if (ofs == 0) return false;
   while (n < ROOTS_NAMES && (o = root(vm, n)) != NULL &&
-	 obj_gct(o) == GCT_STR && memcmp(o + STR_DATA, "__", 2) == 0)
+	 obj_gct(o) == GCT_STR && memcmp(o + mp_variant_data(), "__", 2) == 0)
     n++;
   layout.names = n;
-  return n > MM_MODE && strcmp(root(vm, MM_MODE) + STR_DATA, "__mode") == 0 &&
+  return n > MM_MODE &&
+	 strcmp(root(vm, MM_MODE) + mp_variant_data(), "__mode") == 0 &&
 	 root(vm, n + GCT_STR) != NULL;  /* Strings have a metatable. */
 }
 
@@ -365,9 +366,22 @@ static bool find_string(const char *str, const block *all)
 {
   size_t size = block_around(all, str);
   layout.len = mp_variant_len();
-  layout.round = size == STR_SIZE(strlen(text), STR_ROUND) ? STR_ROUND : 1;
+  layout.data = mp_variant_data();
+  layout.round = size == STR_SIZE(layout.data, strlen(text), STR_ROUND) ?
+		 STR_ROUND : 1;
   return AT(uint32_t, str, layout.len) == strlen(text) &&
-	 size == STR_SIZE(strlen(text), layout.round);
+	 size == STR_SIZE(layout.data, strlen(text), layout.round);
+}
+
+/* Whether the program has loaded the FFI. */
+static bool has_ffi(lua_State *L)
+{
+  bool has;
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_getfield(L, -1, "ffi");
+  has = !lua_isnil(L, -1);
+  lua_pop(L, 2);
+  return has;
 }
 
 static int find_sizes(lua_State *L)
@@ -381,14 +395,14 @@ static int find_sizes(lua_State *L)
   s->collect = luaL_ref(L, LUA_REGISTRYINDEX);
   lua_pushstring(L, text);
   lua_newthread(L);
-  str = lua_tostring(L, -2) - STR_DATA;
+  str = lua_tostring(L, -2) - mp_variant_data();
   if (!list_blocks(all)) return 0;
   layout.mainl = (uint32_t)(vm->g - vm->mainl);
   layout.state = (uint32_t)block_around(all, vm->g);
   layout.ctstate = cts != NULL ? (uint32_t)block_around(all, cts) : 0;
   layout.thread = (uint32_t)block_around(all, lua_topointer(L, -1));
   s->found = layout.state > layout.mainl && layout.thread >= L_SIZE &&
-	     (cts == NULL || layout.ctstate != 0) && find_string(str, all);
+	     (layout.ctstate != 0 || !has_ffi(L)) && find_string(str, all);
   return 0;
 }
 
@@ -466,8 +480,9 @@ static bool check_blocks(mp_heap *h, block *all)
 static bool check_buffer(const mp_heap *h, const block *all)
 {
   const char *buf = h->g + h->layout->tmpbuf;
-  const char *start = AT(const char *, buf, SBUF_B);
-  size_t size = (size_t)(AT(const char *, buf, SBUF_E) - start);
+  uint32_t n = h->layout->bufword;
+  const char *start = BUF_WORD(buf + 2 * n, n);
+  size_t size = (size_t)(BUF_WORD(buf + n, n) - start);
   return start != NULL && size != 0 && block_around(all, start) == size;
 }
 
@@ -525,6 +540,7 @@ static const char *prove(lua_State *L, block *all)
   layout.jitbase = vm->jitbase;
   layout.strtab = vm->strtab;
   layout.tmpbuf = vm->tmpbuf;
+  layout.bufword = mp_variant_bufword();
   layout.alloc = (uint32_t)(vm->alloc - vm->g);
   if (lua_cpcall(L, run_program, NULL) != 0)
     return "the program that proves the layout does not run";

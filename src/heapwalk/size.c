@@ -60,7 +60,8 @@ uint64_t mp_heap_size(const mp_heap *h, const char *o)
   uint64_t n;
   switch (obj_gct(o)) {
   case GCT_STR:
-    return STR_SIZE((uint64_t)mp_heap_strlen(h, o), h->layout->round);
+    return STR_SIZE(h->layout->data, (uint64_t)mp_heap_strlen(h, o),
+		    h->layout->round);
   case GCT_UPVAL: return UPVAL_SIZE;
   case GCT_THREAD:  /* The main thread is part of the VM's state. */
     return (o == h->mainl ? 0 : h->layout->thread) +
@@ -165,7 +166,8 @@ const char *mp_heap_payload(const mp_heap *h, const char *o, uint64_t *len)
 bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
 {
   const char *cts = mp_heap_ctstate(h);
-  const char *buf;
+  const char *buf = h->g + h->layout->tmpbuf;
+  uint32_t n = h->layout->bufword;
   uint64_t known;
   own->total = AT(gcsize, h->g, h->layout->alloc + G_TOTAL);
   own->state = h->layout->state;
@@ -173,8 +175,7 @@ bool mp_heap_own(const mp_heap *h, uint64_t objects, mp_heapown *own)
 		sizeof(gcref);
   own->ctypes = cts == NULL ? 0 : h->layout->ctstate +
     (uint64_t)AT(uint32_t, cts, CTS_SIZETAB) * CT_SIZE;
-  buf = h->g + h->layout->tmpbuf;
-  own->buffer = (uint64_t)(AT(char *, buf, SBUF_E) - AT(char *, buf, SBUF_B));
+  own->buffer = (uint64_t)(BUF_WORD(buf + n, n) - BUF_WORD(buf + 2 * n, n));
   known = objects + own->state + own->strtab + own->ctypes + own->buffer;
   own->rest = own->total >= known ? own->total - known : 0;
   return own->total >= known;

@@ -222,9 +222,9 @@ static bool show_help(mp_ctx *c, problem *p)
 static void prove(mp_vm *vm, lua_State *L)
 {
   mp_vm_prove(vm, L, mp_start);
-  if (!vm->proved || !mp_learn_blind()) return;
+  if (!vm->proved || mp_learn_why() == NULL) return;
   vm->proved = false;
-  vm->why = "LuaJIT's C functions have no unwind tables";
+  vm->why = mp_learn_why();
 }
 
 /* Makes the run of that guard and starts it, or shows the help. */

@@ -83,12 +83,13 @@ static bool peek_string(slot v, mp_frame *f, char text[MP_NAME_MAX],
 {
   slot head[(STR_DATA + sizeof(slot) - 1) / sizeof(slot)];
   uint32_t len, kept;
-  if (!mp_peek(head, PTR(v), STR_DATA) ||
+  if (!mp_peek(head, PTR(v), mp_variant_data()) ||
       AT(uint8_t, head, OBJ_GCT) != GCT_STR)
     return false;
   len = AT(uint32_t, head, mp_variant_len());
   kept = len < MP_NAME_MAX ? len : MP_NAME_MAX;
-  if (kept > 0 && !mp_peek(text, PTR(v) + STR_DATA, kept)) return false;
+  if (kept > 0 && !mp_peek(text, PTR(v) + mp_variant_data(), kept))
+    return false;
   mp_name_set(f, text, len, buf);
   return true;
 }

@@ -63,7 +63,7 @@ void mp_codes_freed(mp_codes *c, const void *block)
 
 static uint64_t hash_string(uint64_t h, const char *s)
 {
-  return hash_text(h, s + STR_DATA, AT(uint32_t, s, mp_variant_len()));
+  return hash_text(h, s + mp_variant_data(), AT(uint32_t, s, mp_variant_len()));
 }
 
 static uint64_t hash_slot(slot v)

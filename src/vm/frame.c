@@ -80,7 +80,7 @@ const char *mp_proto_chunkname(const char *proto, size_t *len)
 {
   const char *s = REF(const char *, proto, PT_CHUNKNAME);
   *len = AT(uint32_t, s, mp_variant_len());
-  return s + STR_DATA;
+  return s + mp_variant_data();
 }
 
 int mp_proto_firstline(const char *proto)

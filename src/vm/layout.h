@@ -47,16 +47,16 @@ enum {				/* Types of objects (gct). */
 #define NODE_KEY	8	/* slot */
 #define NODE_SIZE	24
 
-#define STR_LENS	4	/* Older builds have it so much earlier. */
 #define STR_SLACK	4	/* Bytes behind the text, at most. */
 
 #define STRTAB_MASK	WORD	/* From the string table: uint32_t. */
 #define STRTAB_CHAIN	UINT64_C(1) /* A bit of a chain's head. */
-#define BUF_END		(-WORD)	/* From a buffer's start: char *: its end, */
-#define BUF_W		(-2 * WORD)  /* and where it is written to. */
-#define BUF_SIZE	(2 * WORD)  /* From the write position to the start. */
 #define SBUF_E		WORD	/* From a buffer: char *: its end, */
 #define SBUF_B		(2 * WORD)  /* and its start. */
+/* The words of the VM's own buffers, where it writes, end and start, are
+** references in older builds: one of n bytes. */
+#define BUF_WORD(p, n)	((n) == sizeof(gcref) ? REF(const char *, p, 0) : \
+			 AT(const char *, p, 0))
 #define VEC_N		WORD	/* From a vector: uint32_t: elements. */
 
 #define L_EXTRA		64	/* Bytes that other versions add. */
@@ -229,8 +229,8 @@ enum {				/* Kinds of frame links. */
 #define MM_MODE		3	/* The event of weak tables. */
 
 #define STR_ROUND	4	/* Sizes of strings are multiples of this. */
-#define STR_SIZE(len, round) \
-  (STR_DATA + (((len) + (round)) & ~((round) - UINT64_C(1))))
+#define STR_SIZE(data, len, round) \
+  ((data) + (((len) + (round)) & ~((round) - UINT64_C(1))))
 
 #define TAB_COLOSIZE	0x7f
 #define VARNAMES	7	/* Names are bytes from this one on. */

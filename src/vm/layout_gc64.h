@@ -23,8 +23,10 @@ typedef uint64_t gcsize;	/* A number of bytes of the collector's. */
 #define TAB_ASIZE	48	/* uint32_t: slots of the array part. */
 #define TAB_HMASK	52	/* uint32_t: nodes - 1; 0: no nodes. */
 
-#define STR_LEN		20	/* uint32_t */
-#define STR_DATA	24
+#define STR_LEN		20	/* uint32_t: the length, */
+#define STR_DATA	24	/* and the text. */
+#define STR_OLDLEN	16	/* Builds before June 2020 have them there. */
+#define STR_OLDDATA	24
 
 #define L_STATUS	11	/* uint8_t: as lua_status returns it. */
 #define L_GLREF		16	/* lua_State: its global state. */

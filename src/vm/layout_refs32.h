@@ -27,6 +27,8 @@ typedef uint32_t gcsize;	/* A number of bytes of the collector's. */
 
 #define STR_LEN		16
 #define STR_DATA	20
+#define STR_OLDLEN	12
+#define STR_OLDDATA	16
 
 #define L_STATUS	7
 #define L_GLREF		8

@@ -21,7 +21,7 @@
 
 #include "lauxlib.h"
 
-static bool blind;
+static bool refuted, blind;	/* Reasons not to look into compiled code. */
 
 #ifdef MP_LAYOUT
 
@@ -34,9 +34,23 @@ typedef struct learning {
   bool ffi_half_open;
   const void *called;		/* By compiled code, the last time. */
   unsigned found, lost;		/* Traces that have made such calls. */
+  unsigned proved, refuted;	/* Traces whose snapshots were looked at. */
   unsigned exits;		/* Exits that were looked at. */
   bool wrong[EXIT_WORDS];	/* Words that no exit's numbers begin at. */
 } learning;
+
+/* Whether there are traces, all with snapshots as expected. */
+static bool has_snapshots(learning *l)
+{
+  const char *T;
+  uint32_t i;
+  if (l->refuted > 0 || !mp_trace_known(&l->vm)) return false;
+  for (i = l->proved + 1; (T = mp_trace_get(&l->vm, i)) != NULL; i++) {
+    if (mp_snap_proves(T)) l->proved++;
+    else l->refuted++;
+  }
+  return l->refuted == 0;
+}
 
 /* -- Functions that make objects ----------------------------------------- */
 
@@ -51,6 +65,7 @@ static const char *const makers[MP_MAKER_OTHER] = {
 static void look_at_call(learning *l, lua_State *L)
 {
   uint64_t ret;
+  if (!has_snapshots(l)) return;
   const char *T = mp_trace_running(&l->vm, L, mp_vm_state(&l->vm), &ret);
   if (T != NULL) l->called = mp_trace_calls(T, ret);
   if (T != NULL) l->found++;
@@ -82,7 +97,7 @@ static void look_at_exit(learning *l, lua_State *L)
 {
   uint64_t pc = mp_frame_toppc(CF_RAW(AT(void *, L, L_CFRAME)));
   uint32_t i;
-  if (!mp_trace_known(&l->vm)) return;
+  if (!has_snapshots(l)) return;
   for (i = 0; i < words(l); i++)
     if (mp_snap_exited(&l->vm, word(i), pc).trace == NULL) l->wrong[i] = true;
   l->exits++;
@@ -146,6 +161,7 @@ static int learn_from(lua_State *L)
     facts.makers[i] = l->called;
   }
   mp_snap_learned(&facts);
+  refuted = l->refuted > 0;
   blind = l->lost > 0 && l->found == 0;
   return 0;
 }
@@ -189,4 +205,8 @@ void mp_learn(void)
   pthread_once(&once, learn);
 }
 
-bool mp_learn_blind(void) { return blind; }
+const char *mp_learn_why(void)
+{
+  return refuted ? "the layout of snapshots is not the known one" :
+	 blind ? "LuaJIT's C functions have no unwind tables" : NULL;
+}

@@ -21,8 +21,8 @@
 ** thread; not inside an allocator. */
 void mp_learn(void);
 
-/* Whether nothing was found that compiled code has called: the C functions
-** between it and the allocator cannot be unwound. */
-bool mp_learn_blind(void);
+/* NULL, or the reason why places in compiled code cannot be found, such as that
+** its C functions cannot be unwound. Static string. */
+const char *mp_learn_why(void);
 
 #endif

@@ -211,6 +211,8 @@ bool mp_variant_find(mp_variant *v) { return false; }
 const mp_variant *mp_variant_once(void) { return NULL; }
 uint32_t mp_variant_prev(void) { return 0; }
 uint32_t mp_variant_len(void) { return 0; }
+uint32_t mp_variant_data(void) { return 0; }
+uint32_t mp_variant_bufword(void) { return 0; }
 
 /* -- vm/view -------------------------------------------------------------- */
 

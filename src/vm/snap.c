@@ -35,6 +35,38 @@ const uint32_t *mp_snap_end(const char *T, const char *snap)
 		    AT(uint32_t, snap + SNAP_SIZE, SNAP_MAPOFS));
 }
 
+/* The words behind a snapshot's entries: the PC and the base; or the PC and the
+** links of frames. */
+static uint32_t words_behind(const uint32_t *map, uint32_t nent)
+{
+  uint32_t i, n = sizeof(gcref) == sizeof(slot) ? 2 : 1;
+  for (i = 0; sizeof(gcref) < sizeof(slot) && i < nent; i++)
+    if ((map[i] & (ENT_FRAME | ENT_CONT)) && ENT_SLOT(map[i]) > 0) n++;
+  return n;
+}
+
+bool mp_snap_proves(const char *T)
+{
+  uint32_t n = AT(uint16_t, T, TR_NSNAP), size = AT(uint32_t, T, TR_NSNAPMAP);
+  uint32_t i, ref = TR_INS0, at = 0;
+  uint64_t ofs = 0;
+  if (n == 0 || AT(const char *, T, TR_SNAPMAP) != mp_snap_get(T, n))
+    return false;
+  for (i = 0; i < n; i++) {
+    const char *snap = mp_snap_get(T, i);
+    uint32_t nent = AT(uint8_t, snap, SNAP_NENT);
+    if (AT(uint32_t, snap, SNAP_MAPOFS) != at || size - at < nent ||
+	AT(uint16_t, snap, SNAP_REF) < ref || mp_snap_offset(snap) < ofs)
+      return false;
+    at += nent + words_behind(mp_snap_entries(T, snap), nent);
+    if (at > size) return false;
+    ref = AT(uint16_t, snap, SNAP_REF);
+    ofs = mp_snap_offset(snap);
+  }
+  return at == size && ref <= AT(uint32_t, T, TR_NINS) &&
+	 ofs <= AT(uint32_t, T, TR_SZMCODE);
+}
+
 #ifdef MP_REFS32
 
 /* The words behind the entries are the PC, and the links of frames. */

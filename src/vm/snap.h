@@ -49,6 +49,10 @@ typedef struct mp_snap_facts {
 /* Keeps these facts: once in a process, before other functions need them. */
 void mp_snap_learned(const mp_snap_facts *facts);
 
+/* Whether a trace's snapshots are laid out as these functions expect. Older
+** versions do not tell where a snapshot is in the machine code. */
+bool mp_snap_proves(const char *trace);
+
 /* The snapshot of an exit of that number, which must be one. */
 const char *mp_snap_get(const char *trace, uint32_t n);
 

@@ -11,6 +11,7 @@
 #include "vm/peek.h"
 #include "vm/type.h"
 #include "vm/unwind.h"
+#include "vm/variant.h"
 
 #include "lua.h"
 
@@ -153,6 +154,14 @@ static bool refers_to_slot(const lua_State *L, const char *upval)
 	  v <= REF(const char *, L, L_MAXSTACK));
 }
 
+/* Whether a block of that size has a string's length. */
+static bool is_string(const char *p, size_t size)
+{
+  size_t len = AT(uint32_t, p, mp_variant_len()), end;
+  end = mp_variant_data() + len;
+  return size >= end + 1 && size <= end + STR_SLACK && p[end] == '\0';
+}
+
 /* The type of an object that is linked into the list of all objects, or whose
 ** size is what its own fields say. */
 __attribute__((noinline))
@@ -164,21 +173,15 @@ static mp_type object_type(mp_vm *vm, const char *p, size_t size)
     [GCT_TRACE] = MP_TRACE, [GCT_CDATA] = MP_CDATA, [GCT_TAB] = MP_TABLE
   };
   const char *root = REF(const char *, vm->alloc, G_ROOT);
-  uint32_t i;
   if (root >= p && root < p + size) {  /* Aligned cdata begin a little later. */
     uint8_t gct = obj_gct(root);
     if (root == p || gct == GCT_CDATA)
       return gct < sizeof(types) ? types[gct] : MP_TYPE_UNKNOWN;
   }
-  if (size < STR_DATA) return MP_TYPE_UNKNOWN;
+  if (size < STR_OLDDATA) return MP_TYPE_UNKNOWN;
   switch (obj_gct(p)) {
   case GCT_STR:
-    for (i = STR_LEN - STR_LENS; i <= STR_LEN; i += STR_LENS) {
-      size_t len = AT(uint32_t, p, i);
-      if (size >= STR_DATA + len + 1 && size <= STR_DATA + len + STR_SLACK &&
-	  p[STR_DATA + len] == '\0')
-	return MP_STRING;
-    }
+    if (is_string(p, size)) return MP_STRING;
     break;
   case GCT_UPVAL:  /* Refers to a slot of the running thread, or to its own. */
     if (size == UPVAL_SIZE && refers_to_slot(mp_vm_thread(vm), p))
@@ -196,13 +199,13 @@ static mp_type object_type(mp_vm *vm, const char *p, size_t size)
   return MP_TYPE_UNKNOWN;
 }
 
-/* Whether these words are a buffer's: write position, end, start. */
+/* Whether these words, of n bytes each, are a buffer's: write position, end,
+** start. */
 __attribute__((no_sanitize_address))
-static bool is_buffer(const char *start, const char *p, size_t size)
+static bool is_buffer(const char *start, uint32_t n, const char *p, size_t size)
 {
-  return AT(const char *, start, 0) == p &&
-	 AT(const char *, start, BUF_END) == p + size &&
-	 (size_t)(AT(const char *, start, BUF_W) - p) <= size;
+  return BUF_WORD(start, n) == p && BUF_WORD(start - n, n) == p + size &&
+	 (size_t)(BUF_WORD(start - 2 * n, n) - p) <= size;
 }
 
 /* The type of a block that the VM's own state refers to. */
@@ -210,16 +213,16 @@ __attribute__((noinline))
 static mp_type vm_type(mp_vm *vm, const char *p, size_t size)
 {
   const lua_State *L = mp_vm_thread(vm);
-  uint32_t i;
+  uint32_t i, n = mp_variant_bufword();
   if (L != NULL && REF(const char *, L, L_STACK) == p) return MP_STACK;
-  for (i = 0; i < J_ARRAY_SEARCH; i += (uint32_t)WORD) {
-    if (AT(const char *, vm->g, i) != p) continue;
-    if (((size_t)AT(uint32_t, vm->g, i + STRTAB_MASK) + 1) * sizeof(gcref) ==
-	size)
-      return MP_STRTAB;
-    if (is_buffer(vm->g + i, p, size)) return MP_BUFFER;
+  for (i = 0; i < J_ARRAY_SEARCH; i += n) {
+    const char *w = vm->g + i;
     /* An empty buffer's write position is its start, too. */
-    if (is_buffer(vm->g + i + BUF_SIZE, p, size)) return MP_BUFFER;
+    if (is_buffer(w, n, p, size) || is_buffer(w + 2 * n, n, p, size))
+      return MP_BUFFER;
+    if (i % WORD != 0 || AT(const char *, w, 0) != p) continue;
+    if (((size_t)AT(uint32_t, w, STRTAB_MASK) + 1) * sizeof(gcref) == size)
+      return MP_STRTAB;
     return i > vm->curl ? MP_RECORDER : MP_TYPE_UNKNOWN;
   }
   return MP_TYPE_UNKNOWN;
@@ -241,12 +244,14 @@ __attribute__((noinline, no_sanitize_address))
 static mp_type stack_type(const char *p, size_t size)
 {
   const char *here = __builtin_frame_address(0);
-  int i, n = STACK_BYTES;
-  int page = (int)(-(uintptr_t)here & 4095);  /* To the end of this one. */
+  uint32_t i, n = STACK_BYTES, word = mp_variant_bufword();
+  /* To the end of this page. */
+  uint32_t page = (uint32_t)(-(uintptr_t)here & 4095);
   /* The stack may be a small one, and end before. */
   if (page < n && !mp_readable(here + page)) n = page;
-  for (i = BUF_SIZE; i + VEC_N + WORD <= n; i += WORD)
-    if (is_buffer(here + i, p, size) || is_vector(here + i, p, size))
+  for (i = 2 * word; i + VEC_N + WORD <= n; i += word)
+    if (is_buffer(here + i, word, p, size) ||
+	(i % WORD == 0 && is_vector(here + i, p, size)))
       return MP_BUFFER;
   return MP_TYPE_UNKNOWN;
 }

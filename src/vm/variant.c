@@ -18,10 +18,13 @@
 
 #ifdef MP_LAYOUT
 
-static mp_variant current = { .prev = CF_PREV, .len = STR_LEN };
+static mp_variant current = {
+  .prev = CF_PREV, .len = STR_LEN, .data = STR_DATA, .bufword = WORD
+};
 static bool is_found;
 
-#define WORDS		(G_SEARCH / 8)
+#define WORDS		(G_SEARCH / WORD)
+#define REFS		(G_SEARCH / (int)sizeof(gcref))
 #define INTS		(G_SEARCH / 4)
 #define STATES_MAX	8	/* More states than that no variant adds. */
 #define CHAINS_MIN	64	/* Size of a new state's table of strings. */
@@ -46,9 +49,9 @@ typedef struct looking {
   doing doing;
   unsigned calls;		/* Of the allocator, in that. */
   seen ints[INTS];
-  bool nobase[WORDS];		/* These words are not the trace's base. */
-  bool base[WORDS];		/* These were one. */
-  bool noprev[CF_SIZE / 8];	/* These do not refer to the C frame below. */
+  bool nobase[REFS];		/* These words are not the trace's base. */
+  bool base[REFS];		/* These were one. */
+  bool noprev[CF_SIZE / WORD];	/* These do not refer to the C frame below. */
   void *below;
   mp_variant v;
   bool ok;
@@ -71,6 +74,16 @@ static uint32_t only(const bool *wrong, uint32_t n)
 static int32_t int_at(const looking *s, uint32_t i)
 {
   return AT(const volatile int32_t, s->g, (size_t)i * 4);
+}
+
+static const char *ref_at(const looking *s, uint32_t i)
+{
+  return REF(const char *, s->g, i * sizeof(gcref));
+}
+
+static const char *word_at(const looking *s, uint32_t i)
+{
+  return AT(const char *, s->g, (size_t)i * WORD);
 }
 
 /* C functions have a state, and below it are those of the collector and of
@@ -101,11 +114,11 @@ static void see_int(const looking *s, seen *w, int32_t now)
 static void see_bases(looking *s)
 {
   int32_t state = AT(const volatile int32_t, s->g, s->v.vmstate);
-  const char *stack = AT(const char *, s->L, L_STACK);
-  const char *end = AT(const char *, s->L, L_MAXSTACK);
+  const char *stack = REF(const char *, s->L, L_STACK);
+  const char *end = REF(const char *, s->L, L_MAXSTACK);
   uint32_t i;
-  for (i = 0; i < WORDS; i++) {
-    const char *p = AT(const char *, s->g, (size_t)i * 8);
+  for (i = 0; i < REFS; i++) {
+    const char *p = ref_at(s, i);
     if (state > 0 && p > stack && p <= end) s->base[i] = true;
     else if (state > 0 || (s->doing == INTERPRETING && p != NULL))
       s->nobase[i] = true;
@@ -184,12 +197,11 @@ static bool find_base(looking *s, lua_State *L)
   uint32_t i;
   if (!watch(s, L, INTERPRETING, tables) || !run_compiled(s, L, tables))
     return false;
-  for (i = 0; i < WORDS; i++)
-    if (!s->base[i] || AT(const char *, s->g, (size_t)i * 8) != NULL)
-      s->nobase[i] = true;
-  i = only(s->nobase, WORDS);
-  s->v.jitbase = i * 8;
-  return i != WORDS;
+  for (i = 0; i < REFS; i++)
+    if (!s->base[i] || ref_at(s, i) != NULL) s->nobase[i] = true;
+  i = only(s->nobase, REFS);
+  s->v.jitbase = i * (uint32_t)sizeof(gcref);
+  return i != REFS;
 }
 
 /* -- The rest ------------------------------------------------------------ */
@@ -200,10 +212,10 @@ static bool find_allocator(looking *s)
   uint32_t i;
   for (i = 0; i < WORDS; i++)
     wrong[i] = i + 1 == WORDS ||
-	       AT(lua_Alloc, s->g, (size_t)i * 8) != s->allocf ||
-	       AT(void *, s->g, (size_t)i * 8 + 8) != s->allocd;
+	       AT(lua_Alloc, s->g, (size_t)i * WORD) != s->allocf ||
+	       word_at(s, i + 1) != s->allocd;
   i = only(wrong, WORDS);
-  s->v.alloc = i * 8;
+  s->v.alloc = i * (uint32_t)WORD;
   return i != WORDS;
 }
 
@@ -214,9 +226,10 @@ static int nest(lua_State *L)
   int depth = (int)lua_tointeger(L, 2);
   void *cframe = AT(void *, L, L_CFRAME), *below = s->below;
   uint32_t i;
-  for (i = 0; i < CF_SIZE / 8; i++)
-    if (AT(void *, CF_RAW(cframe), (size_t)i * 8) != below) s->noprev[i] = true;
-  if (AT(void *, CF_RAW(cframe), CF_L) != L) s->ok = false;
+  for (i = 0; i < CF_SIZE / WORD; i++)
+    if (AT(void *, CF_RAW(cframe), (size_t)i * WORD) != below)
+      s->noprev[i] = true;
+  if (REF(void *, CF_RAW(cframe), CF_L) != L) s->ok = false;
   if (depth == 0) return 0;
   s->below = cframe;
   lua_pushcfunction(L, nest);
@@ -235,69 +248,91 @@ static bool find_prev(looking *s, lua_State *L)
   lua_pushlightuserdata(L, s);
   lua_pushinteger(L, 4);
   lua_call(L, 2, 0);
-  i = only(s->noprev, CF_SIZE / 8);
-  s->v.prev = i * 8;
-  return i != CF_SIZE / 8;
+  i = only(s->noprev, CF_SIZE / WORD);
+  s->v.prev = i * (uint32_t)WORD;
+  return i != CF_SIZE / WORD;
 }
 
 /* Whether a table of strings begins with that one in some chain. */
-static bool has_string(uint64_t chains, uint32_t size, const char *str)
+static bool has_string(const char *chains, uint32_t size, const char *str)
 {
-  uint64_t part[CHAINS_MIN];
+  gcref part[CHAINS_MIN];
   uint32_t i, j;
   for (i = 0; i < size; i += CHAINS_MIN) {
-    if (!mp_peek(part, (const void *)(uintptr_t)(chains + i * 8ULL),
-		 sizeof(part)))
-      return false;
+    if (!mp_peek(part, chains + i * sizeof(gcref), sizeof(part))) return false;
     for (j = 0; j < CHAINS_MIN; j++)
       if ((part[j] & ~STRTAB_CHAIN) == (uint64_t)(uintptr_t)str) return true;
   }
   return false;
 }
 
-static bool find_strings(looking *s, lua_State *L)
+static bool find_table(looking *s, const char *str)
 {
   bool wrong[WORDS];
-  const char *str;
-  size_t len;
   uint32_t i;
-  lua_pushliteral(L, "a string that is new to the VM");
-  str = lua_tolstring(L, -1, &len) - STR_DATA;
-  s->v.len = AT(uint32_t, str, STR_LEN) == len ? STR_LEN : STR_LEN - STR_LENS;
-  if (AT(uint32_t, str, s->v.len) != len) return false;
   for (i = 0; i < WORDS; i++) {
-    const char *w = s->g + (size_t)i * 8;
+    const char *w = s->g + (size_t)i * WORD;
     uint32_t size = AT(uint32_t, w, STRTAB_MASK) + 1;
     wrong[i] = size < CHAINS_MIN || size > CHAINS_MAX || (size & (size - 1)) ||
-	       !has_string(AT(uint64_t, w, 0), size, str);
+	       !has_string(word_at(s, i), size, str);
   }
-  lua_pop(L, 1);
   i = only(wrong, WORDS);
-  s->v.strtab = i * 8;
-  return i != WORDS;
+  if (i == WORDS) return false;
+  s->v.strtab = i * (uint32_t)WORD;
+  return true;
 }
 
-/* The buffer has the text of the string that was joined last. */
+/* Strings begin where the table says. */
+static bool find_strings(looking *s, lua_State *L)
+{
+  static const struct { uint32_t len, data; } all[] = {
+    { STR_LEN, STR_DATA }, { STR_OLDLEN, STR_OLDDATA }
+  };
+  const char *text;
+  size_t len, i;
+  lua_pushliteral(L, "a string that is new to the VM");
+  text = lua_tolstring(L, -1, &len);
+  for (i = 0; i < sizeof(all) / sizeof(*all); i++) {
+    const char *str = text - all[i].data;
+    s->v.len = all[i].len;
+    s->v.data = all[i].data;
+    if (AT(uint32_t, str, s->v.len) == len && obj_gct(str) == GCT_STR &&
+	find_table(s, str))
+      break;
+  }
+  lua_pop(L, 1);
+  return i < sizeof(all) / sizeof(*all);
+}
+
+/* The buffer has the text of the string that was joined last. True: it is at
+** one place, if its words have that size. */
+static bool find_buffer_of(looking *s, const char *text, size_t len, uint32_t n)
+{
+  bool wrong[REFS];
+  char there[32];
+  uint32_t i, count = G_SEARCH / n;
+  for (i = 0; i < count; i++) {
+    const char *w = s->g + (size_t)i * n, *b = BUF_WORD(w + 2 * n, n);
+    size_t size = (size_t)(BUF_WORD(w + n, n) - b);
+    wrong[i] = i + 2 >= count || size < len || size > BUFFER_MAX ||
+	       !mp_peek(there, b, len) || memcmp(there, text, len) != 0;
+  }
+  i = only(wrong, count);
+  if (i == count) return false;
+  s->v.tmpbuf = i * n;
+  s->v.bufword = n;
+  return true;
+}
+
 static bool find_buffer(looking *s, lua_State *L)
 {
   static const char text[] = "joined in a buffer";
-  char there[sizeof(text) - 1];
-  bool wrong[WORDS];
-  uint32_t i;
   lua_pushliteral(L, "joined in ");
   lua_pushliteral(L, "a buffer");
   lua_concat(L, 2);
   lua_pop(L, 1);
-  for (i = 0; i < WORDS; i++) {
-    const char *w = s->g + (size_t)i * 8, *b = AT(const char *, w, SBUF_B);
-    size_t size = (size_t)(AT(const char *, w, SBUF_E) - b);
-    wrong[i] = i + 2 >= WORDS || size < sizeof(there) || size > BUFFER_MAX ||
-	       !mp_peek(there, b, sizeof(there)) ||
-	       memcmp(there, text, sizeof(there)) != 0;
-  }
-  i = only(wrong, WORDS);
-  s->v.tmpbuf = i * 8;
-  return i != WORDS;
+  return find_buffer_of(s, text, sizeof(text) - 1, WORD) ||
+	 find_buffer_of(s, text, sizeof(text) - 1, sizeof(gcref));
 }
 
 /* -- The state ----------------------------------------------------------- */
@@ -320,7 +355,7 @@ static int look(lua_State *L)
 
 bool mp_variant_find(mp_variant *v)
 {
-  lua_State *L = sizeof(gcref) == sizeof(slot) ? luaL_newstate() : NULL;
+  lua_State *L = luaL_newstate();
   looking s;
   if (L == NULL) return false;
   memset(&s, 0, sizeof(s));
@@ -348,5 +383,7 @@ const mp_variant *mp_variant_once(void)
 
 uint32_t mp_variant_prev(void) { return current.prev; }
 uint32_t mp_variant_len(void) { return current.len; }
+uint32_t mp_variant_data(void) { return current.data; }
+uint32_t mp_variant_bufword(void) { return current.bufword; }
 
 #endif

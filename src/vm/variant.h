@@ -5,7 +5,7 @@
 **
 ** The places are found by what the VM writes there while a state of our own
 ** does known things: calls a C function, collects, interprets, runs compiled
-** code and leaves it. Only builds in GC64 mode are looked at.
+** code and leaves it.
 */
 #ifndef MP_VARIANT_H
 #define MP_VARIANT_H
@@ -23,7 +23,8 @@ typedef struct mp_variant {
   uint32_t states;		/* States that it has besides those known, */
 				/* between interpreter and C function. */
   uint32_t prev;		/* In a C frame: the one below. */
-  uint32_t len;			/* In a string: its length. */
+  uint32_t len, data;		/* In a string: its length and text. */
+  uint32_t bufword;		/* Bytes of a word of the buffer. */
 } mp_variant;
 
 /* Fills in *v. False: what the VM does is not what we expect. Opens a state and
@@ -37,7 +38,11 @@ const mp_variant *mp_variant_once(void);
 /* Where a C frame of this LuaJIT refers to the one below. */
 uint32_t mp_variant_prev(void);
 
-/* Where a string has its length. */
+/* Where a string has its length, and its text. */
 uint32_t mp_variant_len(void);
+uint32_t mp_variant_data(void);
+
+/* Bytes of a word of the VM's buffers (BUF_WORD). */
+uint32_t mp_variant_bufword(void);
 
 #endif

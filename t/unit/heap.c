@@ -13,6 +13,7 @@
 #include "heapwalk/name.h"
 #include "heapwalk/prove.h"
 #include "heapwalk/size.h"
+#include "vm/variant.h"
 #include "vm/vm.h"
 
 #include "lauxlib.h"
@@ -80,7 +81,8 @@ static uint32_t number(lua_State *L, const char *expr)
   ck_assert_int_eq(luaL_dostring(L, code), 0);
   lua_getglobal(L, "probe");
   o = lua_topointer(L, -1);
-  if (lua_type(L, -1) == LUA_TSTRING) o = lua_tostring(L, -1) - STR_DATA;
+  if (lua_type(L, -1) == LUA_TSTRING)
+    o = lua_tostring(L, -1) - mp_variant_data();
 #ifdef MP_LAYOUT
   else if (lua_type(L, -1) == LUA_TUSERDATA) o -= UD_DATA;
 #endif

@@ -11,6 +11,7 @@
 #include "heapwalk/size.h"
 #include "heapwalk/edge.h"
 #include "vm/layout.h"
+#include "vm/variant.h"
 
 #include "lauxlib.h"
 #include "lua.h"
@@ -317,7 +318,7 @@ static const char *address(uint32_t i)
   push(nodes[i].kind == AN_UPVALUE ? nodes[i].up[0] : i);
   o = lua_topointer(L, -1);
   switch (nodes[i].kind) {
-  case A_STRING: o = lua_tostring(L, -1) - STR_DATA; break;
+  case A_STRING: o = lua_tostring(L, -1) - mp_variant_data(); break;
   case A_USERDATA: o -= UD_DATA; break;
   case A_CDATA: case AN_ARRAY: o -= CD_SIZE; break;
   case AN_UPVALUE: o = NULL; break;

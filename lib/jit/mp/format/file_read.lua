@@ -160,12 +160,21 @@ local function read_parts(text, pos)
   return nil, ("is damaged at byte %d: %s"):format(at - 1, err.damage)
 end
 
+-- The profile that follows memprof's stream (format/memprof), whose length is
+-- in the last line; nil: it is no such file.
+local function behind_stream(text)
+  local size = text:sub(1, 3) == "ljs" and
+    tonumber(text:match("^(%d+)\n$", -16) or "")
+  return size and text:sub(size + 1, -17)
+end
+
 -- Reads the text of a profile file. Returns a profile, or nil and a message
 -- that goes with the file's name before it.
 return function(text)
   if text == "" then return nil, "is empty" end
   local why, msg = columns.missing()
   if why then return nil, "cannot be read: "..why end
+  text = behind_stream(text) or text
   if gzip.is_packed(text) then
     text, msg = gzip.unpack(text, MAX_BYTES)
     if not text then return nil, msg end

@@ -7,6 +7,8 @@ local names = require("jit.mp.model.names")
 local address = require("jit.mp.push.address")
 
 local profile = { ".mp", view = "format.file_write", types = true }
+-- See misc.lua.
+local memprof = { ".mp", view = "format.memprof", types = true }
 
 -- view: the module. set: options that the suffix implies. part: another suffix
 -- stands for this one. kind: the name in the option list, if not the suffix.
@@ -40,7 +42,7 @@ local server = { "", kind = "server", view = "format.server", types = true }
 -- The format of a file name, or of the address of a server; nil: text. o: the
 -- options of a plan, of which memprof means a profile in any file.
 local function of(name, o)
-  if o and o.memprof then return profile end
+  if o and o.memprof then return memprof end
   if address.is_address(name) then return server end
   for _, format in ipairs(list) do
     if #name > #format[1] and name:sub(-#format[1]) == format[1] then

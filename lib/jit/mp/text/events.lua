@@ -5,17 +5,10 @@
 ----------------------------------------------------------------------------
 
 local numbers = require("jit.mp.model.numbers")
+local places = require("jit.mp.model.places")
 local profile = require("jit.mp.model.profile")
 local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
-
--- The VM allocates for itself at any line: such memory has names of its own.
--- The core gives these types to rows also where others have none.
-local own = {
-  trace = "(traces)", ["JIT recorder"] = "(JIT recorder)",
-  ["string table"] = "(string table)", ["thread stack"] = "(thread stacks)"
-}
-local compiler = "(JIT compiler)" -- On top of the recorder's stacks.
 
 -- Name of the place that a frame is: "@file:line", a C function's name, or a
 -- name for the VM's own work. fn: the frame's function.
@@ -27,23 +20,17 @@ local function place_name(f, fn)
   elseif f.kind == "C" then
     return fn.name
   end
-  return f.name == compiler and own["JIT recorder"] or
-    profile.printable(f.name or "(not known)")
+  return profile.printable(f.name or "(not known)")
 end
 
--- A function from a row's number to the name of its place. Builtins count for
--- their callers.
+-- A function from a row's number to the name of its place.
 local function placer(p)
   local _, function_of = p:functions()
   local cache = {}
   local function name(row)
-    if own[row.type] then return own[row.type] end
-    local s = row.stack
-    while s ~= 0 and p.frames[p.frame[s]].kind == "builtin" do
-      s = p.parent[s]
-    end
-    local id = p.frame[s]
-    return s ~= 0 and place_name(p.frames[id], function_of[id]) or "(not known)"
+    local id, own = places.of_row(p, row)
+    return id and place_name(p.frames[id], function_of[id]) or own or
+      "(not known)"
   end
   return function(i)
     if not cache[i] then
