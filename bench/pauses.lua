@@ -5,13 +5,19 @@
 --
 --   make bench-pauses [PAUSES="COUNT [MB]..."]
 --
--- A program has a heap of so many MB of tables and strings (default: 40 and
--- 400), and then changes objects of it without a rest, looking at the clock
--- each time. For each of COUNT reports (default: 20) it notes the longest gap
--- between two looks, by the clock and by the CPU time of its thread, which
+-- A program has a heap of so many MB of tables and strings (default: 40, 400
+-- and 4000), and then changes objects of it without a rest, looking at the
+-- clock each time. For each of COUNT reports (default: 20) it notes the longest
+-- gap between two looks, by the clock and by the CPU time of its thread, which
 -- other programs on the machine disturb less. The collector has stopped, so
--- that gaps are not its own. For comparison, the first row has no reports: gaps
--- of half a second each. The last one has a walk in the process itself.
+-- that gaps are not its own. A larger heap has longer strings: a pause goes by
+-- the pages that a fork has to know, and the walk of so many objects more would
+-- only make each row take longer.
+--
+-- For comparison, the first row has no reports: gaps of two seconds each, which
+-- show what the machine does by itself (in a virtual one, time that the host
+-- takes counts as CPU time). The second row has forks alone, as the program
+-- might make them. The last one has a walk in the process itself.
 --
 ----------------------------------------------------------------------------
 
@@ -22,6 +28,10 @@ int clock_gettime(int, pauses_time *);
 int nanosleep(const pauses_time *, pauses_time *);
 void *mmap(void *, size_t, int, int, int, long);
 int munmap(void *, size_t);
+int fork(void);
+void _exit(int);
+int waitpid(int, int *, int);
+int getpid(void);
 ]]
 local MONOTONIC, THREAD = 1, 3
 local READ_WRITE, SHARED = 3, 0x21  -- Anonymous, too.
@@ -34,12 +44,22 @@ end
 
 -- -- The program ------------------------------------------------------------
 
+local ENTRIES = 300000  -- Of the list, about: 70 MB with short names.
+
+local function rest(seconds)
+  at.s, at.ns = 0, seconds * 1e9
+  ffi.C.nanosleep(at, nil)
+end
+
+-- No event happens yet: the thread rests, and there is little garbage.
 local function build(mb)
-  local list = {}
+  local list, long = {}, ("x"):rep(math.max(0, mb - 70) * 2^20 / ENTRIES)
+  collectgarbage("setpause", 110)
   while collectgarbage("count") < mb * 1024 do
+    rest(1e-6)
     for _ = 1, 1000 do
       local i = #list + 1
-      list[i] = { id = i, name = "name "..i, next = { i } }
+      list[i] = { id = i, name = "name "..i..long, next = { i } }
     end
   end
   collectgarbage()
@@ -79,32 +99,58 @@ end
 local kinds = {}
 
 function kinds.none()
-  local to = now(MONOTONIC) + 0.5
+  local to = now(MONOTONIC) + 2
   return function(t) return t >= to end
 end
 
--- A file that is written again begins with another running time.
-function kinds.rewritten(file)
-  local old = read(file)
+-- The child ends at once.
+function kinds.fork()
+  local forked = false
+  return function()
+    if forked then return true end
+    forked = true
+    local pid = ffi.C.fork()
+    if pid == 0 then ffi.C._exit(0) end
+    ffi.C.waitpid(pid, nil, 0)
+  end
+end
+
+-- A file that is written again begins with another running time. The first
+-- report may have been under way before.
+function kinds.rewritten(file, n)
+  local old, left = read(file), n > 1 and 1 or 2
   return function()
     local text = read(file)
-    return text and text ~= old
+    if text and text ~= old then old, left = text, left - 1 end
+    return left == 0
   end
 end
 
 -- The thread waits, and then does not for a second.
 function kinds.busy(file, n)
-  at.s, at.ns = 0, 1e6
-  ffi.C.nanosleep(at, nil)
+  rest(1e-3)
   return function()
     return read(file:gsub("%%e", "busy"..(n > 1 and "-"..n or "").."-last"))
+  end
+end
+
+-- The status of the command is written when it has ended.
+function kinds.attached(file, n)
+  local there = file.."."..n
+  os.execute(("(luajit-mp attach -t 1 -O fW -o '%s' %d; echo $? >'%s') &"):format(
+    file, ffi.C.getpid(), there))
+  return function()
+    local status = read(there)
+    if status == "" then return false end
+    assert(not status or status == "0\n", "cannot attach")
+    return status
   end
 end
 
 -- Memory that a fork need not copy is taken, a MiB at a time, and given back.
 local taken
 function kinds.memory(file, n, mb)
-  local size, used = mb * 2 * 2^20, 0
+  local size, used = (mb + 40) * 2^20, 0
   if taken then ffi.C.munmap(taken, size) end
   local gone = now(MONOTONIC) + 1
   while now(MONOTONIC) < gone do end  -- Until that has been seen.
@@ -142,22 +188,26 @@ end
 -- -- The table ---------------------------------------------------------------
 
 local luajit = os.getenv("LUAJIT") or "luajit"
-local EVENTS = 5  -- Reports of one kind that a run makes.
+local EVENTS = 5  -- Reports of one kind that a run makes, and of walks that stop
+                  -- the program.
 local rows = {
   { "no report", "none", "f" },
+  { "a fork alone", "fork", "f" },
   { "L, option w", "rewritten", "fLw1" },
   { "W, option w", "rewritten", "fWw1" },
+  { "attach -O fW", "attached" },
   { "event of memory (B)", "memory", "fB%dm", event = true },
   { "busy thread (WB1s)", "busy", "fWB1s", event = true },
-  { "mp.report, in the process", "here", "f" },
+  { "mp.report, in the process", "here", "f", slow = true },
 }
 
 local function one(row, mb, count, list)
   local file = os.tmpname()
   os.remove(file)
   local out = file..(row.event and "-%e.txt" or ".txt")
-  local p = io.popen(("%s '-jm=%s,%s' '%s' --program %s '%s' %d %d"):format(
-    luajit, row[3]:format(mb * 2.2), out, arg[0], row[2], out, mb, count))
+  local p = io.popen(("%s %s '%s' --program %s '%s' %d %d"):format(luajit,
+    row[3] and ("'-jm=%s,%s'"):format(row[3]:format(mb * 1.5 + 20), out) or "",
+    arg[0], row[2], out, mb, count))
   for line in p:lines() do
     local wall, cpu = line:match("^(%S+) (%S+)$")
     list[#list+1] = { wall = tonumber(wall), cpu = tonumber(cpu) }
@@ -175,6 +225,7 @@ end
 
 local function measure(row, mb, count)
   local list, made = {}, 0
+  if row.slow then count = math.min(EVENTS, count) end
   while made < count do
     local n = row.event and math.min(EVENTS, count - made) or count
     one(row, mb, n, list)
@@ -192,7 +243,7 @@ end
 
 local count, sizes = tonumber(arg[1]) or 20, {}
 for i = 2, #arg do sizes[i - 1] = assert(tonumber(arg[i])) end
-if #sizes == 0 then sizes = { 40, 400 } end
+if #sizes == 0 then sizes = { 40, 400, 4000 } end
 for _, mb in ipairs(sizes) do
   io.write(("%d MB: ms %40s %19s\n"):format(mb, "by the clock", "by CPU time"))
   io.write(("  %-26s %4s %9s %9s %9s %9s\n"):format("", "n", "median",
