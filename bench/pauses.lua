@@ -137,8 +137,9 @@ end
 -- The status of the command is written when it has ended.
 function kinds.attached(file, n)
   local there = file.."."..n
-  os.execute(("(luajit-mp attach -t 1 -O fW -o '%s' %d; echo $? >'%s') &"):format(
-    file, ffi.C.getpid(), there))
+  local command = "luajit-mp attach -t 1 -O fW -o '%s' %d"
+  os.execute(("("..command.."; echo $? >'%s') &"):format(file, ffi.C.getpid(),
+    there))
   return function()
     local status = read(there)
     if status == "" then return false end
@@ -188,7 +189,7 @@ end
 -- -- The table ---------------------------------------------------------------
 
 local luajit = os.getenv("LUAJIT") or "luajit"
-local EVENTS = 5  -- Reports of one kind that a run makes, and of walks that stop
+local EVENTS = 5  -- Reports of one kind that a run makes, and walks that stop
                   -- the program.
 local rows = {
   { "no report", "none", "f" },

@@ -44,6 +44,8 @@ static const char head[] =
 typedef struct writing {
   mp_heap *h;
   mp_graph *g;
+  const mp_holders *lines;
+  char **paths;			/* By line. */
   FILE *f;
   uint32_t *place;		/* By node: its place in the file, or 0. */
   uint32_t nnodes;		/* Nodes written, the root and the VM's. */
@@ -87,15 +89,100 @@ static void write_name(FILE *f, const char *s)
   putc('"', f);
 }
 
+/* -- Paths --------------------------------------------------------------- */
+
+#define PATH	200		/* Bytes of a path; a longer one loses its */
+				/* beginning. */
+
+/* Whether the line goes on with what the one above began, as the next object of
+** a linked list does. */
+static bool is_chained(const mp_holder *above, const mp_holder *l)
+{
+  return above->label != NULL && l->label != NULL && above->type == l->type &&
+	 strcmp(above->label, l->label) == 0;
+}
+
+/* The last bytes of a text, from where a character begins. */
+static const char *end_of(const char *s, size_t n)
+{
+  size_t len = strlen(s);
+  if (len <= n) return s;
+  s += len - n;
+  while (((unsigned char)*s & 0xc0) == 0x80) s++;
+  return s;
+}
+
+/* The path of a line: that of the line above with the label. From malloc; NULL:
+** no memory. */
+static char *make_path(const writing *w, uint32_t line)
+{
+  const mp_holder *l = &w->lines->lines[line];
+  const char *above = w->paths[l->parent], *end;
+  char buf[2 * PATH], path[PATH + 4];
+  if (is_chained(&w->lines->lines[l->parent], l)) return mp_mem_string(above);
+  snprintf(buf, sizeof(buf), "%s%s", above,
+	   l->label != NULL ? end_of(l->label, PATH - 4) : "?");
+  end = end_of(buf, PATH);
+  snprintf(path, sizeof(path), "%s%.*s", end == buf ? "" : "...", PATH, end);
+  return mp_mem_string(path);
+}
+
+static bool make_paths(writing *w)
+{
+  uint32_t i;
+  w->paths = mp_calloc(w->lines->nlines, sizeof(*w->paths));
+  if (w->paths == NULL || (w->paths[0] = mp_mem_string("")) == NULL)
+    return false;
+  for (i = 1; i < w->lines->nlines; i++)
+    if ((w->paths[i] = make_path(w, i)) == NULL) return false;
+  return true;
+}
+
+static void free_paths(writing *w)
+{
+  uint32_t i;
+  for (i = 0; w->paths != NULL && i < w->lines->nlines; i++)
+    mp_free(w->paths[i]);
+  mp_free(w->paths);
+}
+
+/* Appends the path of the node's line, as a Lua program writes it. */
+static void add_path(const writing *w, uint32_t node, char *buf, size_t n)
+{
+  static const char modules[] = "registry._LOADED", globals[] = "_G.";
+  const char *path = w->paths[mp_holders_line(w->lines, node)];
+  const char *start = "";
+  size_t at = strlen(buf);
+  if (strncmp(path, modules, sizeof(modules) - 1) == 0) {
+    start = "package.loaded";
+    path += sizeof(modules) - 1;
+  } else if (strncmp(path, globals, sizeof(globals) - 1) == 0) {
+    path += sizeof(globals) - 1;
+  } else if (*path == ' ') {
+    path++;
+  }
+  if (*start != '\0' || *path != '\0')
+    snprintf(buf + at, n - at, " in %s%s", start, path);
+}
+
 /* -- Nodes --------------------------------------------------------------- */
 
-static void write_node(writing *w, int type, const char *label, uint64_t size,
-		       uint32_t edges)
+/* DevTools read the number of a node as one of 32 bits, and odd ones as those
+** of the program's objects. */
+static uint32_t number_of(const writing *w, const void *o)
 {
-  fprintf(w->f, "%s%d,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",0,0",
-	  w->first ? "" : ",\n", type, name(w, label),
-	  (uint64_t)w->nnodes++ * 2 + 1, size, edges);
+  return o != NULL ? (uint32_t)((uintptr_t)o >> 3) * 2 + 1 : w->nnodes * 2 + 1;
+}
+
+/* o: the object; or NULL. */
+static void write_node(writing *w, int type, const char *label, uint64_t size,
+		       uint32_t edges, const void *o)
+{
+  fprintf(w->f, "%s%d,%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu32 ",0,0",
+	  w->first ? "" : ",\n", type, name(w, label), number_of(w, o), size,
+	  edges);
   w->first = false;
+  w->nnodes++;
 }
 
 static void count_edge(void *ud, const char *to, mp_how how, uint64_t detail)
@@ -126,14 +213,25 @@ static int type_of_node(const char *type)
   return OBJECT;
 }
 
+/* Appends the class of a userdata or cdata. */
+static void add_class(const writing *w, const void *o, char *label)
+{
+  char class[MP_LABEL_MAX];
+  mp_heap_class(w->h, o, class, sizeof(class));
+  if (class[0] != '\0') strcat(strcat(label, " "), class);
+}
+
 static void write_object(void *ud, uint32_t number, const void *o)
 {
   writing *w = ud;
-  char label[MP_LABEL_MAX];
+  char label[2 * MP_LABEL_MAX + PATH + 32];
+  int type = type_of_node(mp_heap_type(o));
   if (!mp_graph_reached(w->g, number)) return;
-  mp_heap_describe(o, label, sizeof(label));
-  write_node(w, type_of_node(mp_heap_type(o)), label,
-	     mp_heap_size(w->h, o), count_edges(w, o));
+  mp_heap_describe(o, label, MP_LABEL_MAX);
+  if (mp_heap_hasclass(o)) add_class(w, o, label);
+  if (type == OBJECT || type == NATIVE)
+    add_path(w, number, label, sizeof(label));
+  write_node(w, type, label, mp_heap_size(w->h, o), count_edges(w, o), o);
 }
 
 static void place_object(void *ud, uint32_t number, const void *o)
@@ -143,15 +241,20 @@ static void place_object(void *ud, uint32_t number, const void *o)
   if (mp_graph_reached(w->g, number)) w->place[number] = w->nnodes++;
 }
 
+static void write_part(writing *w, const char *label, uint64_t size)
+{
+  write_node(w, SYNTHETIC, label, size, 0, NULL);
+}
+
 /* Writes the nodes for the VM's own memory and for garbage. */
 static void write_own(writing *w, const mp_heapown *own, uint64_t garbage)
 {
-  write_node(w, SYNTHETIC, "(held by nothing: not collected yet)", garbage, 0);
-  write_node(w, SYNTHETIC, "(table of strings)", own->strtab, 0);
-  write_node(w, SYNTHETIC, "(state of the VM)", own->state, 0);
-  write_node(w, SYNTHETIC, "(buffer that strings are made in)", own->buffer, 0);
-  write_node(w, SYNTHETIC, "(C types)", own->ctypes, 0);
-  write_node(w, SYNTHETIC, "(compiler and others)", own->rest, 0);
+  write_part(w, "(held by nothing: not collected yet)", garbage);
+  write_part(w, "(table of strings)", own->strtab);
+  write_part(w, "(state of the VM)", own->state);
+  write_part(w, "(buffer that strings are made in)", own->buffer);
+  write_part(w, "(C types)", own->ctypes);
+  write_part(w, "(compiler and others)", own->rest);
 }
 
 /* -- Edges --------------------------------------------------------------- */
@@ -201,7 +304,7 @@ static void write_nodes(writing *w, const mp_heapown *own, uint64_t garbage)
   w->nnodes = 0;
   w->first = true;
   fputs("\"nodes\":[", w->f);
-  write_node(w, SYNTHETIC, "", 0, count_edges(w, NULL) + OWN);
+  write_node(w, SYNTHETIC, "", 0, count_edges(w, NULL) + OWN, NULL);
   w->nedges += OWN;
   write_own(w, own, garbage);
   mp_places_each(&w->h->places, write_object, w);
@@ -257,8 +360,8 @@ static void write_file(writing *w, const mp_heapown *own, uint64_t garbage)
   write_names(w);
 }
 
-char *mp_heapfile_make(mp_heap *h, mp_graph *g, const mp_heapown *own,
-		       uint64_t garbage, size_t *len)
+char *mp_heapfile_make(mp_heap *h, mp_graph *g, const mp_holders *lines,
+		       const mp_heapown *own, uint64_t garbage, size_t *len)
 {
   writing w;
   char *text = NULL;
@@ -266,15 +369,18 @@ char *mp_heapfile_make(mp_heap *h, mp_graph *g, const mp_heapown *own,
   memset(&w, 0, sizeof(w));
   w.h = h;
   w.g = g;
+  w.lines = lines;
   w.place = mp_calloc(g->n, sizeof(*w.place));
   w.f = open_memstream(&text, len);
-  if (w.f != NULL && w.place != NULL) write_file(&w, own, garbage);
+  if (w.f != NULL && w.place != NULL && make_paths(&w))
+    write_file(&w, own, garbage);
   else w.failed = true;
   if (w.f != NULL && (ferror(w.f) | fclose(w.f)) != 0) w.failed = true;
   for (i = 0; i < w.nlist; i++) free(w.list[i]);
   mp_free(w.list);
   mp_map_free(&w.names);
   mp_free(w.place);
+  free_paths(&w);
   if (!w.failed) {
     format_counts(&w, text + sizeof(head) - 1);
     return text;

@@ -183,7 +183,8 @@ static const char *walk(walking *k, lua_State *L, const mp_heaprequest *request)
   if (k->heap != NULL && mp_alloc_vm(k->heap)->proved)
     mp_places_each(&k->h.places, join_object, k);
   if (request->file) {
-    w->file = mp_heapfile_make(&k->h, &k->g, &w->own, garbage(w), &w->filelen);
+    w->file = mp_heapfile_make(&k->h, &k->g, &w->holders, &w->own, garbage(w),
+			       &w->filelen);
     if (w->file == NULL) return no_memory;
   }
   w->least = request->share * (double)w->holders.lines[0].bytes;

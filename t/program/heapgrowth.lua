@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The growth between the heap walks of two profiles, by path: luajit-mp diff.
+-- The growth between the heap walks of two profiles, by path: luajit-mp diff,
+-- and that between two files for DevTools.
 
 local tap = require("tap")
 
@@ -87,6 +88,68 @@ tap.like(r.err, "%-%-share has no effect with option W", "which is said")
 tap.sh(("%s convert new.mp copy.mp"):format(tap.mp), { dir = dir })
 tap.is(diff("-O W old.mp copy.mp").out, diff("-O W old.mp new.mp").out,
   "a converted profile is the same")
+
+-- -- DevTools ----------------------------------------------------------------
+
+-- Objects by number, with the name that DevTools sum them by, and their bytes.
+local function nodes(name)
+  local text = tap.read(dir.."/"..name)
+  local names, list, n, twice = {}, {}, 0, 0
+  for s in text:match('"strings":%[(.*)%]'):gmatch('"([^\n]*)",?\n?') do
+    names[n] = s:gsub('\\"', '"')
+    n = n + 1
+  end
+  for at, number, size in text:match('"nodes":%[(.-)%]'):gmatch(
+      "%d+,(%d+),(%d+),(%d+),%d+,0,0") do
+    twice = twice + (list[number] and 1 or 0)
+    list[number] = { name = names[tonumber(at)], bytes = tonumber(size) }
+  end
+  tap.is(twice, 0, name..": each number is that of one object")
+  return list
+end
+
+if tap.knows_layout() then
+  tap.write(dir.."/snap.lua", [[
+local mp = require("jit.mp")
+sessions, cache = {}, {}
+local function add(n)
+  for i = 1, n do sessions[#sessions+1] = { id = i } end
+end
+add(1000)
+assert(mp.heap(0.001, "old.heapsnapshot"))
+add(2000)
+assert(mp.heap(0.001, "new.heapsnapshot"))
+local list
+for i = 1, 1000 do list = { list } end
+for i = 1, 8 do list = { [("n"):rep(30)..i] = list } end
+package.loaded.long, list = list, nil
+assert(mp.heap(0.001, "long.heapsnapshot"))
+os.exit(0)]])
+  r = tap.luajit("snap.lua", { dir = dir })
+  tap.is(r.status..r.err, "0", "files for DevTools are made")
+  local old, new = nodes("old.heapsnapshot"), nodes("new.heapsnapshot")
+  local same, renamed, grown, bytes = 0, 0, 0, 0
+  for number, o in pairs(new) do
+    local before = old[number]
+    if o.name == "table in sessions[*]" then
+      if before then same = same + 1
+      else grown, bytes = grown + 1, bytes + o.bytes end
+      if before and before.name ~= o.name then renamed = renamed + 1 end
+    end
+  end
+  tap.is(same.." "..renamed, "1000 0", "an object keeps its number and name")
+  tap.is(grown, 2000, "what is new has the path of its holder")
+  tap.ok(bytes >= 2000 * 40, "and its bytes", bytes)
+  local longest, chain = 0, 0
+  for _, o in pairs(nodes("long.heapsnapshot")) do
+    longest = math.max(longest, #o.name)
+    if o.name:find("^table in %.%.%.n*%d.*nnnn1%[1%]$") then
+      chain = chain + 1
+    end
+  end
+  tap.ok(longest < 400, "a long path is cut", longest)
+  tap.ok(chain >= 990, "a linked list has one name", chain)
+end
 
 os.execute("rm -r "..dir)
 tap.done()
