@@ -57,7 +57,8 @@ src_libvm_la_SOURCES = \
 	src/vm/allocator.c src/vm/allocator.h \
 	src/vm/arena.c src/vm/arena.h \
 	src/vm/bug.c src/vm/bug.h \
-	src/vm/snap.c src/vm/snap.h \
+	src/vm/snap.c src/vm/snap.h src/vm/ir.h \
+	src/vm/escape.c src/vm/escape.h \
 	src/vm/callee.c src/vm/callee.h \
 	src/vm/code.c src/vm/code.h \
 	src/vm/cfunction.c src/vm/cfunction.h \

@@ -98,6 +98,26 @@ static void push_blacklisted(lua_State *L, const mp_compiler *c,
   }
 }
 
+static void push_escaped(lua_State *L, const mp_compiler *c,
+			 const mp_extent *e)
+{
+  static const char *const how[MP_ESCAPES] = {
+    "unknown", "table", "new", "upvalue", "memory", "key", "call", "end",
+    "turn", "read"
+  };
+  uint32_t i, n = c->nescaped;
+  lua_createtable(L, (int)n, 0);
+  for (i = 1; i <= n; i++) {
+    const mp_escaped s = c->escaped[i];
+    lua_createtable(L, 0, 4);
+    set_place(L, e, "place", s.place);
+    set_place(L, e, "at", s.at);
+    mp_field_string(L, "how", how[s.how]);
+    mp_field(L, "count", s.count);
+    lua_rawseti(L, -2, (int)i);
+  }
+}
+
 static void push_head(lua_State *L, const mp_profile *p)
 {
   const mp_compiler *c = &p->compiler;
@@ -136,4 +156,6 @@ void mp_decisions_push(lua_State *L, const mp_profile *p, const mp_extent *e)
   lua_setfield(L, -2, "flushes");
   push_blacklisted(L, c, e);
   lua_setfield(L, -2, "blacklisted");
+  push_escaped(L, c, e);
+  lua_setfield(L, -2, "escapes");
 }

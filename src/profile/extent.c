@@ -57,6 +57,10 @@ static void mark_decided(mp_extent *e, const mp_compiler *c)
   for (i = 1; i <= c->nmade; i++) mark_place(e, c->made[i].start);
   for (i = 0; i < c->nblacklisted; i++)
     mark_place(e, c->blacklisted[i].start);
+  for (i = 1; i <= c->nescaped; i++) {
+    mark_place(e, c->escaped[i].place);
+    mark_place(e, c->escaped[i].at);
+  }
 }
 
 /* Gives new numbers to what is marked; returns how many there are. */

@@ -166,7 +166,9 @@ static void forget(mp_compiler *c)
 {
   c->started = c->stopped = c->aborted = c->dropped = 0;
   c->ngiveups = c->nflushes = c->nmade = c->nblacklisted = c->live = 0;
+  c->nescaped = 0;
   mp_map_clear(&c->giveupmap);
+  mp_map_clear(&c->escapedmap);
 }
 
 void mp_compiler_restart(mp_compiler *c)
@@ -184,10 +186,12 @@ void mp_compiler_free(mp_compiler *c)
   c->cpu->in_trace = NULL;
   forget(c);
   mp_map_free(&c->giveupmap);
+  mp_map_free(&c->escapedmap);
   mp_free(c->giveups);
   mp_free(c->made);
   mp_free(c->flushes);
   mp_free(c->blacklisted);
+  mp_free(c->escaped);
   mp_free(c->by_number);
   mp_free(ticks);
 }

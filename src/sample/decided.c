@@ -20,6 +20,7 @@
 #define GIVEUPS_MAX	8192u	/* Entries of the lists, at most. */
 #define MADE_MAX	8192u
 #define FLUSHES_MAX	4096u
+#define ESCAPED_MAX	4096u
 
 /* -- Places -------------------------------------------------------------- */
 
@@ -148,6 +149,41 @@ void mp_decided_giveup(mp_compiler *c, const mp_giveup *g)
   c->ngiveups = i;
 }
 
+/* -- Objects that traces make -------------------------------------------- */
+
+static void add_escaped(mp_compiler *c, const mp_escaped *e)
+{
+  uint64_t key = mp_mix(mp_mix(1, (uint64_t)e->place << 32 | e->at), e->how);
+  uint32_t i = mp_map_get(&c->escapedmap, key);
+  if (i != 0) {
+    c->escaped[i].count++;
+    return;
+  }
+  i = c->nescaped + 1;
+  if (i > ESCAPED_MAX ||
+      !mp_mem_room(&c->escaped, i, &c->capescaped, sizeof(*c->escaped)) ||
+      !mp_map_put(&c->escapedmap, key, i)) {
+    c->dropped++;
+    return;
+  }
+  c->escaped[i] = *e;
+  c->nescaped = i;
+}
+
+static void add_objects(mp_compiler *c, uint32_t number)
+{
+  mp_escape list[MP_ESCAPES_MAX];
+  uint32_t i, n = mp_escape_find(c->capture->vm, number, list);
+  for (i = 0; i < n; i++) {
+    const mp_escape *e = &list[i];
+    mp_escaped to = { .how = e->how, .count = 1 };
+    to.place = mp_decided_proto(c->capture, e->proto, e->pos);
+    if (e->proto_at != NULL)
+      to.at = mp_decided_proto(c->capture, e->proto_at, e->pos_at);
+    add_escaped(c, &to);
+  }
+}
+
 /* -- Traces made --------------------------------------------------------- */
 
 /* Moves the ticks that were counted for a number to its trace. */
@@ -202,6 +238,7 @@ static void add_made(mp_compiler *c, const mp_jittrace *t)
   c->by_number[t->number] = i;
   c->live++;
   c->nmade = i;
+  add_objects(c, t->number);
 }
 
 static bool is_that(const mp_made *m, const mp_jittrace *t)

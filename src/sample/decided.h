@@ -15,6 +15,7 @@
 #include "data/map.h"
 #include "sample/capture.h"
 #include "sample/cpu.h"
+#include "vm/escape.h"
 #include "vm/jitstate.h"
 
 #include "lua.h"
@@ -65,6 +66,13 @@ typedef struct mp_blacklisted {
   bool loop;
 } mp_blacklisted;
 
+/* Objects that traces make at a place, and how these escape. */
+typedef struct mp_escaped {
+  uint32_t place, at;		/* Frames; 0: not known. */
+  mp_escapes how;
+  uint32_t count;		/* Of them in traces. */
+} mp_escaped;
+
 typedef struct mp_compiler {
   mp_capture *capture;		/* The profile's. */
   mp_cpu *cpu;			/* The profile's CPU sampler. */
@@ -87,6 +95,9 @@ typedef struct mp_compiler {
   uint32_t nflushes, capflushes;
   mp_blacklisted *blacklisted;
   uint32_t nblacklisted, capblacklisted;
+  mp_escaped *escaped;		/* From 1 on. */
+  mp_map escapedmap;
+  uint32_t nescaped, capescaped;
   uint32_t start;		/* The place of the trace that is recorded; */
   const char *startpt;		/* its prototype, or NULL, */
   uint32_t pos;			/* and its instruction. */

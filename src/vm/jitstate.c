@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vm/escape.h"
 #include "vm/frame.h"
 #include "vm/jitstate.h"
 #include "vm/own.h"
@@ -260,6 +261,15 @@ static void show_traces(mp_vm *vm, lua_State *L)
   traces_known = true;
 }
 
+/* Shows the operations of the compiler's instructions. */
+static void show_escapes(mp_vm *vm, lua_State *L)
+{
+  load(L, mp_escape_program);
+  lua_call(L, 0, 1);
+  run(L);
+  mp_escape_learn(trace_in(vm, func_proto(lua_topointer(L, -1))));
+}
+
 #define UNLIKELY	7001	/* A value that nothing else has. */
 
 static uint32_t find_value(const char *g, uint32_t from, int32_t value)
@@ -304,6 +314,7 @@ static int show(lua_State *L)
   if (!s->vm.proved) return 0;
   show_penalties(&s->vm, L);
   show_traces(&s->vm, L);
+  if (traces_known) show_escapes(&s->vm, L);
   show_params(&s->vm, L);
   return 0;
 }

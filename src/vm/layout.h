@@ -96,6 +96,10 @@ enum {				/* Types of objects (gct). */
 
 #define BC_SIZE		4	/* An instruction; its operand A is byte 1. */
 #define BC_A		1
+#define BC_USETV	46	/* Stores into upvalues, to here, */
+#define BC_USETP	49
+#define BC_TSETV	60	/* and into tables, to here. */
+#define BC_TSETR	64
 #define BC_TNEW		52	/* The compiler may change its operand D; */
 #define BC_CALLM	65	/* from here on, the operation and D. */
 #define BC_CALLMT	67	/* Tail calls. */
@@ -124,6 +128,7 @@ enum {				/* Types of objects (gct). */
 #define IR_OP2		2	/* first one: numbers of parent and exit. */
 #define IR_TYPE		4	/* uint8_t: of the result, in these bits: */
 #define IRT_TYPES	0x1f
+#define IRT_GUARD	0x80	/* The trace is left if it does not hold. */
 #define IRT_CDATA	10
 #define IRT_TAB		11
 #define IRT_INT		19

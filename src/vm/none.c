@@ -14,6 +14,7 @@
 #include "vm/cfunction.h"
 #include "vm/code.h"
 #include "vm/dispatch.h"
+#include "vm/escape.h"
 #include "vm/frame.h"
 #include "vm/interrupt.h"
 #include "vm/jitstate.h"
@@ -149,6 +150,13 @@ bool mp_jitstate_starts(const char *pt, uint32_t pos) { return false; }
 bool mp_jitstate_blacklisted(const char *pt, uint32_t *pos, bool *loop)
 {
   return false;
+}
+
+/* -- vm/escape ------------------------------------------------------------ */
+
+uint32_t mp_escape_find(mp_vm *vm, uint32_t number, mp_escape *list)
+{
+  return 0;
 }
 
 /* -- vm/parked ------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "vm/ir.h"
 #include "vm/layout.h"
 #include "vm/snap.h"
 #include "vm/trace.h"
@@ -123,14 +124,6 @@ static bool has_check(const char *T, uint64_t from, uint64_t to)
   return false;
 }
 
-/* Whether an instruction has that op: that many before the constant nil's. */
-static bool is_op(const char *T, uint32_t ref, int op)
-{
-  const char *ir = AT(const char *, T, TR_IR);
-  return AT(uint8_t, ir, (size_t)ref * IR_SIZE + IR_OP) + op ==
-	 AT(uint8_t, ir, (size_t)REF_NIL * IR_SIZE + IR_OP);
-}
-
 static uint32_t snap_ref(const char *T, uint32_t i)
 {
   return AT(uint16_t, mp_snap_get(T, i), SNAP_REF);
@@ -139,7 +132,7 @@ static uint32_t snap_ref(const char *T, uint32_t i)
 /* Whether a snapshot is that of a check. */
 static bool is_check(const char *T, const char *snap)
 {
-  return is_op(T, AT(uint16_t, snap, SNAP_REF) - 1u, OP_PROF);
+  return ir_is(T, AT(uint16_t, snap, SNAP_REF) - 1u, OP_PROF);
 }
 
 /* The number of the snapshot at the beginning of the loop; 0: there is none. */
@@ -147,7 +140,7 @@ static uint32_t loop_snap(const char *T)
 {
   uint32_t i = AT(uint16_t, T, TR_NSNAP);
   while (i-- > 1)
-    if (is_op(T, snap_ref(T, i), OP_LOOP)) return i;
+    if (ir_is(T, snap_ref(T, i), OP_LOOP)) return i;
   return 0;
 }
 
@@ -196,7 +189,7 @@ static uint32_t original(const char *T, uint32_t copy, uint32_t loop)
 static const char *behind_check(const char *T, uint32_t i)
 {
   uint32_t ref = snap_ref(T, i) - 1;
-  while (ref > TR_INS0 && !is_op(T, ref, OP_PROF)) ref--;
+  while (ref > TR_INS0 && !ir_is(T, ref, OP_PROF)) ref--;
   while (i > 0 && snap_ref(T, i) > ref + 1) i--;
   return i > 0 && snap_ref(T, i) == ref + 1 ? mp_snap_get(T, i) : NULL;
 }
@@ -385,18 +378,6 @@ static mp_snap called_at(const char *T, uint64_t addr)
 
 #define SEARCH	4096		/* Bytes of the C stack. */
 #define PARENTS	100		/* Traces that an object was handed through. */
-
-static uint8_t ir_byte(const char *T, uint32_t ref, int field)
-{
-  return AT(uint8_t, AT(const char *, T, TR_IR),
-	    (size_t)ref * IR_SIZE + (size_t)field);
-}
-
-static uint16_t ir_ref(const char *T, uint32_t ref, int field)
-{
-  return AT(uint16_t, AT(const char *, T, TR_IR),
-	    (size_t)ref * IR_SIZE + (size_t)field);
-}
 
 static int ir_type(const char *T, uint32_t ref)
 {

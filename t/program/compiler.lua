@@ -150,11 +150,11 @@ local function chief(list)
     blacklisted = {}, traces = {},
     rows = { { stack = 1, state = "I", cpu = 1, alloc_bytes = 0,
       alloc_objects = 0 } } }
-  function p:functions() return self.rows, fns end
-  function p:line_stack(stack) return self.frame[stack] end
-  function p:is_before(row) return not row.stack end
-  function p:function_name(fn) return self.frames[fn] or "f" end
-  function p:labeler() return function() return self.frames end end
+  p.functions = function() return nil, fns end
+  p.line_stack = function(_, stack) return stack end
+  p.is_before = function() return false end
+  p.function_name = function() return "f" end
+  p.labeler = p.functions
   for i, g in ipairs(list) do
     p.giveups[i] = { start = g[1], at = g[2], reason = g[3], final = g[4],
       count = #list - i + 1 }
@@ -231,6 +231,61 @@ tap.is(r.out, "true\t1\n", "the event is given back, and a handler of the "..
 
 -- Without the layout there is only what the event tells.
 if not tap.knows_layout() then tap.done() end
+
+-- -- Objects that compiled code makes ----------------------------------------
+
+-- Lines of a loop, the first is line 7; where, and how their objects escape.
+local escapes = {
+  { "a field", "t = { i }\nkept.x = t", 7, "stored in a table at %S+:8" },
+  { "a list", "t = { i }\nkept[1] = t", 7, "stored in a table at %S+:8" },
+  { "a key", "kept[{ i }] = 1", 7, "stored in a table at %S+:7" },
+  { "an object of a class", "kept.x = setmetatable({ i }, kept)", 7,
+    "stored in a table at %S+:7" },
+  { "another table", "local o = { { i } }\ns = s + o[1][1]", 7,
+    "stored in another new object at %S+:7" },
+  { "an upvalue", "up = { i }", 7, "stored in an upvalue at %S+:7" },
+  { "a key that is not known", "t = { i, i }\nt[i % 2 + 1] = 3", 7,
+    "filled by a key that is not constant at %S+:8" },
+  { "the next turn", "a, b = b, { i }", 7,
+    "kept from one turn of the loop to the next" },
+  { "an interpreted caller", "t = make(i)", 1,
+    "needed behind the trace's end at %S+:1", "jit.off(run)" },
+}
+if pcall(require, "ffi") then
+  table.insert(escapes, { "a function of C", "ffi.C.time(long())", 7,
+    "passed to a C function at %S+:7" })
+end
+local program = [[
+local function make(i) return { i } end
+local _, ffi = pcall(require, "ffi") local long = ffi.cdef and
+  (ffi.cdef("long time(long *);") or ffi.typeof("long[1]"))
+local kept, up = {}, nil
+local function run(n) local s, t, a, b = 0, nil, {}, {}
+  for i = 1, n do
+    LINES
+  end return s, t, a, b, up
+end
+BEFORE run(20000)
+]]
+for _, e in ipairs(escapes) do
+  r = tap.luajit("-jm=Jlm0b1 "..tap.program((program:gsub("%u%u+",
+    { LINES = e[2], BEFORE = e[5] or "" }))))
+  tap.like(r.out, ("\n +[%%d.]+ [kM]B +[%%d.]+ [kM]B +%%S[^\n]- +%%S+:%d: %s\n")
+    :format(e[3], e[4]), e[1]..": why compiled code makes an object")
+end
+
+r = tap.luajit("-jm=Jlm0b1 "..tap.program([[
+local function run(n) local s = 0
+  for i = 1, n do
+    local p = { x = i }
+    s = s + p.x
+  end return s end
+run(20000)
+]]))
+tap.unlike(r.out:match("allocated +compiled.-\n\n"), "%S+:3: ",
+  "an object that the compiler avoids has no reason")
+
+-- -- Code that is loaded again ----------------------------------------------
 
 r = tap.luajit("-jm=Jm0b1 "..tap.program([[
 local keep = {}

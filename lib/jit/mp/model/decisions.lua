@@ -278,12 +278,43 @@ local function chiefs(j)
   return by
 end
 
+local how_escaped = {
+  table = "stored in a table", new = "stored in another new object",
+  upvalue = "stored in an upvalue", memory = "stored in memory of C",
+  key = "filled by a key that is not constant",
+  call = "passed to a C function", ["end"] = "needed behind the trace's end",
+  turn = "kept from one turn of the loop to the next",
+  read = "read or compared", unknown = "why it is needed is not known",
+}
+
+-- The words for why compiled code makes objects, by label: the reason that most
+-- traces have, and how many others there are.
+local function escapes(p, label, place)
+  local best, words = {}, {}
+  for _, e in ipairs(p.escapes or {}) do
+    local name = p.frames[e.place] and label(e.place)
+    if name then
+      local b = best[name] or { others = -1 }
+      best[name], b.others = b, b.others + 1
+      if not b.e or e.count > b.e.count then b.e = e end
+    end
+  end
+  for name, b in pairs(best) do
+    words[name] = how_escaped[b.e.how]..
+      (b.e.at ~= 0 and " at "..place(b.e.at) or "")..
+      (b.others > 0 and (", and %d more"):format(b.others) or "")
+  end
+  return words
+end
+
 -- The bytes that code allocated, by function or line (scope "f" or "l"), the
--- most first: { name, bytes, compiled, interpreted, c, reason }. reason: that
--- for which some of it is interpreted, or nil. j: from join.
+-- most first: { name, bytes, compiled, interpreted, c, reason, escape }.
+-- reason: that for which some of it is interpreted, or nil; escape: why
+-- compiled code makes the objects, or nil. j: from join.
 local function allocated(p, j, scope)
   local _, of = p:functions()
   local label, chief_of = p:labeler(scope, false), chiefs(j)
+  local escape_of = escapes(p, label, j.place)
   local list, by = {}, {}
   for _, row in ipairs(p.rows) do
     local frame = p.frame[p:line_stack(row.stack)]
@@ -293,7 +324,8 @@ local function allocated(p, j, scope)
       local name = label(frame)
       local e = by[name]
       if not e then
-	e = { name = name, bytes = 0, compiled = 0, interpreted = 0, c = 0 }
+	e = { name = name, bytes = 0, compiled = 0, interpreted = 0, c = 0,
+	  escape = escape_of[name] }
 	by[name], list[#list+1] = e, e
       end
       e.bytes = e.bytes + row.alloc_bytes

@@ -283,6 +283,13 @@ local tables = {
     { "start", "ref", of = "frame", none = true },
     { "kind", "text", one_of = set("loop function") },
   } },
+  { name = "escape", key = "escapes", recorded = true, fields = {
+    { "place", "ref", of = "frame", none = true },
+    { "at", "ref", of = "frame", none = true },
+    { "how", "text",
+      one_of = set("unknown table new upvalue memory key call end turn read") },
+    { "count", "number" },
+  } },
   { name = "walk_type", key = "walk_types", recorded = true, fields = {
     { "type", "text" }, { "count", "number" }, { "bytes", "number" },
     { "garbage_count", "number" }, { "garbage_bytes", "number" },

@@ -51,6 +51,7 @@ local function new(snapshot)
     waits = snapshot.waits or {},
     giveups = snapshot.giveups, traces = snapshot.traces,
     flushes = snapshot.flushes, blacklisted = snapshot.blacklisted,
+    escapes = snapshot.escapes,
     survivors = snapshot.survivors, collected = snapshot.collected,
     collected_after = snapshot.collected_after
   }, Profile)

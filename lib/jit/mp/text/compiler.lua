@@ -266,6 +266,12 @@ end
 
 -- -- Memory ------------------------------------------------------------------
 
+-- The reason why most of an entry's bytes were allocated; or nil.
+local function reason_of(e)
+  if e.interpreted >= e.bytes / 2 then return e.reason end
+  return e.compiled >= e.bytes / 2 and e.escape or nil
+end
+
 -- The bytes that code allocated, by the VM's state.
 local function memory(p, o, j, width)
   local rows, hidden = { { "allocated", "compiled", "interpreted", "in C",
@@ -273,10 +279,9 @@ local function memory(p, o, j, width)
   local function bytes(n) return n > 0 and views.bytes(n, o) or "-" end
   for _, e in ipairs(decisions.allocated(p, j, o.shows_lines and "l" or "f")) do
     if views.shows(e.bytes / j.all.bytes, o) then
+      local why = reason_of(e)
       rows[#rows+1] = { views.bytes(e.bytes, o), bytes(e.compiled),
-	bytes(e.interpreted), bytes(e.c),
-	e.name..(e.reason and e.interpreted >= e.bytes / 2 and ": "..e.reason or
-	"") }
+	bytes(e.interpreted), bytes(e.c), e.name..(why and ": "..why or "") }
     else
       hidden = hidden + 1
     end
