@@ -134,8 +134,8 @@ if tap.sh(("cc -O -o idle '%s/t/attach/idle.c' %s -lpthread"):format(
     "sleep 0.3; rm busy; until [ -e resting ]; do sleep 0.1; done; "..
     "kill -INT $attach")
   tap.is(r.status, 0, "idle at the end: status")
-  tap.like(r.err, "process "..pid.." runs no Lua code: the profile is as of "..
-    "now", "idle at the end: said")
+  tap.like(r.err, "process "..pid.." runs no Lua code: this is its "..
+    "profile so far", "idle at the end: said")
   tap.like(r.out, "^luajit%-mp  ", "idle at the end: the report")
   tap.write(dir.."/busy", "")
   r = attach("-t 0.2 "..pid)
