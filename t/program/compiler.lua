@@ -109,7 +109,7 @@ tap.like(r.out, "\n +allocated +compiled +interpreted +in C\n",
   "bytes by the state of the VM")
 tap.like(r.out, "\n +[%d.]+ MB [^\n]+ inner: NYI: bytecode FNEW\n",
   "those of the interpreter with the reason")
-tap.unlike(r.out, "try: it meets what was given up",
+tap.unlike(r.out, "try: it runs into code that is blacklisted",
   "and not about the places that call it")
 
 r = tap.luajit("-jm=Jm0b1 "..tap.program([[
@@ -362,5 +362,18 @@ r = tap.luajit("-jm=f,"..profile.." "..file)
 read = tap.sh(tap.mp.." report "..profile.." J")
 tap.is(read.status, 1, "one without the option")
 tap.like(read.err, "where the program ran with option J", "says so")
+
+-- A number that is given again, as 1 here, is another trace.
+local order = {}
+for i, node in ipairs(decisions.tree({ traces = {
+  { number = 1, parent = 0, ticks = 1, start = "a" },
+  { number = 2, parent = 0, ticks = 9, start = "b" },
+  { number = 3, parent = 1, ticks = 5, start = "c" },
+  { number = 4, parent = 1, ticks = 6, start = "d" },
+  { number = 1, parent = 0, start = "e" },
+  { number = 5, parent = 1, start = "f" }
+} })) do order[i] = node.level..node.trace.start end
+tap.is(table.concat(order, " "), "0a 1d 1c 0b 0e 1f",
+  "traces: what takes most with its side traces is first")
 
 tap.done()

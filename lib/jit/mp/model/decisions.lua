@@ -355,25 +355,43 @@ local function most_begun(p)
   return most, by[most]
 end
 
--- The traces as trees: lists of { trace, level }, roots in the order in which
--- they were made, each with its side traces behind it.
-local function tree(p)
-  local children, roots, last, out = {}, {}, {}, {}
-  for _, t in ipairs(p.traces or {}) do
-    local parent = t.parent > 0 and last[t.parent]
-    if parent then
-      children[parent] = children[parent] or {}
-      table.insert(children[parent], t)
-    else
-      roots[#roots+1] = t
-    end
+-- The parent of each side trace. A number may be given again: the parent is the
+-- last trace before that had it.
+local function parents(list)
+  local last, above = {}, {}
+  for _, t in ipairs(list) do
+    above[t] = t.parent > 0 and last[t.parent] or nil
     last[t.number] = t
   end
-  local function walk(t, level)
-    out[#out+1] = { trace = t, level = level }
-    for _, child in ipairs(children[t] or {}) do walk(child, level + 1) end
+  return above
+end
+
+-- The traces as trees: lists of { trace, level }, each with its side traces
+-- behind it. Those that have most CPU with their side traces are first, and
+-- equal ones are in the order in which they were made.
+local function tree(p)
+  local list, roots, children, order, ticks = p.traces or {}, {}, {}, {}, {}
+  local above, out = parents(list), {}
+  for i = #list, 1, -1 do  -- A trace comes after its parent.
+    local t = list[i]
+    local parent = above[t]
+    order[t], ticks[t] = i, (ticks[t] or 0) + (t.ticks or 0)
+    if parent then
+      ticks[parent] = (ticks[parent] or 0) + ticks[t]
+      children[parent] = children[parent] or {}
+    end
+    table.insert(parent and children[parent] or roots, t)
   end
-  for _, t in ipairs(roots) do walk(t, 0) end
+  local function walk(traces, level)
+    table.sort(traces, function(a, b)
+      return ticks[a] > ticks[b] or ticks[a] == ticks[b] and order[a] < order[b]
+    end)
+    for _, t in ipairs(traces) do
+      out[#out+1] = { trace = t, level = level }
+      walk(children[t] or {}, level + 1)
+    end
+  end
+  walk(roots, 0)
   return out
 end
 
