@@ -78,7 +78,7 @@ function head() {
   const { view } = state.now, of = (v, text, i) => el("th", { scope: "col",
     role: "columnheader", class: other(v, i) }, text);
   const own = DIFF ? [of(view, "after"), of(view, "before", 1),
-    of(view, "change")] : [of(view, TITLE[view]), of(view, "self")];
+    of(view, "change")] : [of(view, TITLE[view]), of(view, "Self")];
   const others = DIFF ? [] : VIEWS.filter((v) => v !== view && !empty(v));
   return el("thead", { role: "rowgroup" }, el("tr", { role: "row" },
     el("th", { scope: "col", role: "columnheader" }, "Call"), own,
