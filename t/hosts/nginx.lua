@@ -42,7 +42,7 @@ tap.is(r.out, "200 application/octet-stream", "a CPU profile over HTTP")
 tap.is(get("/debug/pprof/heap"):sub(1, 2), "\31\139", "the heap's")
 tap.like(get("/debug/pprof/"), "heap", "the list of them")
 tap.like(get("/debug/pprof/heap?seconds=x"), "a number from 0", "wrong seconds")
-tap.like(get("/debug/pprof/holders?seconds=1"), "about now",
+tap.like(get("/debug/pprof/holders?seconds=1"), "whole profile",
   "seconds of what has none")
 
 -- Reports. A worker answers for itself, as above.
@@ -98,6 +98,58 @@ load(2)
 tap.is(get("/debug/pprof/heap?seconds=1"):sub(1, 2), "\31\139",
   "a profile on demand")
 tap.is(get("/"), "300", "and on")
+server:quit("TERM")
+
+-- Two requests for one worker's page at once, and some that are aborted, before
+-- their report is made or meanwhile. Without names of its own nobody would know
+-- whose files are left.
+os.execute("mkdir "..dir.."/tmp; chmod 777 "..dir.."/tmp")
+server:configure([[
+  local n = 0
+  function os.tmpname()
+    n = n + 1
+    local name = "DIR/tmp/"..n
+    io.open(name, "w"):close()
+    return name
+  end
+]], [[
+  location /abort/ {
+    lua_check_client_abort on;
+    content_by_lua_block { require("jit.mp.nginx").pprof() }
+  }
+]], 1)
+server:start()
+local worker = get("/pid")
+for i = 1, 2 do
+  local both, command = {}, "curl -s -m 20 '%s/debug/pprof/page?seconds=1' "..
+    ">%s/both-%d.html; echo >%s/both-%d.done"
+  for k = 1, 2 do
+    os.remove(("%s/both-%d.done"):format(dir, k))
+    os.execute("("..command:format(server.address, dir, k, dir, k)..") &")
+  end
+  for _, path in ipairs({ "abort/page?seconds=1", "debug/pprof/page?seconds=1",
+      "abort/holders", "debug/pprof/page?seconds=0" }) do
+    for _, seconds in ipairs({ 0.01, 0.05, 0.3 }) do
+      tap.sh(("curl -s -m %s '%s/%s'"):format(seconds, server.address, path))
+    end
+  end
+  tap.wait(function()
+    for k = 1, 2 do both[k] = tap.read(("%s/both-%d.done"):format(dir, k)) end
+    return both[1] and both[2]
+  end)
+  for k = 1, 2 do
+    tap.like(tap.read(("%s/both-%d.html"):format(dir, k)) or "",
+      "^<!DOCTYPE html>.*</html>", "one of two pages at once")
+  end
+end
+-- The last one's timer ends the profile a second after its time.
+report("page?seconds=0", "^<!DOCTYPE html>.*</html>", "a page after these")
+tap.is(get("/pid"), worker, "the worker is the same")
+tap.ok(tap.wait(function()
+  return tap.read(("/proc/%s/task/%s/children"):format(worker, worker)) == ""
+end), "it has no children")
+tap.ok(tap.wait(function() return tap.sh("ls "..dir.."/tmp").out == "" end),
+  "no files are left", tap.sh("ls "..dir.."/tmp").out)
 server:quit("TERM")
 
 hosts.done()
