@@ -10,7 +10,7 @@
 #include "data/process.h"
 
 static pid_t stood_in_for;	/* Or 0. */
-static pid_t owner;		/* Of the memory. */
+static _Atomic pid_t owner;	/* Of the memory. */
 
 pid_t mp_process(void) { return stood_in_for ? stood_in_for : getpid(); }
 

@@ -156,19 +156,22 @@ static int core_with(lua_State *L)
   return 2;
 }
 
-/* back(before, run): sets the labels that were there, if that profile is the
-** one that runs. Returns whether it did. */
+/* back(before, run, made): sets the labels that were there, if that profile is
+** the one that runs. Returns whether it did; nothing if none runs, or if the
+** running coroutine is to be one that was made, and is not. */
 static int core_back(lua_State *L)
 {
   mp_ctx *c = mp_guard_running(L);
   mp_capture *capture;
   double before;
-  if (c == NULL) return 0;
+  if (c == NULL || (lua_toboolean(L, 3) && lua_pushthread(L))) return 0;
   capture = &c->profile.capture;
   before = luaL_checknumber(L, 1);
   if ((double)capture->labels.run != luaL_checknumber(L, 2) ||
-      !(before >= 0 && before <= capture->zones.nnodes))
-    return 0;
+      !(before >= 0 && before <= capture->zones.nnodes)) {
+    lua_pushboolean(L, false);
+    return 1;
+  }
   mp_capture_enter(capture);
   lua_pushboolean(L, mp_capture_label(capture, L, (uint32_t)before));
   mp_capture_leave(capture);

@@ -756,6 +756,7 @@ void mp_capture_forget(mp_capture *c, const void *block, size_t size)
   if (c->freeing != NULL) c->freeing(c->freeingdata, block);
   mp_capture_enter(c);
   mp_codes_freed(&c->codes, block);
+  if (c->coroutines != NULL) mp_coroutines_forget(c->coroutines, block);
   if (c->penalties != NULL)
     mp_jitstate_freed(c->vm, c->penalties, block, size);
   mp_vm_forget(c->vm);

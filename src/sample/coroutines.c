@@ -218,16 +218,25 @@ void mp_coroutines_settle(mp_coroutines *c)
 
 #define ANY	1u		/* An entry that is not known to stay. */
 
-/* Whether another function may take its place in its frame. */
-static bool has_tail_call(const char *fn)
+static bool scan(const char *proto)
 {
-  const char *proto = func_proto(fn), *bc = proto + PT_BC;
+  const char *bc = proto + PT_BC;
   uint32_t i, n = AT(uint32_t, proto, PT_SIZEBC);
   for (i = 0; i < n; i++) {
     uint8_t op = AT(uint8_t, bc, (size_t)i * BC_SIZE);
     if (op == BC_CALLMT || op == BC_CALLT) return true;
   }
   return false;
+}
+
+/* Whether another function may take its place in its frame. A host's handlers
+** are few: most have just been scanned. */
+static bool has_tail_call(mp_coroutines *c, const char *fn)
+{
+  const char *proto = func_proto(fn);
+  if ((c->scanned & ~(uintptr_t)1) != (uintptr_t)proto)
+    c->scanned = (uintptr_t)proto | scan(proto);
+  return c->scanned & 1;
 }
 
 /* A new closure may lie where an old one did: what it consists of tells them
@@ -241,22 +250,17 @@ static uint64_t entry_of(const char *fn)
   return key | 2;
 }
 
-void mp_coroutines_look(mp_coroutines *c, const lua_State *L)
+static void look_at(mp_coroutines *c, mp_coroutine *one, const lua_State *L)
 {
   const char *fn;
-  mp_coroutine *one;
   uint64_t now;
-  entry *e;
-  if (!c->reused || L == NULL || (const char *)L == c->vm->mainl) return;
-  e = find(GET(c->table), (uintptr_t)L);
-  if (GET(e->L) == 0) return;
-  one = at(c, GET(e->at));
+  if (!c->reused || (const char *)L == c->vm->mainl) return;
   if (GET(one->label) == 0 || GET(one->entry) == ANY) return;
   fn = frame_object(lowest_base(L) + FRAME_SLOTS - 1);
   if (fn == NULL) return;
   now = entry_of(fn);
   if (GET(one->entry) == 0) {
-    bool stays = AT(uint8_t, fn, FUNC_FFID) != 0 || !has_tail_call(fn);
+    bool stays = AT(uint8_t, fn, FUNC_FFID) != 0 || !has_tail_call(c, fn);
     SET(one->entry, stays ? now : ANY);
   } else if (GET(one->entry) != now) {
     SET(one->label, 0);
@@ -271,15 +275,28 @@ static bool are_reused(void)
 
 #else
 
-void mp_coroutines_look(mp_coroutines *c, const lua_State *L)
+static void look_at(mp_coroutines *c, mp_coroutine *one, const lua_State *L)
 {
-  (void)c; (void)L;
+  (void)c; (void)one; (void)L;
 }
 
 /* OpenResty's LuaJIT has other references. */
 static bool are_reused(void) { return false; }
 
 #endif
+
+void mp_coroutines_look(mp_coroutines *c, const lua_State *L)
+{
+  const entry *e;
+  if (!c->reused || L == NULL) return;
+  e = find(GET(c->table), (uintptr_t)L);
+  if (GET(e->L) != 0) look_at(c, at(c, GET(e->at)), L);
+}
+
+void mp_coroutines_forget(mp_coroutines *c, const void *block)
+{
+  if ((c->scanned & ~(uintptr_t)1) == (uintptr_t)block) c->scanned = 0;
+}
 
 /* -- Labels --------------------------------------------------------------- */
 
@@ -292,17 +309,21 @@ uint32_t mp_coroutines_label(const mp_coroutines *c, const lua_State *L)
 bool mp_coroutines_set(mp_coroutines *c, const lua_State *L, uint32_t label)
 {
   const entry *e;
-  if (c->fresh == (const char *)L && L != NULL) mp_coroutines_settle(c);
+  mp_coroutine *one;
   if (L == NULL) return false;
+  if (c->fresh == (const char *)L) mp_coroutines_settle(c);
   e = find(GET(c->table), (uintptr_t)L);
-  if (GET(e->L) != 0) {
-    SET(at(c, GET(e->at))->label, label);
-    SET(at(c, GET(e->at))->entry, 0);
-  } else if (label != 0) {
+  if (GET(e->L) == 0) {
+    if (label == 0) return true;
     add(c, L, label);
+    e = find(GET(c->table), (uintptr_t)L);
+    if (GET(e->L) == 0) return false;
   }
-  mp_coroutines_look(c, L);
-  return mp_coroutines_label(c, L) == label;
+  one = at(c, GET(e->at));
+  SET(one->label, label);
+  SET(one->entry, 0);
+  look_at(c, one, L);
+  return true;
 }
 
 /* -- Beginning and end ---------------------------------------------------- */
@@ -355,6 +376,11 @@ void mp_coroutines_look(mp_coroutines *c, const lua_State *L)
 }
 
 void mp_coroutines_freed(mp_coroutines *c, const void *block)
+{
+  (void)c; (void)block;
+}
+
+void mp_coroutines_forget(mp_coroutines *c, const void *block)
 {
   (void)c; (void)block;
 }

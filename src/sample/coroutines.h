@@ -53,6 +53,8 @@ typedef struct mp_coroutines {
   uint32_t freshlabel;		/* with the label of the one that made it. */
   atomic_uint n;		/* Those that are known. */
   uint64_t lost;		/* Those that never were. */
+  uintptr_t scanned;		/* The prototype that was scanned last, and 1 */
+				/* if it makes tail calls. */
   mp_coroutine *_Atomic pages[MP_COROUTINES_PAGES];
   struct mp_coroutinetable *_Atomic table;  /* From address to number. */
 } mp_coroutines;
@@ -107,6 +109,9 @@ uint32_t mp_coroutines_label(const mp_coroutines *c, const lua_State *L);
 ** function. Not while the VM may be moving its stack: inside the allocator, at
 ** a safepoint or between two instructions of compiled code. */
 void mp_coroutines_look(mp_coroutines *c, const lua_State *L);
+
+/* A block that may be a prototype is being freed. */
+void mp_coroutines_forget(mp_coroutines *c, const void *block);
 
 /* The coroutine exists. False: no memory. */
 bool mp_coroutines_set(mp_coroutines *c, const lua_State *L, uint32_t label);

@@ -135,6 +135,42 @@ START_TEST(labelled)
 }
 END_TEST
 
+#ifndef MP_REFS32
+
+/* The prototype that was scanned for tail calls is forgotten when it is freed:
+** another one may lie there then. */
+START_TEST(scanned)
+{
+  lua_State *L = check_open(&vm, true);
+  uintptr_t first;
+  if (L == NULL) return;
+  known = mp_coroutines_new(&vm, true);
+  ck_assert_ptr_nonnull(known);
+  known->reused = true;
+  lua_register(L, "set", set_label);
+  check_run(L, "one = function() set(1) end coroutine.wrap(one)()", hook);
+  first = known->scanned;
+  ck_assert(first != 0 && (first & 1) == 0);
+  check_run(L, "coroutine.wrap(function() set(1) return set(2) end)()", hook);
+  ck_assert((known->scanned & 1) == 1);
+  mp_coroutines_forget(known, (void *)first);
+  ck_assert(known->scanned != 0);
+  mp_coroutines_forget(known, (void *)(known->scanned & ~(uintptr_t)1));
+  ck_assert_uint_eq(known->scanned, 0);
+  check_run(L, "coroutine.wrap(one)()", hook);
+  ck_assert_uint_eq(known->scanned, first);
+  mp_coroutines_free(known);
+  lua_close(L);
+}
+END_TEST
+
+#else
+
+START_TEST(scanned) { }
+END_TEST
+
+#endif
+
 /* Without memory, coroutines are not known, and all else goes on. */
 START_TEST(no_memory)
 {
@@ -158,4 +194,4 @@ START_TEST(no_memory)
 }
 END_TEST
 
-CHECK_MAIN("coroutines", birth_to_end, labelled, no_memory)
+CHECK_MAIN("coroutines", birth_to_end, labelled, scanned, no_memory)

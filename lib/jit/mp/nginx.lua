@@ -152,23 +152,29 @@ local function route_of(path)
   end))
 end
 
--- Routes by paths, and what core.back needs for the labels of a handler: most
--- requests are like others. Both are forgotten when there are that many.
+-- Routes by paths, and by phase, host and route what core.back needs for the
+-- labels of a handler: most requests are like others. Both are forgotten when
+-- there are that many paths.
 local KNOWN = 1000
 local routes, sets, known = {}, {}, 0
-
-local function remember(list, key, value)
-  if known == KNOWN then routes, sets, known = {}, {}, 0 end
-  known, list[key] = known + 1, value
-end
 
 local function known_route(path)
   local route = routes[path]
   if not route then
+    if known == KNOWN then routes, sets, known = {}, {}, 0 end
     route = route_of(path)
-    remember(routes, path, route)
+    known, routes[path] = known + 1, route
   end
   return route
+end
+
+local function below(t, key)
+  local child = t[key]
+  if not child then
+    child = {}
+    t[key] = child
+  end
+  return child
 end
 
 local function request() return ngx.var.uri, ngx.var.server_name end
@@ -177,26 +183,25 @@ local none = {}
 
 -- Gives labels to the coroutine of a handler, in place of all others: route,
 -- host and phase of the request, and those of a table. Some phases run outside
--- of a coroutine, which requests would share: nothing is done there. Returns
--- whether labels were set.
+-- of a coroutine, which requests would share: nothing is done there, nor while
+-- no profile runs. Returns whether labels were set.
 local function label(more)
-  local co, main = coroutine.running()
-  if not co or main then return false end
+  if more ~= nil and type(more) ~= "table" then
+    error("label: a table of labels is needed, as in { plugin = \"jwt\" }", 2)
+  end
   local phase, route = ngx.get_phase(), nil
   local has_request, path, host = pcall(request)
   if not has_request or host == "" then host = nil end
   if has_request then route = known_route(path) end
-  local key = not more and phase.."\0"..(route or "").."\0"..(host or "")
-  local set = key and sets[key]
-  if set and core.back(set[1], set[2]) then return true end
-  local labels = { phase = phase, route = route, host = host }
-  for name, value in pairs(more or none) do labels[name] = value end
-  core.label()  -- The coroutine may have served another request.
-  core.label(labels)
-  if key then
-    local number, run = core.with(none, label)
-    if number then remember(sets, key, { number, run }) end
+  local set = below(below(below(sets, phase), host or ""), route or "")
+  local done = core.back(set.number or 0, set.run or -1, true)
+  if done == nil then return false end
+  if not done then
+    core.label()  -- The coroutine may have served another request.
+    core.label({ phase = phase, route = route, host = host })
+    set.number, set.run = core.with(none, label)
   end
+  if more then core.label(more) end
   return true
 end
 
