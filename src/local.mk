@@ -210,6 +210,7 @@ attach_la_SOURCES += \
 	src/attach/ask.c \
 	src/attach/call.c src/attach/call.h \
 	src/attach/find.c src/attach/find.h \
+	src/attach/kind.c src/attach/kind.h \
 	src/attach/leave.c src/attach/leave.h \
 	src/attach/look.c src/attach/look.h \
 	src/attach/maps.c src/attach/maps.h \
@@ -223,8 +224,13 @@ attach_la_SOURCES += \
 	src/attach/symbol.c src/attach/symbol.h \
 	src/attach/tracee.c src/attach/tracee.h \
 	src/attach/visit.c src/attach/visit.h
+noinst_LTLIBRARIES += src/libattach32.la
+src_libattach32_la_SOURCES = src/attach/find.c src/attach/leave.c \
+	src/attach/kind.c
+src_libattach32_la_CPPFLAGS = $(AM_CPPFLAGS) -DMP_REFS32
+attach32 = src/libattach32.la
 endif
-attach_la_LIBADD = src/libmp.la
+attach_la_LIBADD = $(attach32) src/libmp.la
 attach_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir) \
 	-export-symbols-regex '^luaopen_jit_mp_attach$$'
 

@@ -49,7 +49,7 @@ static bool is_idle(const mp_session *s, double *since)
   double now = mp_clock_wall();
   int32_t vmstate = 0;
   mp_remote_read(s->pid, &vmstate, s->state->vmstate, sizeof(vmstate));
-  if (*since == 0 || vmstate > 0 || mp_find_cframe(s->pid, s->state) != 0)
+  if (*since == 0 || vmstate > 0 || s->kind->cframe(s->pid, s->state) != 0)
     *since = now;
   return now > *since + IDLE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** See attach/find.h. Layout: vm/layout.h.
+** See attach/find.h. Layout: vm/layout.h. Words of the VM that are true
+** pointers are as wide as ours.
 */
 #include "config.h"
 
@@ -28,7 +29,6 @@ static bool valid_vmstate(int32_t state)
 /* Where a global state has what. */
 typedef struct places {
   uint32_t alloc, vmstate;	/* Offsets. */
-  uint32_t len;			/* In a string: its length. */
 } places;
 
 /* The offset at which the global state refers to its main thread, behind a
@@ -37,8 +37,8 @@ typedef struct places {
 static uint32_t known_vmstate(const char *g, uint64_t mainl)
 {
   uint32_t i;
-  for (i = G_MMUDATA + 8; i < STATE_SEARCH; i += 8)
-    if (AT(const uint64_t, g, i + VMSTATE_MAINL) == mainl &&
+  for (i = G_MMUDATA + sizeof(gcref); i < STATE_SEARCH; i += sizeof(gcref))
+    if (AT(const gcref, g, i + VMSTATE_MAINL) == mainl &&
 	valid_vmstate(AT(const int32_t, g, i)))
       return i;
   return 0;
@@ -50,11 +50,23 @@ static bool is_code(const mp_maps *m, uint64_t address)
   return a != NULL && a->executable;
 }
 
+#ifdef MP_REFS32
+
+/* Variants are known in GC64 mode only. */
+static bool find_variant(const mp_maps *m, const char *global, uint64_t g,
+			 places *at)
+{
+  (void)m; (void)global; (void)g; (void)at;
+  return false;
+}
+
+#else
+
 static bool is_thread(const mp_maps *m, uint64_t L, uint64_t g)
 {
-  char head[L_GLREF + 8];
+  char head[L_GLREF + sizeof(gcref)];
   return (L & 7) == 0 && mp_remote_read(m->pid, head, L, sizeof(head)) &&
-	 obj_gct(head) == GCT_THREAD && AT(uint64_t, head, L_GLREF) == g;
+	 obj_gct(head) == GCT_THREAD && AT(gcref, head, L_GLREF) == g;
 }
 
 /* The vmstate of a variant (vm/variant.h) by what lies behind it: hooks and the
@@ -82,62 +94,85 @@ static bool find_variant(const mp_maps *m, const char *global, uint64_t g,
   for (i += G_ROOT; i + VMSTATE_CURL < STATE_SEARCH; i += 8)
     if (is_vmstate(m, global + i, g)) break;
   at->vmstate = i;
-  at->len = STR_OLDLEN;
   return at->alloc < VARIANT_HEAD && i + VMSTATE_CURL < STATE_SEARCH;
 }
+
+#endif
 
 static bool find_places(const mp_maps *m, const char *global, uint64_t g,
 			uint64_t mainl, places *at)
 {
-  if (!is_code(m, AT(const uint64_t, global, G_ALLOCF)))
+  if (!is_code(m, AT(const uintptr_t, global, G_ALLOCF)))
     return find_variant(m, global, g, at);
-  *at = (places){ G_ALLOCF, known_vmstate(global, mainl), STR_LEN };
+  *at = (places){ G_ALLOCF, known_vmstate(global, mainl) };
   return at->vmstate != 0;
 }
 
 static bool valid_stack(const mp_maps *m, const char *L)
 {
-  uint64_t stack = AT(const uint64_t, L, L_STACK);
-  uint64_t base = AT(const uint64_t, L, L_BASE);
-  uint64_t top = AT(const uint64_t, L, L_TOP);
-  uint64_t end = AT(const uint64_t, L, L_MAXSTACK);
+  uint64_t stack = AT(const gcref, L, L_STACK);
+  uint64_t base = AT(const uintptr_t, L, L_BASE);
+  uint64_t top = AT(const uintptr_t, L, L_TOP);
+  uint64_t end = AT(const gcref, L, L_MAXSTACK);
   const mp_mapping *a = mp_maps_find(m, stack);
   return a != NULL && a->writable && end < a->to && stack < base &&
 	 base <= end && stack < top && top <= end;
 }
 
-/* The text of the chunk name of a function, if it is a Lua function. */
-static bool read_chunkname(pid_t pid, const places *at, uint64_t fn, char *to,
-			   size_t n)
+/* The text of a string whose length and text are there, or its beginning. */
+static bool read_text(pid_t pid, uint64_t str, uint32_t length, uint32_t data,
+		      char *to, size_t n)
 {
-  char o[FUNC_PC + 8];
-  uint64_t name;
   uint32_t len;
-  if (!mp_remote_read(pid, o, fn, sizeof(o)) || obj_gct(o) != GCT_FUNC ||
-      AT(uint8_t, o, FUNC_FFID) != 0 ||
-      !mp_remote_read(pid, &name, AT(uint64_t, o, FUNC_PC) - PT_BC +
-		      PT_CHUNKNAME, sizeof(name)) ||
-      !mp_remote_read(pid, &len, name + at->len, sizeof(len)))
+  char end;
+  if (!mp_remote_read(pid, &len, str + length, sizeof(len)) ||
+      !mp_remote_read(pid, &end, str + data + len, 1) || end != '\0')
     return false;
   if (len >= n) len = (uint32_t)n - 1;
   to[len] = '\0';
-  return mp_remote_read(pid, to, name + STR_DATA, len);
+  return mp_remote_read(pid, to, str + data, len) && strlen(to) == len;
+}
+
+/* The chunk name of a function, if it is a Lua function. */
+static bool read_chunkname(pid_t pid, uint64_t fn, char *to, size_t n)
+{
+  char o[FUNC_PC + sizeof(gcref)];
+  gcref name;
+  if (!mp_remote_read(pid, o, fn, sizeof(o)) || obj_gct(o) != GCT_FUNC ||
+      AT(uint8_t, o, FUNC_FFID) != 0 ||
+      !mp_remote_read(pid, &name, AT(gcref, o, FUNC_PC) - PT_BC +
+		      PT_CHUNKNAME, sizeof(name)))
+    return false;
+  return read_text(pid, name, STR_LEN, STR_DATA, to, n) ||
+	 read_text(pid, name, STR_OLDLEN, STR_OLDDATA, to, n);
+}
+
+/* Whether the slot of that number may be a function, or have one as a frame's
+** link does. */
+static bool may_be_function(slot v, size_t i)
+{
+#ifdef MP_REFS32
+  uint64_t link = v >> 32;
+  if (TAG(v) != TAGFUNC && !LINK_ISLUA(link))
+    return LINK_DELTA(link) <= i * sizeof(slot);
+#endif
+  (void)i;
+  return FRAME_SLOTS == 1 || TAG(v) == TAGFUNC;
 }
 
 /* Finds the Lua function that lies lowest on the stack of the main thread. */
-static void find_chunk(pid_t pid, const places *at, const char *L, char *to,
-		       size_t n)
+static void find_chunk(pid_t pid, const char *L, char *to, size_t n)
 {
-  uint64_t stack = AT(const uint64_t, L, L_STACK);
-  uint64_t top = AT(const uint64_t, L, L_TOP);
+  uint64_t stack = AT(const gcref, L, L_STACK);
+  uint64_t top = AT(const uintptr_t, L, L_TOP);
   slot slots[SLOTS_MAX];
   size_t i, count = (top - stack) / sizeof(slot);
   *to = '\0';
   if (count > SLOTS_MAX) count = SLOTS_MAX;
   if (!mp_remote_read(pid, slots, stack, count * sizeof(slot))) return;
   for (i = 0; i < count; i++)
-    if (TAG(slots[i]) == TAGFUNC &&
-	read_chunkname(pid, at, (uint64_t)(uintptr_t)PTR(slots[i]), to, n))
+    if (may_be_function(slots[i], i) &&
+	read_chunkname(pid, (uint64_t)(uintptr_t)PTR(slots[i]), to, n))
       return;
   *to = '\0';
 }
@@ -149,31 +184,31 @@ static bool verify(const mp_maps *m, uint64_t mainl, uint64_t g, mp_found *f)
   places at;
   if (!mp_remote_read(m->pid, L, mainl, sizeof(L)) ||
       !mp_remote_read(m->pid, global, g, sizeof(global)) ||
-      obj_gct(L) != GCT_THREAD || AT(uint64_t, L, L_GLREF) != g ||
+      obj_gct(L) != GCT_THREAD || AT(gcref, L, L_GLREF) != g ||
       !valid_stack(m, L) || !find_places(m, global, g, mainl, &at))
     return false;
   memset(f, 0, sizeof(*f));
   f->mainl = mainl;
   f->g = g;
   f->vmstate = g + at.vmstate;
-  f->allocf = AT(uint64_t, global, at.alloc + G_ALLOCF);
-  f->bytes = AT(uint64_t, global, at.alloc + G_TOTAL);
-  f->cframe = AT(uint64_t, L, L_CFRAME) & ~UINT64_C(3);
+  f->allocf = AT(uintptr_t, global, at.alloc + G_ALLOCF);
+  f->bytes = AT(gcsize, global, at.alloc + G_TOTAL);
+  f->cframe = AT(uintptr_t, L, L_CFRAME) & ~UINT64_C(3);
   if (!is_code(m, f->allocf) || f->bytes >> 47 != 0) return false;
-  find_chunk(m->pid, &at, L, f->chunk, sizeof(f->chunk));
+  find_chunk(m->pid, L, f->chunk, sizeof(f->chunk));
   return true;
 }
 
-/* Looks for states in words that were read from that address. */
-static int search(const mp_maps *m, uint64_t own, const uint64_t *words,
-		  size_t count, uint64_t from, mp_found *list, int n)
+/* Looks for states in memory that was read from that address. */
+static int search(const mp_maps *m, uint64_t own, const char *memory,
+		  size_t size, uint64_t from, mp_found *list, int n)
 {
   size_t i;
-  for (i = 0; i < count; i++) {
-    uint64_t mainl = from + i * 8 - L_GLREF;
+  for (i = 0; i + sizeof(gcref) <= size; i += 8) {
+    uint64_t mainl = from + i - L_GLREF, g = AT(const gcref, memory, i);
     mp_found f;
-    if (words[i] - (mainl + L_SIZE) > L_EXTRA) continue;
-    if (!verify(m, mainl, words[i], &f) || f.allocf == own) continue;
+    if (g - (mainl + L_SIZE) > L_EXTRA) continue;
+    if (!verify(m, mainl, g, &f) || f.allocf == own) continue;
     if (n < MP_STATES_MAX) list[n] = f;
     n++;
   }
@@ -186,7 +221,7 @@ typedef struct hunt {
   uint64_t own;
   mp_found *list;
   int n;
-  uint64_t *words;
+  char *memory;
   const volatile int *end;
 } hunt;
 
@@ -194,8 +229,8 @@ static void search_pages(hunt *h, uint64_t at, uint64_t end)
 {
   for (; at < end && !*h->end; at += CHUNK) {
     size_t size = end - at < CHUNK ? end - at : CHUNK;
-    if (mp_remote_read(h->maps->pid, h->words, at, size))
-      h->n = search(h->maps, h->own, h->words, size / 8, at, h->list, h->n);
+    if (mp_remote_read(h->maps->pid, h->memory, at, size))
+      h->n = search(h->maps, h->own, h->memory, size, at, h->list, h->n);
   }
 }
 
@@ -207,7 +242,9 @@ static void search_mappings(hunt *h, mp_where where)
   for (i = 0; i < h->maps->n; i++) {
     const mp_mapping *a = &h->maps->list[i];
     uint64_t at = a->from, end;
-    if (!a->readable || !a->writable || a->inode != 0) continue;
+    if (!a->readable || !a->writable || a->inode != 0 ||
+	(gcref)(a->to - 1) != a->to - 1)  /* No reference leads there. */
+      continue;
     while (!*h->end && (end = mp_present_next(&p, &at, a->to)) != 0) {
       search_pages(h, at, end);
       at = end;
@@ -220,10 +257,10 @@ int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list,
 		   const volatile int *end)
 {
   hunt h = { m, own, list, 0, mp_room(malloc(CHUNK)), end };
-  if (h.words == NULL) return 0;
+  if (h.memory == NULL) return 0;
   search_mappings(&h, MP_IN_MEMORY);
   if (h.n == 0) search_mappings(&h, MP_SWAPPED);
-  free(h.words);
+  free(h.memory);
   return h.n;
 }
 
@@ -231,7 +268,7 @@ int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list,
 
 /* Whether any of these words is an address in the code of that object. */
 static bool any_in(const mp_maps *m, const mp_mapping *vm,
-		   const uint64_t *words, size_t count)
+		   const uintptr_t *words, size_t count)
 {
   size_t i;
   for (i = 0; i < count; i++) {
@@ -246,31 +283,32 @@ static bool any_in(const mp_maps *m, const mp_mapping *vm,
 static uint64_t innermost(pid_t pid, const mp_found *state, uint64_t sp,
 			  size_t size, uint64_t *frame)
 {
-  uint64_t words[G_SEARCH / 8], found = 0;
+  gcref refs[G_SEARCH / sizeof(gcref)], owner;
+  uint64_t found = 0;
   char L[L_SIZE];
   size_t i;
   *frame = sp + size;
-  if (!mp_remote_read(pid, words, state->g, sizeof(words))) return 0;
-  for (i = 0; i < G_SEARCH / 8; i++) {
-    uint64_t cf, owner;
-    if ((words[i] & 7) != 0 || words[i] == 0 ||
-	!mp_remote_read(pid, L, words[i], sizeof(L)) ||
-	obj_gct(L) != GCT_THREAD || AT(uint64_t, L, L_GLREF) != state->g)
+  if (!mp_remote_read(pid, refs, state->g, sizeof(refs))) return 0;
+  for (i = 0; i < G_SEARCH / sizeof(gcref); i++) {
+    uint64_t cf;
+    if ((refs[i] & 7) != 0 || refs[i] == 0 ||
+	!mp_remote_read(pid, L, refs[i], sizeof(L)) ||
+	obj_gct(L) != GCT_THREAD || AT(gcref, L, L_GLREF) != state->g)
       continue;
-    cf = AT(uint64_t, L, L_CFRAME) & ~UINT64_C(3);
+    cf = AT(uintptr_t, L, L_CFRAME) & ~UINT64_C(3);
     if (cf <= sp || cf >= *frame ||
 	!mp_remote_read(pid, &owner, cf + CF_L, sizeof(owner)) ||
-	owner != words[i])
+	owner != refs[i])
       continue;
     *frame = cf;
-    found = words[i];
+    found = refs[i];
   }
   return found;
 }
 
 uint64_t mp_find_cframe(pid_t pid, const mp_found *state)
 {
-  uint64_t cf = 0;
+  uintptr_t cf = 0;
   mp_remote_read(pid, &cf, state->mainl + L_CFRAME, sizeof(cf));
   return cf & ~UINT64_C(3);
 }
@@ -279,7 +317,8 @@ uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
 			 const mp_mapping *vm, uint64_t sp, bool *idle)
 {
   const mp_mapping *a = mp_maps_find(m, sp);
-  uint64_t frame, L, found = 0, *words;
+  uint64_t frame, L, found = 0;
+  uintptr_t *words;
   size_t n;
   *idle = false;
   if (a == NULL || (words = mp_room(malloc(STACK_MAX))) == NULL) return 0;
@@ -287,7 +326,7 @@ uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
   L = innermost(m->pid, state, sp, n, &frame);
   if (L != 0) n = frame - sp;
   if (mp_remote_read(m->pid, words, sp, n)) {
-    n /= 8;
+    n /= sizeof(*words);
     *idle = L == 0 && mp_find_cframe(m->pid, state) == 0 &&
 	    !any_in(m, vm, words, n);
     if (*idle) found = state->mainl;

@@ -5,11 +5,19 @@
 ** Nothing in a process tells where its states are. But a main thread and the
 ** global state behind it lie in one block and refer to each other and to the
 ** allocator, and nothing else has that shape.
+**
+** The functions are for one kind of builds: see attach/kind.h.
 */
 #ifndef MP_FIND_H
 #define MP_FIND_H
 
 #include "attach/maps.h"
+
+#ifdef MP_REFS32
+#define mp_find_states mp_find_states_refs32
+#define mp_find_resting mp_find_resting_refs32
+#define mp_find_cframe mp_find_cframe_refs32
+#endif
 
 #define MP_STATES_MAX	64	/* More are not listed. */
 

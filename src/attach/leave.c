@@ -58,7 +58,7 @@ static bool is_running(pid_t pid, uint64_t at, int32_t n, uint64_t ip,
   return at != 0 && (at & 7) == 0 && mp_remote_read(pid, head, at, TR_SIZE) &&
 	 obj_gct(head) == GCT_TRACE && AT(uint16_t, head, TR_NUMBER) == n &&
 	 (ip == 0 ||
-	  ip - AT(uint64_t, head, TR_MCODE) < AT(uint32_t, head, TR_SZMCODE));
+	  ip - AT(uintptr_t, head, TR_MCODE) < AT(uint32_t, head, TR_SZMCODE));
 }
 
 /* Searches the trace array behind the global state, and in it the trace. */
@@ -66,16 +66,17 @@ static uint64_t find(pid_t pid, const mp_found *state, int32_t n, uint64_t ip,
 		     char *head, uint64_t *array)
 {
   char words[J_ARRAY_SEARCH];
-  uint64_t at;
+  gcref at;
   uint32_t i;
   if (!mp_remote_read(pid, words, state->vmstate, sizeof(words))) return 0;
-  for (i = 0; i + TRACES_END <= sizeof(words); i += 8) {
+  for (i = 0; i + TRACES_END <= sizeof(words); i += sizeof(gcref)) {
     uint32_t size = AT(uint32_t, words, i + TRACES_SIZE);
-    *array = AT(uint64_t, words, i);
+    *array = AT(uintptr_t, words, i);
     if (*array == 0 || (*array & 7) != 0 || size <= (uint32_t)n ||
 	size > TRACES_MAX || AT(uint32_t, words, i + TRACES_FREE) > size)
       continue;
-    if (mp_remote_read(pid, &at, *array + (uint32_t)n * 8, 8) &&
+    if (mp_remote_read(pid, &at, *array + (uint32_t)n * sizeof(at),
+		       sizeof(at)) &&
 	is_running(pid, at, n, ip, head))
       return at;
   }
@@ -86,13 +87,14 @@ static uint64_t find(pid_t pid, const mp_found *state, int32_t n, uint64_t ip,
 static uint64_t root_code(pid_t pid, uint64_t array, uint32_t n)
 {
   char head[TR_SIZE];
-  uint64_t at;
-  if (n == 0 || !mp_remote_read(pid, &at, array + n * 8, 8) || at == 0 ||
-      !mp_remote_read(pid, head, at, sizeof(head)) ||
+  gcref at;
+  if (n == 0 ||
+      !mp_remote_read(pid, &at, array + n * sizeof(at), sizeof(at)) ||
+      at == 0 || !mp_remote_read(pid, head, at, sizeof(head)) ||
       obj_gct(head) != GCT_TRACE || AT(uint16_t, head, TR_NUMBER) != n ||
       AT(uint16_t, head, TR_ROOT) != 0)
     return 0;
-  return AT(uint64_t, head, TR_MCODE);
+  return AT(uintptr_t, head, TR_MCODE);
 }
 
 /* Reads the trace that runs in a state and whose machine code contains ip, if
@@ -109,7 +111,7 @@ static bool far_trace_read(far_trace *t, const mp_maps *m,
     return false;
   t->address = find(m->pid, state, n, ip, head, &array);
   if (t->address == 0) return false;
-  t->mcode = AT(uint64_t, head, TR_MCODE);
+  t->mcode = AT(uintptr_t, head, TR_MCODE);
   t->size = AT(uint32_t, head, TR_SZMCODE);
   t->loop = AT(uint32_t, head, TR_MCLOOP);
   t->nins = AT(uint32_t, head, TR_NINS);
@@ -119,10 +121,10 @@ static bool far_trace_read(far_trace *t, const mp_maps *m,
   if (t->nk > TR_INS0 || t->nins < TR_INS0 || t->nins - t->nk > INS_MAX ||
       t->nsnap == 0 || t->nmap > INS_MAX)
     return false;
-  t->ir = copy(m->pid, AT(uint64_t, head, TR_IR) + t->nk * IR_SIZE,
+  t->ir = copy(m->pid, AT(uintptr_t, head, TR_IR) + t->nk * IR_SIZE,
 	       (t->nins - t->nk) * IR_SIZE);
-  t->snaps = copy(m->pid, AT(uint64_t, head, TR_SNAP), t->nsnap * SNAP_SIZE);
-  t->map = copy(m->pid, AT(uint64_t, head, TR_SNAPMAP),
+  t->snaps = copy(m->pid, AT(uintptr_t, head, TR_SNAP), t->nsnap * SNAP_SIZE);
+  t->map = copy(m->pid, AT(uintptr_t, head, TR_SNAPMAP),
 		t->nmap * SNAPMAP_SIZE);
   t->link = root_code(m->pid, array, AT(uint16_t, head, TR_LINKS));
   return t->ir != NULL && t->snaps != NULL && t->map != NULL;
@@ -212,8 +214,7 @@ static bool handed_on(const far_trace *t, uint32_t ref, uint32_t snap,
     v->from = AT(const uint8_t, phi, IR_REG);
     v->reg = reg_at(t, ref, snap);
     v->spill = AT(const uint8_t, ins(t, ref), IR_SPILL);
-    v->narrow = (AT(const uint8_t, ins(t, ref), IR_TYPE) & IRT_TYPES) ==
-		IRT_INT;
+    v->narrow = !IRT_WIDE(AT(const uint8_t, ins(t, ref), IR_TYPE) & IRT_TYPES);
     return v->from < REG_NONE && AT(const uint8_t, phi, IR_SPILL) == 0 &&
 	   (v->spill != 0 || v->reg < REG_NONE);
   }
@@ -263,6 +264,13 @@ static bool far_trace_repeats(const far_trace *t, uint32_t exit)
 #define JUMP_NEAR 0xe9
 #define NEAR_PREFIX 0x0f
 #define NEAR_SIZE 5		/* Of a near jump; a conditional one has 6. */
+#ifdef MP_REFS32
+#define NOTE_SIZE 8		/* Of an instruction before the jump: */
+#define NOTE	"\xc7\x44\x24"	/* mov [sp+x], constant. */
+#else
+#define NOTE_SIZE 0
+#define NOTE	""
+#endif
 #define STUB_SIZE 4
 #define SPILL_SIZE 4
 
@@ -274,20 +282,22 @@ static uint64_t destination(uint64_t end, const uint8_t *distance)
 }
 
 /* The exit's number if the code there is the stub of one: it pushes the number,
-** byte by byte, and jumps to the VM. Less than 0: it is none. */
+** byte by byte, and jumps to the VM; without GC64 it notes the VM's address
+** before. Less than 0: it is none. */
 static int stub_number(const mp_code *c, uint64_t at)
 {
   const mp_mapping *a = mp_maps_find(c->maps, at);
-  uint8_t b[2 + NEAR_SIZE], low;
+  uint8_t b[2 + NOTE_SIZE + NEAR_SIZE], low;
   if (!mp_maps_compiled(a) ||
       !mp_remote_read(c->maps->pid, b, at, STUB_SIZE) || b[0] != PUSH_BYTE)
     return -1;
   low = b[1];
   at += b[2] == JUMP_SHORT ? (uint64_t)STUB_SIZE + b[3] : 2u;
   if (!mp_remote_read(c->maps->pid, b, at, sizeof(b)) || b[0] != PUSH_BYTE ||
-      b[2] != JUMP_NEAR)
+      memcmp(b + 2, NOTE, sizeof(NOTE) - 1) != 0 ||
+      b[2 + NOTE_SIZE] != JUMP_NEAR)
     return -1;
-  a = mp_maps_find(c->maps, destination(at + sizeof(b), b + 3));
+  a = mp_maps_find(c->maps, destination(at + sizeof(b), b + 3 + NOTE_SIZE));
   if (a == NULL || !a->executable || !mp_maps_same(a, c->vm)) return -1;
   return low | b[1] << 8;
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +31,63 @@ static bool fails(mp_session *s, const char *msg)
 {
   snprintf(s->msg, sizeof(s->msg), "%s", msg);
   return false;
+}
+
+/* -- The module ---------------------------------------------------------- */
+
+static const mp_kind *const kinds[] = {
+#ifdef __x86_64__
+  &mp_kind_gc64,
+#endif
+  &mp_kind_refs32
+};
+#define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
+
+/* Takes the module for that kind, which lies beside the one that we have. */
+static bool use_kind(mp_session *s, const mp_kind *kind)
+{
+  const char *name = strrchr(s->library, '/') + 1;
+  char path[PATH_MAX], *found;
+  snprintf(path, sizeof(path), "%.*s%s", (int)(name - s->library), s->library,
+	   kind->core);
+  if ((found = mp_room(realpath(path, NULL))) == NULL) {
+    snprintf(s->msg, sizeof(s->msg), "%.500s: %s", path, strerror(errno));
+    return false;
+  }
+  free(s->library);
+  s->library = found;
+  s->kind = kind;
+  s->enter = s->block = 0;
+  return true;
+}
+
+/* The mapping where the file of the module begins; NULL: it is not loaded. */
+static const mp_mapping *find_module(const mp_session *s)
+{
+  int i;
+  for (i = 0; i < s->maps.n; i++)
+    if (strcmp(s->maps.list[i].path, s->library) == 0)
+      return &s->maps.list[i];
+  return NULL;
+}
+
+/* Takes the module that is loaded, or else the first one. The first one may
+** have loaded another, which the VM needed. */
+static void use_loaded(mp_session *s)
+{
+  size_t i;
+  for (i = KINDS; i-- > 0;)
+    if (use_kind(s, kinds[i]) && find_module(s) != NULL) return;
+}
+
+bool mp_session_loaded(mp_session *s)
+{
+  const mp_mapping *a = find_module(s);
+  uint64_t size;
+  if (a == NULL) return false;
+  s->enter = mp_symbol_find(&s->maps, a, MP_ATTACH_ENTER);
+  s->block = mp_symbol_variable(&s->maps, a, MP_ATTACH_ANSWER, &size);
+  return s->enter != 0 && s->block != 0;
 }
 
 /* -- Objects of the process ---------------------------------------------- */
@@ -176,6 +234,17 @@ static bool is_at_rest(mp_session *s, mp_attach_block *b)
 	 !b->performing;
 }
 
+/* A process has states of one kind. */
+static void search(mp_session *s, uint64_t own)
+{
+  size_t i;
+  s->nstates = 0;
+  for (i = 0; i < KINDS && s->nstates == 0; i++) {
+    s->nstates = kinds[i]->states(&s->maps, own, s->states, s->place.end);
+    if (s->nstates > 0) s->kind = kinds[i];
+  }
+}
+
 /* A state of the profiler's that is being made or closed may look like another
 ** one for a moment: of several states those count that stay. */
 static void leave_passing(mp_session *s, uint64_t own)
@@ -184,19 +253,19 @@ static void leave_passing(mp_session *s, uint64_t own)
   do {
     n = s->nstates;
     if (n < 2 || !mp_session_wait(s, PASSING, s->place.end)) return;
-    s->nstates = mp_find_states(&s->maps, own, s->states, s->place.end);
+    search(s, own);
   } while (s->nstates < n);
 }
 
 static void find_states(mp_session *s)
 {
-  uint64_t own = mp_symbol_find(&s->maps, NULL, "mp_state_alloc");
+  uint64_t own = mp_symbol_find(&s->maps, find_module(s), "mp_state_alloc");
   double until = mp_clock_wall() + PERFORM;
   mp_attach_block before = { 0 }, after = { 0 };
   do {
     while (!is_at_rest(s, &before) && mp_clock_wall() < until)
       if (!mp_session_wait(s, STEP, s->place.end)) return;
-    s->nstates = mp_find_states(&s->maps, own, s->states, s->place.end);
+    search(s, own);
   } while ((!is_at_rest(s, &after) || after.phase != before.phase ||
 	    after.open != before.open) && mp_clock_wall() < until &&
 	   !*s->place.end);
@@ -219,6 +288,7 @@ static bool read_process(mp_session *s)
     return false;
   }
   if (!find_code(s)) return no_library(s);
+  use_loaded(s);
   mp_session_loaded(s);
   find_states(s);
   if (*s->place.end) return fails(s, "interrupted");
@@ -230,6 +300,8 @@ static bool read_process(mp_session *s)
   if (s->nstates == 0)
     return fails(s, "the program has a LuaJIT in it, but no Lua state that "
 		 "luajit-mp can read");
+  if (!use_kind(s, s->kind)) return false;
+  mp_session_loaded(s);
   if (s->enter == 0) warm(s->library);
   return mp_sandbox_permits(s->pid, s->msg, sizeof(s->msg));
 }
@@ -241,19 +313,6 @@ static bool has_ended(const mp_session *s)
   bool none = mp_maps_read(&m, s->pid) == 0 && m.n == 0;
   mp_maps_free(&m);
   return none || mp_look_ended(s->pid);
-}
-
-bool mp_session_loaded(mp_session *s)
-{
-  const mp_mapping *a = NULL;
-  uint64_t size;
-  int i;
-  for (i = 0; i < s->maps.n && a == NULL; i++)
-    if (strcmp(s->maps.list[i].path, s->library) == 0) a = &s->maps.list[i];
-  if (a == NULL) return false;
-  s->enter = mp_symbol_find(&s->maps, a, MP_ATTACH_ENTER);
-  s->block = mp_symbol_variable(&s->maps, a, MP_ATTACH_ANSWER, &size);
-  return s->enter != 0 && s->block != 0;
 }
 
 bool mp_session_poor(mp_session *s)
@@ -302,11 +361,12 @@ static bool is_orphan(const mp_session *s)
 
 bool mp_session_profiled(const mp_session *s, int state)
 {
-  static const char name[] = "/jit/mp/core.so";
   const mp_mapping *a = mp_maps_find(&s->maps, s->states[state].allocf);
+  char name[32];
+  size_t len = (size_t)snprintf(name, sizeof(name), "/jit/mp/%s",
+				s->kind->core);
   size_t n = a != NULL ? strlen(a->path) : 0;
-  return n >= sizeof(name) - 1 &&
-	 strcmp(a->path + n - (sizeof(name) - 1), name) == 0 && !is_orphan(s);
+  return n >= len && strcmp(a->path + n - len, name) == 0 && !is_orphan(s);
 }
 
 void mp_session_close(mp_session *s)

@@ -12,7 +12,7 @@
 #define MP_SESSION_H
 
 #include "attach/call.h"
-#include "attach/find.h"
+#include "attach/kind.h"
 #include "attach/safe.h"
 #include "module/attach.h"
 
@@ -20,7 +20,9 @@ typedef struct mp_session {
   pid_t pid;
   pid_t tid;			/* The thread that runs the VM. */
   int pidfd;			/* To see it end, or -1. */
-  char *library;		/* The module, by its absolute name. */
+  const mp_kind *kind;		/* Of the VM that it has, */
+  char *library;		/* and the module for that, by its absolute */
+				/* name. */
   mp_maps maps;
   mp_mapping objects[4];	/* Copies: the list is read again at times. */
   mp_code code;			/* These are the objects in it. */

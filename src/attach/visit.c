@@ -16,7 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "attach/leave.h"
 #include "attach/look.h"
 #include "attach/room.h"
 #include "attach/visit.h"
@@ -242,7 +241,7 @@ static uint64_t await_frame(mp_session *s)
   double until = mp_clock_wall() + ENTERED;
   uint64_t frame = 0;
   while (frame == 0 && mp_clock_wall() < until) {
-    frame = mp_find_cframe(s->pid, s->state);
+    frame = s->kind->cframe(s->pid, s->state);
     if (frame == 0) nanosleep(&step, NULL);
   }
   return frame;
@@ -290,8 +289,8 @@ void mp_visit_choose(mp_session *s)
 static uint64_t usable_now(mp_session *s, mp_tracee *t)
 {
   bool idle;
-  uint64_t L = mp_find_resting(&s->maps, s->state, s->code.vm,
-			       mp_tracee_registers(t).sp, &idle);
+  uint64_t L = s->kind->resting(&s->maps, s->state, s->code.vm,
+				mp_tracee_registers(t).sp, &idle);
   return idle && !is_alone(s) ? 0 : L;
 }
 
@@ -326,7 +325,7 @@ static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
     }
   }
   if (v == MP_VISITED && *placed > 0 && s->answer.open != 0 && s->answer.steps)
-    mp_leave(&s->code, s->state, t);
+    s->kind->leave(&s->code, s->state, t);
   return v;
 }
 

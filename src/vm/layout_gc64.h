@@ -88,6 +88,7 @@ typedef uint64_t gcsize;	/* A number of bytes of the collector's. */
 #define TR_LINKTYPE	116	/* uint8_t: how it ends (vm/jitstate.h). */
 
 #define IRT_PART	9	/* A pointer into an object. */
+#define IRT_WIDE(t)	((t) != IRT_INT) /* It has 64 bits. */
 #define CONST_WIDE(op)	((op) == K_GC || (op) == K_PTR || (op) == K_KPTR || \
 			 (op) == K_NUM || (op) == K_INT64)
 

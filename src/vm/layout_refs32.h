@@ -90,6 +90,8 @@ typedef uint32_t gcsize;	/* A number of bytes of the collector's. */
 #define TR_LINKTYPE	(TR_MCLOOP + 20)
 
 #define IRT_PART	5
+#define IRT_WIDE(t)	(1u << (t) & 0x604208) /* Light userdata, a pointer */
+				/* of 64 bits, double, int64_t, uint64_t. */
 #define CONST_WIDE(op)	((op) == K_NUM || (op) == K_INT64)
 
 #define PENALTY_SIZE	8

@@ -54,7 +54,7 @@ tap.like(nvim("Mp next"), "luajit%-mp: no profile", "no profile")
 tap.like(nvim("Mp attach"), "luajit%-mp: Mp attach PID", "no process")
 
 -- A process that runs.
-if jit.arch == "x64" and require("ffi").abi("gc64") then
+if jit.arch == "x64" then
   tap.write(dir.."/spin.lua", [[
 local keep = {}
 while not io.open("stop") do
