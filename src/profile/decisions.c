@@ -59,6 +59,7 @@ static void push_traces(lua_State *L, const mp_compiler *c,
     mp_field(L, "worst", t->worst);
     mp_field(L, "times", t->times);
     if (c->heard) mp_field(L, "ticks", m.ticks);
+    if (c->heard) mp_field(L, "allocated", m.allocated);
     mp_field_string(L, "state", m.gone ? "gone" : "live");
     lua_rawseti(L, -2, (int)i);
   }

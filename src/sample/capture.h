@@ -55,6 +55,7 @@ typedef struct mp_capture {
   void (*freeing)(void *data, const void *block);  /* Code is about to be */
   void *freeingdata;		/* freed; or NULL. */
   struct mp_penalties *penalties;  /* Addresses in prototypes; or NULL. */
+  double *in_trace;		/* Bytes by the trace that ran; or NULL. */
   mp_cached *cache;		/* Key of a stack -> row. */
   uint32_t cachemask;
   uint32_t victim;		/* The slot of a full line to overwrite next. */

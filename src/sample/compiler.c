@@ -111,13 +111,36 @@ void mp_compiler_prepare(mp_compiler *c)
   mp_jitstate_read(vm, &c->penalties);
 }
 
+/* Frees what is kept by the numbers of traces. */
+static void free_numbers(mp_compiler *c)
+{
+  uint32_t *ticks = c->cpu->in_trace;
+  double *bytes = c->capture->in_trace;
+  c->cpu->in_trace = NULL;
+  c->capture->in_trace = NULL;
+  mp_free(c->by_number);
+  c->by_number = NULL;
+  mp_free(ticks);
+  mp_free(bytes);
+}
+
+static bool make_numbers(mp_compiler *c)
+{
+  uint32_t *ticks = mp_calloc(MP_TRACE_NUMBERS, sizeof(*ticks));
+  double *bytes = mp_calloc(MP_TRACE_NUMBERS, sizeof(*bytes));
+  c->by_number = mp_calloc(MP_TRACE_NUMBERS, sizeof(*c->by_number));
+  c->cpu->in_trace = ticks;
+  c->capture->in_trace = bytes;
+  if (c->by_number != NULL && ticks != NULL && bytes != NULL) return true;
+  free_numbers(c);
+  return false;
+}
+
 void mp_compiler_start(mp_compiler *c, lua_State *L)
 {
   if (!c->on) return;
   c->last = -1;
-  c->by_number = mp_calloc(MP_TRACE_NUMBERS, sizeof(*c->by_number));
-  c->cpu->in_trace = mp_calloc(MP_TRACE_NUMBERS, sizeof(*c->cpu->in_trace));
-  if (c->by_number == NULL || c->cpu->in_trace == NULL) {
+  if (!make_numbers(c)) {
     c->why = "there was no memory";
     return;
   }
@@ -154,6 +177,7 @@ void mp_compiler_take(mp_compiler *c)
   mp_tracing_look(c);
   if (!vm->proved) return;
   mp_capture_enter(c->capture);
+  mp_decided_fold(c);
   if (!c->flushing) mp_decided_traces(c, true);
   add_early(c);
   look_at_table(c, true);
@@ -177,13 +201,14 @@ void mp_compiler_restart(mp_compiler *c)
   if (c->by_number == NULL) return;
   memset(c->by_number, 0, MP_TRACE_NUMBERS * sizeof(*c->by_number));
   memset(c->cpu->in_trace, 0, MP_TRACE_NUMBERS * sizeof(*c->cpu->in_trace));
+  memset(c->capture->in_trace, 0,
+	 MP_TRACE_NUMBERS * sizeof(*c->capture->in_trace));
   c->looks = 0;
 }
 
 void mp_compiler_free(mp_compiler *c)
 {
-  uint32_t *ticks = c->cpu->in_trace;
-  c->cpu->in_trace = NULL;
+  free_numbers(c);
   forget(c);
   mp_map_free(&c->giveupmap);
   mp_map_free(&c->escapedmap);
@@ -192,6 +217,4 @@ void mp_compiler_free(mp_compiler *c)
   mp_free(c->flushes);
   mp_free(c->blacklisted);
   mp_free(c->escaped);
-  mp_free(c->by_number);
-  mp_free(ticks);
 }

@@ -186,36 +186,46 @@ static void add_objects(mp_compiler *c, uint32_t number)
 
 /* -- Traces made --------------------------------------------------------- */
 
-/* Moves the ticks that were counted for a number to its trace. */
-static void fold_ticks(mp_compiler *c, uint32_t number)
+/* Moves what was counted for a number to its trace: ticks, which may come
+** meanwhile, and bytes. */
+static void fold(mp_compiler *c, uint32_t number)
 {
-  uint32_t *ticks = c->cpu->in_trace;
+  uint32_t *ticks = c->cpu->in_trace, n;
+  double *bytes = c->capture->in_trace;
   uint32_t i = c->by_number[number];
   if (ticks == NULL) return;
-  if (i != 0 && c->listens)
-    c->made[i].ticks += __atomic_exchange_n(&ticks[number], 0,
-					    __ATOMIC_RELAXED);
-  else
-    ticks[number] = 0;
+  n = __atomic_exchange_n(&ticks[number], 0, __ATOMIC_RELAXED);
+  if (i != 0 && c->listens) {
+    c->made[i].ticks += n;
+    c->made[i].allocated += bytes[number];
+  }
+  bytes[number] = 0;
+}
+
+void mp_decided_fold(mp_compiler *c)
+{
+  uint32_t n;
+  for (n = 1; n < MP_TRACE_NUMBERS; n++)
+    if (c->by_number[n] != 0) fold(c, n);
 }
 
 void mp_decided_lose(mp_compiler *c, uint32_t number)
 {
-  fold_ticks(c, number);
+  fold(c, number);
   if (c->by_number[number] == 0) return;
   c->made[c->by_number[number]].gone = true;
   c->by_number[number] = 0;
   c->live--;
 }
 
-/* Makes room: traces that are gone and used no CPU are forgotten. */
+/* Makes room: traces that are gone and used nothing are forgotten. */
 static void compact(mp_compiler *c)
 {
   uint32_t i, n = 0;
   mp_lock();
   for (i = 1; i <= c->nmade; i++) {
     const mp_made m = c->made[i];
-    if (m.gone && m.ticks == 0) continue;
+    if (m.gone && m.ticks == 0 && m.allocated == 0) continue;
     c->made[++n] = m;
     if (!m.gone) c->by_number[m.trace.number] = n;
   }
@@ -233,8 +243,9 @@ static void add_made(mp_compiler *c, const mp_jittrace *t)
     c->dropped++;
     return;
   }
-  c->made[i] = (mp_made){ *t, mp_decided_proto(c->capture, t->proto, t->pos), 0,
-			  false };
+  c->made[i] = (mp_made){
+    .trace = *t, .start = mp_decided_proto(c->capture, t->proto, t->pos)
+  };
   c->by_number[t->number] = i;
   c->live++;
   c->nmade = i;
@@ -258,7 +269,7 @@ bool mp_decided_trace(mp_compiler *c, uint32_t number)
   }
   if (i != 0 && is_that(&c->made[i], &t)) {
     c->made[i].trace = t;
-    fold_ticks(c, number);
+    fold(c, number);
   } else {
     if (i != 0) mp_decided_lose(c, number);
     add_made(c, &t);

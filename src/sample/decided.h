@@ -41,6 +41,7 @@ typedef struct mp_made {
   mp_jittrace trace;		/* proto and pos have gone into: */
   uint32_t start;		/* a frame. */
   uint32_t ticks;		/* Weights of CPU samples in its code. */
+  double allocated;		/* Bytes, estimated from samples. */
   bool gone;			/* It was flushed or collected. */
 } mp_made;
 
@@ -125,6 +126,10 @@ void mp_decided_giveup(mp_compiler *c, const mp_giveup *g);
 
 /* Reads the trace of that number. False: there is none. */
 bool mp_decided_trace(mp_compiler *c, uint32_t number);
+
+/* Gives the traces that there are, or were before the last flush, what was
+** counted for them. */
+void mp_decided_fold(mp_compiler *c);
 
 /* The trace of that number is no more. */
 void mp_decided_lose(mp_compiler *c, uint32_t number);

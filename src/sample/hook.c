@@ -218,6 +218,18 @@ static void wait_for_safepoint(mp_alloc *h, uint32_t id)
   if (first && h->cpu->has_timer) mp_cpu_ask(h->cpu);
 }
 
+/* Counts bytes for the trace that runs, if any does. */
+static inline void count_in_trace(mp_alloc *h, double bytes)
+{
+#ifdef MP_LAYOUT
+  double *by = h->capture->in_trace;
+  int32_t n = by != NULL && h->vm.proved ? mp_vm_state(&h->vm) : 0;
+  if (n > 0 && n <= UINT16_MAX) by[n] += bytes;
+#else
+  (void)h; (void)bytes;
+#endif
+}
+
 /* Makes a record of the sample and counts it. 0: it is lost. */
 static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
 			      uint32_t row)
@@ -231,6 +243,7 @@ static uint32_t record_sample(mp_alloc *h, double objects, size_t size,
     .objects = objects, .size = size, .row = row,
     .birth = (uint64_t)(h->seconds * 1000), .cycle = (uint32_t)h->cycles
   };
+  count_in_trace(h, objects * (double)size);
   if (row != 0) mp_counts_alloc(h->capture->counts, row, objects, size);
   else wait_for_safepoint(h, id);
   return id;
@@ -327,6 +340,7 @@ static inline void *exact_alloc(mp_alloc *h, void *ptr, size_t osize,
     return p;
   }
   mp_counts_alloc(h->capture->counts, row, 1, nsize);
+  count_in_trace(h, (double)nsize);
   mp_objects_count_type(h, site, row, nsize);
   mp_probe_alloc(p, nsize, (double)nsize);
   if (mp_objects_remember_row(h, p, row, nsize))

@@ -285,6 +285,16 @@ run(20000)
 tap.unlike(r.out:match("allocated +compiled.-\n\n"), "%S+:3: ",
   "an object that the compiler avoids has no reason")
 
+r = tap.luajit("-jm=Jm0b1 "..tap.program([[
+local kept, s = {}, 0
+for i = 1, 1000 do s = s + i end
+for i = 1, 50000 do kept[1] = { i } end
+]]))
+tap.like(r.out, "\n *%S+ ms +%d[%d.]+ MB +%d+ +%d+ +%d+: [^\n]+:3, loop\n",
+  "what a trace allocates")
+tap.like(r.out, "\n *%S+ ms +%d+ +%d+ +%d+: [^\n]+:2, loop\n",
+  "one that allocates nothing")
+
 -- -- Code that is loaded again ----------------------------------------------
 
 r = tap.luajit("-jm=Jm0b1 "..tap.program([[

@@ -272,6 +272,7 @@ local tables = {
     { "instructions", "number" }, { "bytes", "number" },
     { "exits", "number" }, { "taken", "number" }, { "worst", "number" },
     { "times", "number" }, { "ticks", "number", optional = true },
+    { "allocated", "number", optional = true },
     { "state", "text", one_of = set("live gone") },
   } },
   { name = "flush", key = "flushes", recorded = true, fields = {

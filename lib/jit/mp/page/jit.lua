@@ -55,7 +55,8 @@ local function traces(p, strs, number)
     "ends", list(t.ends), "number", encode.ints(flat, "number"),
     "parent", encode.ints(flat, "parent"), "exit", encode.ints(flat, "exit"),
     "bytes", encode.ints(flat, "bytes"), "taken", encode.ints(flat, "taken"),
-    "ticks", encode.ints(flat, "ticks") })
+    "ticks", encode.ints(flat, "ticks"),
+    "allocated", encode.ints(flat, "allocated") })
 end
 
 local function flushes(p)

@@ -308,12 +308,13 @@ local function given_up(p, j, width)
 end
 
 local function trace_row(p, j, node, o)
-  local t, cpu = node.trace, ""
+  local t, cpu, bytes = node.trace, "", ""
   if t.ticks and p.cpu.samples > 0 then
     cpu = views.amount(p, o, "cpu", t.ticks, p.cpu.samples)
   end
+  if (t.allocated or 0) > 0 then bytes = views.bytes(t.allocated, o) end
   local from = t.parent > 0 and (" from exit %.0f"):format(t.exit) or ""
-  return { cpu, ("%.0f"):format(t.bytes), ("%.0f"):format(t.taken),
+  return { cpu, bytes, ("%.0f"):format(t.bytes), ("%.0f"):format(t.taken),
     ("%s%.0f%s: %s, %s%s"):format(("  "):rep(node.level), t.number, from,
       j.place(t.start), decisions.ending(t),
       t.state == "gone" and ", gone" or "") }
@@ -322,7 +323,7 @@ end
 local function traces(p, o, j, width)
   local nodes = decisions.tree(p)
   if #nodes == 0 then return "" end
-  local rows = { { "CPU", "code", "exits", "traces" } }
+  local rows = { { "CPU", "allocated", "code", "exits", "traces" } }
   for i = 1, math.min(#nodes, TRACES) do
     rows[#rows+1] = trace_row(p, j, nodes[i], o)
   end

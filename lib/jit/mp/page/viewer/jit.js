@@ -74,6 +74,7 @@ function traceRow(i) {
   const T = J.traces, from = T.parent[i] ? ` from exit ${T.exit[i]}` : "";
   return el("tr", { id: `trace-${i}`, tabindex: "-1" },
     number(J.ticks ? percent(T.ticks[i] / J.ticks) : ""),
+    number(T.allocated[i] ? bytes(T.allocated[i]) : ""),
     number(bytes(T.bytes[i])), number(String(T.taken[i])),
     el("td", { class: "tree", "--level": String(T.level[i]) },
       `${T.number[i]}${from}`),
@@ -102,8 +103,8 @@ function create() {
       ...table("Traces given up", ["Times", "At", "From", "Reason",
         "What may help"], J.giveups.at.length, giveupRow)] : [],
     ...J.traces.start.length ? [el("h3", {}, "Traces made"),
-      ...table("Traces made", ["CPU", "Code", "Exits", "Trace", "From", "Ends"],
-        J.traces.start.length, traceRow)] : []);
+      ...table("Traces made", ["CPU", "Allocated", "Code", "Exits", "Trace",
+        "From", "Ends"], J.traces.start.length, traceRow)] : []);
 }
 
 mp.jit = { create };
