@@ -44,9 +44,94 @@ for i, want in ipairs({ "^true$", "^nil\tprofiler is running already\t22$",
     "^false\t.*must be a string, not a nil$" }) do
   tap.like(lines[i], want, "call "..i)
 end
+
+-- -- The event stream, as Tarantool's own tools read it ----------------------
+
+-- Functions that read numbers and strings of a text.
+local function reader(text)
+  local at = 1
+  local r = {}
+  function r.byte()
+    at = at + 1
+    return text:byte(at - 1)
+  end
+  function r.number()
+    local n, by, b = 0, 1
+    repeat
+      b = r.byte()
+      n, by = n + b % 128 * by, by * 128
+    until b < 128
+    return n
+  end
+  function r.string(n)
+    at = at + n
+    return text:sub(at - n, at - 1)
+  end
+  return r
+end
+
+-- Names of the functions by their addresses.
+local function read_symbols(next)
+  local names = {}
+  tap.is(next.string(7), "ljs\3\0\0\0", "the table of symbols begins")
+  for kind in next.byte do
+    if kind == 128 then return names end
+    local address = next.number()
+    names[address] = next.string(next.number())
+    if kind == 0 then next.number() end
+  end
+end
+
+-- Events by kind and place: { n, allocated, freed }; and the bytes of blocks
+-- that are not freed.
+local function read_events(next, names)
+  local sums, blocks, held = {}, {}, 0
+  tap.is(next.string(7), "ljm\3\0\0\0", "the events begin")
+  for head in next.byte do
+    if head == 128 then return sums, held end
+    local kind, by, name = head % 4, math.floor(head / 4), "VM"
+    if by > 1 then name = names[next.number()] end
+    if by == 2 then name = name..":"..next.number() end
+    local sum = sums[kind.." "..name] or { 0, 0, 0 }
+    sums[kind.." "..name], sum[1] = sum, sum[1] + 1
+    if kind >= 2 then
+      local address, size = next.number(), next.number()
+      sum[3] = sum[3] + size
+      held = held - (blocks[address] and size or 0)
+      blocks[address] = nil
+    end
+    if kind ~= 2 then
+      local address, size = next.number(), next.number()
+      sum[2], held, blocks[address] = sum[2] + size, held + size, true
+    end
+  end
+end
+
+local next = reader(tap.read(dir.."/memprof_new.bin"))
+local sums, held = read_events(next, read_symbols(next))
+r = tap.sh(tap.mp.." report memprof_new.bin e", { dir = dir })
+local titles = { "ALLOCATIONS", "DEALLOCATIONS", "REALLOCATIONS" }
+for kind, title in ipairs(titles) do
+  local section = r.out:match("\n"..title.."\n(.-)\n\n[%u\n]")
+  local seen = 0
+  for name, n, got, lost in section:gmatch(
+      "(@test[^\n]-): (%d+) events\t%+(%d+) bytes\t%-(%d+)") do
+    local sum = sums[kind.." "..name] or {}
+    tap.is(table.concat(sum, " "), table.concat({ n, got, lost }, " "),
+      title.." of "..name)
+    seen = seen + 1
+  end
+  tap.ok(seen > 0 or kind == 2, title..": places", section)
+end
+local kept = 0
+for bytes in r.out:match("\nHEAP SUMMARY:\n(.-)\n\n"):gmatch(
+    "holds (%d+) bytes") do
+  kept = kept + tonumber(bytes)
+end
+tap.is(held, kept, "what is not freed is what is held")
+
 -- A safepoint may come after the line.
 local line = tap.knows_layout() and "@test.lua:11" or "@test.lua:%d+"
-r = tap.sh(tap.mp.." report memprof_new.bin e", { dir = dir })
 tap.like(r.out, "ALLOCATIONS\n"..line..": %d+ events", "the report")
 tap.like(r.out, "\nREALLOCATIONS\n", "reallocations")
 r = tap.sh(tap.mp.." report --leak-only memprof_new.bin", { dir = dir })

@@ -7,6 +7,7 @@
 --   misc.memprof.stop()                -- the same
 --
 -- The file is a profile with exact events: luajit-mp report memprof.bin e
+-- Tarantool's own tools read it as memprof's (format/memprof).
 --
 -- The module is the global misc, too, where there is none, and
 -- require("memprof")(arg) is that report, where there is no such module.

@@ -8,7 +8,8 @@
 -- reallocation and free. A profile has their sums by place: the events are made
 -- of these, so that numbers and bytes of each place, and of the places that the
 -- freed memory came from, are as they were counted. Their order is not the
--- program's, sizes are means, and addresses are numbers.
+-- program's, sizes are means, and addresses are numbers. Of more events than
+-- MOST no stream is made: it would take long, and much memory.
 --
 ----------------------------------------------------------------------------
 
@@ -17,6 +18,10 @@ local write = require("jit.mp.format.file_write")
 
 -- A number in groups of seven bits, the lowest first.
 local function uleb(n)
+  if n < 128 then return string.char(n) end
+  if n < 16384 then
+    return string.char(n % 128 + 128, (n - n % 128) / 128)
+  end
   local t = {}
   while n >= 128 do
     t[#t+1] = string.char(n % 128 + 128)
@@ -34,8 +39,15 @@ local LFUNC, CFUNC = 0, 1 -- Symbols.
 local ALLOC, FREE, REALLOC = 1, 2, 3
 local BY_VM, BY_LUA, BY_C = 4, 8, 12 -- Added to an event: what made it.
 local STEP = 16 -- Between addresses.
+local MOST = 200000
 
 -- -- Places -------------------------------------------------------------------
+
+-- A chunk's name as LuaJIT has it, from a frame's source.
+local function chunk_name(source)
+  if not source then return "?" end
+  return source:match('^%[string "(.*)"%]$') or "@"..source
+end
 
 -- Symbols, as a list of texts; and a function from a row's number to what made
 -- its events, and the text of the place.
@@ -47,8 +59,7 @@ local function symbols(p)
     if not seen[fn] then
       seen[fn] = true
       list[#list+1] = f.kind == "Lua" and string.char(LFUNC)..uleb(at)..
-	text(f.source and ((f.source:match("^%[") and "" or "@")..f.source) or
-	  "?")..uleb(fn.line or 0) or
+	text(chunk_name(f.source))..uleb(fn.line or 0) or
 	string.char(CFUNC)..uleb(at)..text(fn.name or f.name or "?")
     end
     return uleb(at)
@@ -77,7 +88,7 @@ local function part(sum, n, i)
 end
 
 -- Blocks by the row that allocated them, until they are freed: addresses.
-local function new_heap()
+local function new_heap(p)
   local blocks, last = {}, 0
   local heap = {}
   function heap.add(row)
@@ -87,14 +98,17 @@ local function new_heap()
     list[#list+1] = last
     return last
   end
-  -- A block of a row's; one from before the profile if it has none.
+  -- Whether a row has a block. Of those from before the profile there are some.
+  function heap.has(row)
+    return row == 0 or p:is_before(p.rows[row]) or
+      blocks[row] and #blocks[row] > 0
+  end
   function heap.take(row)
     local list = blocks[row]
-    if list and #list > 0 then return table.remove(list) end
+    if row ~= 0 and list and #list > 0 then return table.remove(list) end
     last = last + STEP
     return last
   end
-  function heap.has(row) return blocks[row] and #blocks[row] > 0 end
   return heap
 end
 
@@ -108,7 +122,7 @@ local function put_allocs(out, p, heap, place)
   end
   for i, row in ipairs(p.rows) do
     local n = row.alloc_objects - (moved[i] or 0)
-    local sum = row.alloc_bytes - (bytes[i] or 0)
+    local sum = math.max(row.alloc_bytes - (bytes[i] or 0), 0)
     local by, at = place(i)
     for k = 1, n do
       out[#out+1] = string.char(ALLOC + by)..at..uleb(heap.add(i))..
@@ -154,17 +168,26 @@ local function put_rest(out, p, heap, place)
 end
 
 local function stream(p)
-  local events, heap = {}, new_heap()
+  local events, heap = {}, new_heap(p)
   local list, place = symbols(p)
   put_allocs(events, p, heap, place)
   put_rest(events, p, heap, place)
   return SYMBOLS..table.concat(list)..FINAL..EVENTS..table.concat(events)..FINAL
 end
 
+local function count(p)
+  local n = 0
+  for _, row in ipairs(p.rows) do n = n + row.alloc_objects end
+  for _, e in ipairs(p.events) do
+    if e.kind ~= "realloc" then n = n + e.count end
+  end
+  return n
+end
+
 -- Returns the file's contents, or nil and a message.
 return function(p)
-  local s = stream(p)
   local profile, msg = write(p)
-  if not profile then return nil, msg end
+  if not profile or count(p) > MOST then return profile, msg end
+  local s = stream(p)
   return s..profile..("%015.0f\n"):format(#s)
 end
