@@ -31,6 +31,17 @@ r = tap.sh("env -u LUA_PATH -u LUA_CPATH "..tap.mp.." --version")
 tap.ok(r.status == 0 or r.status == 1 and r.err:find(
   "^luajit%-mp: its modules are not in /[^\n]+ %./run %./luajit%-mp\n$"),
   "not installed: one line says what would help", r.err)
+
+-- A link to itself can be opened by nobody, root included.
+local broken = dir.."/broken/jit/mp/cli"
+assert(os.execute(("mkdir -p %s && ln -s command.lua %s/command.lua"):format(
+  broken, broken)) == 0)
+r = tap.sh(("env LUA_PATH='%s/broken/?.lua' %s --version"):format(dir, tap.mp))
+tap.ok(r.status == 1 and r.err:find(broken..
+  "/command.lua: Too many levels of symbolic links", 1, true) and
+  not r.err:find("LUA_PATH", 1, true),
+  "a module that cannot be opened: the reason", r.err)
+
 r = run("--help")
 tap.is(run("-h").out, r.out, "-h")
 tap.like(r.out, "^usage: luajit%-mp COMMAND", "--help")
