@@ -23,10 +23,17 @@ static inline int mp_fd_from(int fd, int least)
   return high;
 }
 
-/* The same, above the standard streams. */
+#define MP_FD_HIGH	256
+
+/* The same, above the standard streams, and where there are so many, above the
+** numbers that programs use: theirs are the same with the profiler and
+** without. */
 static inline int mp_fd_high(int fd)
 {
-  return mp_fd_from(fd, STDERR_FILENO + 1);
+  int high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, MP_FD_HIGH) : -1;
+  if (high < 0) return mp_fd_from(fd, STDERR_FILENO + 1);
+  close(fd);
+  return high;
 }
 
 #endif

@@ -94,11 +94,11 @@ r = sh("mkdir out; "..luajit.." -jm=f,out/a.txt -e 'dofile(\"work.lua\") "..
   "os.execute(\"rm -r out; mkdir out\")'")
 tap.is(r.err, "", "a directory removed and made again")
 is_report("out/a.txt", "it has the report")
--- The number of the directory's descriptor is the next that is free again.
+-- The directory's descriptor is closed like others.
 tap.write(dir.."/closes.lua", [[
   local ffi = require("ffi")
   ffi.cdef "int close(int);"
-  for fd = 3, 99 do ffi.C.close(fd) end
+  for fd = 3, 999 do ffi.C.close(fd) end
   dofile("work.lua")]])
 for _, outputs in ipairs { "c.txt", "c.html,c.txt", "c.txt,d/c.txt" } do
   r = sh("rm -f c.txt; mkdir -p d; "..luajit.." -jm=f,"..outputs..
@@ -107,6 +107,28 @@ for _, outputs in ipairs { "c.txt", "c.html,c.txt", "c.txt,d/c.txt" } do
   is_report("c.txt", "descriptors closed, "..outputs..": the report")
 end
 is_report("d/c.txt", "descriptors closed: the report in another directory")
+
+-- The program's descriptors have the numbers that they have without a profile.
+tap.write(dir.."/numbers.lua", [[
+  local ffi = require("ffi")
+  ffi.cdef "int close(int); int dup(int);"
+  local numbers = {}
+  for i = 1, 3 do
+    dofile("work.lua")
+    numbers[i] = ffi.C.dup(0)
+    for fd = 3, 999 do ffi.C.close(fd) end
+  end
+  local f = io.open("numbers.txt", "w")
+  f:write(table.concat(numbers, " "))
+  f:close()]])
+sh(luajit.." numbers.lua </dev/null")
+local numbers = tap.read(dir.."/numbers.txt")
+tap.like(numbers, "^%d+ %d+ %d+$", "numbers of descriptors")
+if (tonumber(sh("ulimit -n").out) or 999) > 300 then
+  sh(luajit.." -jm=fw1,c.txt,d/c.txt numbers.lua </dev/null")
+  tap.is(tap.read(dir.."/numbers.txt"), numbers, "the same with a profile")
+end
+
 -- A stream that the program does not have is not a file of the profiler's.
 tap.write(dir.."/streams.lua", [[
   local ffi = require("ffi")

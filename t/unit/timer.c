@@ -193,7 +193,7 @@ START_TEST(a_closed_descriptor_is_not_closed_again)
   ck_assert(mp_timer_start(&timer, MP_TIMER_TASK, expected, SIGURG, 1000000));
   if (timer.kind == MP_TIMER_TASK) {
     close(timer.fd);
-    fd = dup(STDOUT_FILENO);
+    fd = dup2(STDOUT_FILENO, timer.fd);
     ck_assert_int_eq(fd, timer.fd);
     mp_timer_stop(&timer);
     ck_assert_int_eq(close(fd), 0);
