@@ -76,7 +76,8 @@ typedef struct mp_watching {
   pthread_mutex_t mutex;	/* Of what follows: */
   pthread_cond_t cond;
   bool stop, quietly;
-  double mine;			/* The VM's thread's, at the stop. */
+  double stopped;		/* When that was asked for; mp_asleep_mine */
+  double mine;			/* of the VM's thread then. */
   mp_capture *capture;
   const mp_vm *vm;
   const mp_coroutines *coroutines;
@@ -293,10 +294,12 @@ static double own_time(void)
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* last: the VM's thread sleeps until this thread has ended. */
+/* last: the VM's thread sleeps until this thread has ended, which may have come
+** late. */
 static void look(watching *w, bool last)
 {
-  double now = mp_clock_wall(), begun = own_time(), seconds = now - w->last;
+  double now = last ? w->stopped : mp_clock_wall(), begun = own_time();
+  double seconds = now > w->last ? now - w->last : 0;
   uint32_t use = GET(w->use);
   bool parking;
   if (GET(w->looks) > 0) settle(w, seconds);
@@ -574,6 +577,7 @@ static int begin(watching *w)
   pthread_attr_setstacksize(&attr, STACK);
   pthread_mutex_lock(&w->mutex);
   err = mp_thread_start(&w->thread, &attr, run, w);
+  w->last = mp_clock_wall();
   w->here = pthread_self();
   mp_blocked_here(&w->blocked);
   pthread_mutex_unlock(&w->mutex);
@@ -601,7 +605,6 @@ void mp_waits_start(mp_waits *waits, mp_capture *c,
   w->coroutines = coroutines;
   w->drawn = DRAWN_MIN;
   w->random = mp_seed();
-  w->last = mp_clock_wall();
   mp_blocked_init(&w->blocked, c->vm, coroutines, c->zonetable);
   if (begin(w) != 0) {
     waits->why = "there could be no other thread";
@@ -615,6 +618,7 @@ void mp_waits_start(mp_waits *waits, mp_capture *c,
 
 static void end(watching *w, bool quietly)
 {
+  w->stopped = mp_clock_wall();
   if (pthread_equal(w->here, pthread_self())) w->mine = mp_asleep_mine();
   pthread_mutex_lock(&w->mutex);
   w->stop = true;
