@@ -147,6 +147,13 @@ tap.like(refused(packed:sub(1, -100), "half of it, packed"), "is damaged",
   "half of it, packed: said")
 tap.like(refused(good.."more", "more behind the end"),
   "something follows its end", "more behind the end: said")
+-- zlib takes memory for a window, and says so where it gets none.
+local zlib = require("jit.mp.format.zlib")
+local gunzip = zlib.gunzip
+zlib.gunzip = function() return nil, "cannot be decompressed: no memory" end
+tap.like(refused(packed, "no memory"), "cannot be decompressed: no memory",
+  "no memory: the file is not called damaged")
+zlib.gunzip = gunzip
 local at = good:find("\nheap\tpeak", 1, true)
 tap.like(refused(changed("\nheap\tpeak\t[^\n]*", ""), "a line less"),
   "heap peak is missing", "which one")

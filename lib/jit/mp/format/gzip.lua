@@ -77,6 +77,7 @@ local function unpack(s, limit)
     return nil, "is not a profile of luajit-mp"
   end
   local text = unstore(s, HEAD + 1)
+  local why
   if text then
     local same = #text == size and
       band(checksum(text), -1) == band(read_u32(s, #s - 7), -1)
@@ -85,10 +86,10 @@ local function unpack(s, limit)
     return nil, "is compressed or damaged, and there is no zlib (libz.so.1) "..
       "to read it: decompress it with gzip -dc"
   else
-    text = zlib.gunzip(s, size)
+    text, why = zlib.gunzip(s, size)
     if text then return text end
   end
-  return nil, "is damaged: its checksum is wrong, or it is cut off"
+  return nil, why or "is damaged: its checksum is wrong, or it is cut off"
 end
 
 return { pack = pack, unpack = unpack, is_packed = is_packed }

@@ -37,6 +37,7 @@ int inflateEnd(mp_z_stream *);
 local LEVEL = 3       -- Beyond it files hardly shrink, and time goes up.
 local FINISH = 4      -- Z_FINISH, Z_STREAM_END
 local STREAM_END = 1
+local MEM_ERROR = -4
 local GZIP = 15 + 16  -- windowBits: gzip's frame, with its checksum.
 
 -- The text as a deflate stream; nil: no memory.
@@ -48,17 +49,20 @@ local function deflate(text)
   return ffi.string(buf + 2, n[0] - 6)
 end
 
--- The contents of a gzip file, of a size that is known; nil: damaged.
+-- The contents of a gzip file, of a size that is known; or nil and the reason,
+-- as far as it is not that the file is damaged.
 local function gunzip(text, size)
   local z = ffi.new("mp_z_stream")
   local buf = ffi.new("char[?]", size + 1)
   z.next_in, z.avail_in, z.next_out, z.avail_out = text, #text, buf, size + 1
-  if lib.inflateInit2_(z, GZIP, lib.zlibVersion(), ffi.sizeof(z)) ~= 0 then
-    return nil
+  local status = lib.inflateInit2_(z, GZIP, lib.zlibVersion(), ffi.sizeof(z))
+  if status == 0 then
+    status = lib.inflate(z, FINISH)
+    lib.inflateEnd(z)
   end
-  local status = lib.inflate(z, FINISH)
-  lib.inflateEnd(z)
-  if status ~= STREAM_END or z.total_out ~= size or z.avail_in > 0 then
+  if status == MEM_ERROR then
+    return nil, "cannot be decompressed: not enough memory"
+  elseif status ~= STREAM_END or z.total_out ~= size or z.avail_in > 0 then
     return nil
   end
   return ffi.string(buf, size)
