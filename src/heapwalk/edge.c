@@ -164,6 +164,18 @@ static void see_frames(const eye *e, const char *th, const slot *stack,
       see(e, frame_object(f), MP_BY_SLOT, (uint64_t)(f - stack));
 }
 
+/* The objects in the variables that the main chunk left. */
+static void see_left(const eye *e, const slot *stack)
+{
+  const slot *f = e->h->left, *o = f + 1;
+  const char *pt = func_proto(frame_object(f));
+  for (; o <= f + AT(uint8_t, pt, PT_FRAMESIZE); o++)
+    if (wanted(e, *o) && mp_heap_leftname(e->h, o) != NULL &&
+	mp_places_find(&e->h->places, PTR(*o)) != 0 &&
+	TAG(*o) == ~(int64_t)obj_gct(PTR(*o)))
+      see_slot(e, *o, MP_BY_SLOT, (uint64_t)(o - stack));
+}
+
 static void see_thread(const eye *e, const char *th)
 {
   const slot *stack = REF(const slot *, th, L_STACK), *o;
@@ -173,6 +185,7 @@ static void see_thread(const eye *e, const char *th)
   see_frames(e, th, stack, top);
   for (o = stack + FRAME_SLOTS; stack != NULL && o < top; o++)
     see_slot(e, *o, MP_BY_SLOT, (uint64_t)(o - stack));
+  if (th == e->h->mainl && e->h->left != NULL) see_left(e, stack);
 }
 
 static void see_userdata(const eye *e, const char *u)

@@ -8,6 +8,7 @@
 
 #include "data/mem.h"
 #include "heapwalk/heap.h"
+#include "vm/frame.h"
 #include "vm/layout.h"
 
 #ifdef MP_LAYOUT
@@ -142,7 +143,62 @@ const char *mp_heap_argument(mp_heap *h, lua_State *L, int index)
   return is_object(v) ? PTR(v) : NULL;
 }
 
+/* Whether a function returns at its end alone, so that the variables there are
+** those that it had when it returned. */
+static bool ends_once(const char *pt)
+{
+  uint32_t i, n = AT(uint32_t, pt, PT_SIZEBC);
+  for (i = 1; i + 1 < n; i++) {
+    uint8_t op = AT(uint8_t, pt, PT_BC + i * BC_SIZE);
+    if ((op >= BC_RETM && op <= BC_RET1) || op == BC_CALLMT || op == BC_CALLT)
+      return false;
+  }
+  return true;
+}
+
+/* Whether a frame, of which nothing is certain, is that of a main chunk: such a
+** function has any number of arguments, and its frame stands above another. */
+static bool is_main(mp_heap *h, const slot *f)
+{
+  const char *fn = frame_object(f), *pt;
+  if (!LINK_ISVARG(frame_link(f)) || fn == NULL ||
+      frame_prev(f) < frame_bottom(h->mainl) || frame_prev(f) >= f ||
+      mp_places_find(&h->places, fn) == 0 || obj_gct(fn) != GCT_FUNC)
+    return false;
+  pt = func_proto(fn);
+  return pt != NULL && mp_places_find(&h->places, pt) != 0 &&
+	 mp_proto_firstline(pt) == 0 && ends_once(pt) &&
+	 REF(const char *, pt, PT_VARINFO) != NULL;
+}
+
+void mp_heap_leave(mp_heap *h)
+{
+  const slot *o = AT(const slot *, h->mainl, L_TOP) + FRAME_SLOTS;
+  const slot *end = REF(const slot *, h->mainl, L_STACK) +
+		    AT(uint32_t, h->mainl, L_STACKSIZE);
+  for (; o < end; o++) {
+    if (!is_main(h, o)) continue;
+    h->left = o;
+    return;
+  }
+}
+
+const char *mp_heap_leftname(const mp_heap *h, const slot *o)
+{
+  const char *pt = func_proto(frame_object(h->left));
+  return mp_proto_variable(pt, AT(uint32_t, pt, PT_SIZEBC) - 1,
+			   (uint32_t)(o - h->left - 1));
+}
+
 #else
+
+void mp_heap_leave(mp_heap *h) { (void)h; }
+
+const char *mp_heap_leftname(const mp_heap *h, const uint64_t *o)
+{
+  (void)h; (void)o;
+  return NULL;
+}
 
 bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L)
 {

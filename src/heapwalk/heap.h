@@ -63,6 +63,8 @@ typedef struct mp_heap {
   } modes[64];
   const char *self;		/* A thread whose slots from `hidden` on */
   const uint64_t *hidden;	/* are not the program's; or NULL. */
+  const uint64_t *left;		/* The frame of the main chunk, which has */
+				/* returned; or NULL. */
   uint64_t *lasting;		/* A bit by number: something other than */
 				/* stacks holds it; or NULL: not known. */
   mp_map classes;		/* A metatable -> the number of its key in */
@@ -81,6 +83,15 @@ void mp_heap_close(mp_heap *h);
 /* The object in that slot of L's running C function; NULL: the value is none.
 ** From then on the slots of that function count as no references. */
 const char *mp_heap_argument(mp_heap *h, lua_State *L, int index);
+
+/* Finds the variables that the main chunk had when it returned: nothing holds
+** them any more, but until something else uses their slots, or a collection
+** clears these, they are there. To be called while the state is closed. Then
+** they count as references of the main thread's stack. */
+void mp_heap_leave(mp_heap *h);
+
+/* The name of such a variable by its slot; NULL: it was none. */
+const char *mp_heap_leftname(const mp_heap *h, const uint64_t *slot);
 
 /* The VM's table of strings. */
 const char *mp_heap_strtab(const mp_heap *h);

@@ -153,37 +153,6 @@ static void put_upvalue(text *t, const char *fn, uint64_t index)
   }
 }
 
-static uint32_t read_leb128(const uint8_t **p)
-{
-  uint32_t v = 0;
-  int shift;
-  for (shift = 0; shift < 32; shift += 7) {
-    uint8_t b = *(*p)++;
-    v |= (uint32_t)(b & 0x7f) << shift;
-    if (b < 0x80) break;
-  }
-  return v;
-}
-
-/* The variable that lives in that slot of the function's frame at that
-** instruction, or NULL. */
-static const char *local_name(const char *pt, uint32_t at, uint32_t index)
-{
-  const uint8_t *p = REF(const uint8_t *, pt, PT_VARINFO);
-  uint32_t from = 0, to;
-  while (p != NULL && *p != 0) {
-    const char *name = (const char *)p;
-    if (*p >= VARNAMES) p += strlen(name);
-    p++;
-    from += read_leb128(&p);
-    if (from > at) break;
-    to = from + read_leb128(&p);
-    if (at < to && index-- == 0)
-      return name[0] < VARNAMES ? "(for)" : name;
-  }
-  return NULL;
-}
-
 /* The frame that the slot belongs to, and the one above it, or NULL. */
 static const slot *find_frame(const char *th, const slot *o, const slot **next)
 {
@@ -197,13 +166,33 @@ static const slot *find_frame(const char *th, const slot *o, const slot **next)
   return f;
 }
 
-static void put_local(text *t, const char *th, uint64_t index)
+/* " local x (app.lua:3)" */
+static void put_variable(text *t, const char *pt, const char *name)
+{
+  put(t, name != NULL ? " local " : " a temporary");
+  if (name != NULL) put_string(t, name);
+  put(t, " (");
+  put_place(t, pt);
+  put(t, ")");
+}
+
+static void put_left(text *t, const mp_heap *h, const slot *o)
+{
+  const char *pt = func_proto(frame_object(h->left));
+  put_variable(t, pt, mp_heap_leftname(h, o));
+}
+
+static void put_local(text *t, const mp_heap *h, const char *th, uint64_t index)
 {
   const slot *o = REF(const slot *, th, L_STACK) + index, *next;
   const slot *top = AT(const slot *, th, L_BASE) - 1;
   const slot *f = find_frame(th, o, &next);
   const char *pt, *name = NULL;
   uint64_t pc;
+  if (th == h->mainl && h->left != NULL && o > h->left) {
+    put_left(t, h, o);
+    return;
+  }
   if (f <= frame_bottom(th) || !mp_frame_isfunc(frame_func(f))) {
     put(t, " its function");
     return;
@@ -215,13 +204,9 @@ static void put_local(text *t, const char *th, uint64_t index)
   }
   pc = mp_frame_pc((lua_State *)(uintptr_t)th, top, next);
   if (pc != 0 && mp_proto_has(pt, pc) && o > f)
-    name = local_name(pt, (uint32_t)((pc - (uint64_t)(uintptr_t)pt - PT_BC) /
-		      BC_SIZE) - 1, (uint32_t)(o - f - 1));
-  put(t, name != NULL ? " local " : " a temporary");
-  if (name != NULL) put_string(t, name);
-  put(t, " (");
-  put_place(t, pt);
-  put(t, ")");
+    name = mp_proto_variable(pt, (uint32_t)((pc - (uint64_t)(uintptr_t)pt -
+			     PT_BC) / BC_SIZE) - 1, (uint32_t)(o - f - 1));
+  put_variable(t, pt, name);
 }
 
 /* -- Objects ------------------------------------------------------------- */
@@ -540,7 +525,6 @@ void mp_heap_label(const mp_heap *h, const char *from, mp_how how,
 		   uint64_t detail, char *buf, size_t n)
 {
   text t = { buf, n };
-  (void)h;
   buf[0] = '\0';
   switch (how) {
   case MP_BY_ROOT: put_root(&t, detail); break;
@@ -556,7 +540,7 @@ void mp_heap_label(const mp_heap *h, const char *from, mp_how how,
   case MP_BY_PROTO: put(&t, " code"); break;
   case MP_BY_CONST: put(&t, " constant"); break;
   case MP_BY_CHUNK: put(&t, " chunk name"); break;
-  case MP_BY_SLOT: put_local(&t, from, detail); break;
+  case MP_BY_SLOT: put_local(&t, h, from, detail); break;
   case MP_BY_TRACE: put(&t, " trace #%u", (unsigned)detail); break;
   case MP_BY_BUFFER: put(&t, " buffer"); break;
   }

@@ -166,6 +166,9 @@ static const char *walk(walking *k, lua_State *L, const mp_heaprequest *request)
   mp_heapwalk *w = k->w;
   if (!mp_heap_open(&k->h, L))
     return k->h.layout->proved ? no_memory : k->h.layout->why;
+  if (request->closing) mp_heap_leave(&k->h);
+  w->closing = request->closing;
+  w->left = k->h.left != NULL;
   if (request->lasting && !mp_heap_lasting(&k->h)) return no_memory;
   if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g))
     return no_memory;
@@ -251,11 +254,12 @@ void mp_heapwalk_free(mp_heapwalk *w)
 void mp_heapwalk_refresh(mp_profile *p, lua_State *L,
 			 const mp_heaprequest *request, mp_occasion occasion)
 {
+  mp_heaprequest now = *request;
   if (request->share <= 0) return;
   if (occasion != MP_MEANWHILE) mp_span_end(&p->span, mp_cpu_time(&p->cpu));
   mp_heapwalk_free(p->walk);
-  p->walk = mp_heapwalk_take(p, L, request);
-  if (p->walk != NULL) p->walk->closing = occasion == MP_CLOSING;
+  now.closing = occasion == MP_CLOSING;
+  p->walk = mp_heapwalk_take(p, L, &now);
 }
 
 void mp_heapwalk_drop(mp_profile *p)
@@ -389,6 +393,17 @@ static void push_c(lua_State *L, const mp_heapwalk *w)
   mp_field_bool(L, "c_partly", c->partly);
 }
 
+/* Sets "arena", if it is known. */
+static void push_arena(lua_State *L, const mp_arena *a)
+{
+  if (a->system == 0) return;
+  lua_createtable(L, 0, 3);
+  mp_field(L, "system", (double)a->system);
+  mp_field(L, "free", (double)a->free);
+  mp_field(L, "largest", (double)a->largest);
+  lua_setfield(L, -2, "arena");
+}
+
 void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w,
 		      const mp_baseline *b)
 {
@@ -402,6 +417,7 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w,
   mp_field(L, "total", (double)w->own.total);
   mp_field_bool(L, "adds_up", w->adds_up);
   mp_field_bool(L, "closing", w->closing);
+  mp_field_bool(L, "left", w->left);
   mp_field(L, "held", (double)w->holders.lines[0].bytes);
   mp_field(L, "least", w->least);
   mp_field(L, "references", (double)w->edges);
@@ -416,13 +432,7 @@ void mp_heapwalk_push(lua_State *L, const mp_heapwalk *w,
   lua_setfield(L, -2, "kinds");
   push_own(L, &w->own);
   lua_setfield(L, -2, "own");
-  if (w->arena.system > 0) {
-    lua_createtable(L, 0, 3);
-    mp_field(L, "system", (double)w->arena.system);
-    mp_field(L, "free", (double)w->arena.free);
-    mp_field(L, "largest", (double)w->arena.largest);
-    lua_setfield(L, -2, "arena");
-  }
+  push_arena(L, &w->arena);
   push_compared(L, w, b);
   push_joins(L, w);
   lua_setfield(L, -2, "joins");

@@ -51,7 +51,9 @@ typedef struct mp_heapc {
 
 typedef struct mp_heapwalk {
   const char *why;		/* Why the walk failed; or NULL. */
-  bool closing;			/* The state is being closed. */
+  bool closing;			/* The state is being closed, */
+  bool left;			/* and the variables that the main chunk had */
+				/* when it returned are among the holders. */
   double at;			/* Seconds of the profile's wall clock. */
   double seconds;		/* Seconds that the program stood still, */
   double child;			/* and that a child took for the walk; 0: */

@@ -43,6 +43,7 @@ typedef struct mp_heaprequest {
   bool file;			/* The text of a .heapsnapshot, too. */
   bool lasting;			/* Stacks hold only what nothing else does: */
 				/* functions are under way. */
+  bool closing;			/* The state is being closed. */
 } mp_heaprequest;
 
 /* The event that is reported (process/trigger.h). */

@@ -4,6 +4,8 @@
 */
 #include "config.h"
 
+#include <string.h>
+
 #include "vm/frame.h"
 #include "vm/layout.h"
 #include "vm/variant.h"
@@ -81,6 +83,35 @@ const char *mp_proto_chunkname(const char *proto, size_t *len)
   const char *s = REF(const char *, proto, PT_CHUNKNAME);
   *len = AT(uint32_t, s, mp_variant_len());
   return s + mp_variant_data();
+}
+
+static uint32_t read_leb128(const uint8_t **p)
+{
+  uint32_t v = 0;
+  int shift;
+  for (shift = 0; shift < 32; shift += 7) {
+    uint8_t b = *(*p)++;
+    v |= (uint32_t)(b & 0x7f) << shift;
+    if (b < 0x80) break;
+  }
+  return v;
+}
+
+const char *mp_proto_variable(const char *proto, uint32_t at, uint32_t index)
+{
+  const uint8_t *p = REF(const uint8_t *, proto, PT_VARINFO);
+  uint32_t from = 0, to;
+  while (p != NULL && *p != 0) {
+    const char *name = (const char *)p;
+    if (*p >= VARNAMES) p += strlen(name);
+    p++;
+    from += read_leb128(&p);
+    if (from > at) break;
+    to = from + read_leb128(&p);
+    if (at < to && index-- == 0)
+      return name[0] < VARNAMES ? "(for)" : name;
+  }
+  return NULL;
 }
 
 int mp_proto_firstline(const char *proto)

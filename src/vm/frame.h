@@ -59,6 +59,11 @@ const uint64_t *mp_frame_left(const uint64_t *f, const uint64_t *lim,
 /* Chunk name as given to load (with its @ or =), and its length. */
 const char *mp_proto_chunkname(const char *proto, size_t *len);
 
+/* The name of the variable that lives in that slot of a function's frame, from
+** 0, when it runs the instruction of that number, from 0; "(for)": of a loop's
+** own. NULL: there is none, or it is not known. */
+const char *mp_proto_variable(const char *proto, uint32_t at, uint32_t index);
+
 /* First line of a function; < 0: a builtin in bytecode. A function from
 ** bytecode without debug information has 0, as a main chunk has. */
 int mp_proto_firstline(const char *proto);

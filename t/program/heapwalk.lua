@@ -248,8 +248,53 @@ end
 local keep = "t = {} for i = 1, 5000 do t[i] = { i } end "
 local list = "t%[%*%]  %(%d+ x table%)"
 tap.like(walk(keep), list, "when the state is closed")
-tap.like(walk(keep), "The state was being closed", "which is said")
-tap.unlike(walk(keep.."os.exit()"), "being closed", "os.exit: while it runs")
+tap.like(walk(keep), "The main chunk had returned", "which is said")
+tap.unlike(walk(keep.."os.exit()"), "had returned", "os.exit: while it runs")
+
+-- The variables of a main chunk that has returned, while they are there.
+do
+  local LEFT, GONE = "local variables are shown as it left", "were gone"
+  local fill = " for i = 1, 5000 do t[i] = { i } end "
+  local held = "main thread local t %(.-%)%[%*%]  %(5000 x table%)"
+
+  local function left(code, what, opts)
+    local out = walk(code, opts)
+    tap.like(out, LEFT, what..": that they are shown is said")
+    tap.like(out, held, what..": a variable holds what it held")
+  end
+
+  left("local t = {}"..fill, "a main chunk that returns")
+  left("local t = {}"..fill.."return t", "with a value")
+  left("local t = {}"..fill.."collectgarbage()", "after a collection")
+  local r = tap.luajit("-jm=Wm1 "..tap.program("local a, b, c = ... "..
+    "local t = {}"..fill.."io.write(a, b, c)").." x y z")
+  tap.like(r.out, held, "of a program with arguments")
+
+  local function gone(code, what)
+    local out = walk(code)
+    tap.like(out, GONE, what..": that they are gone is said")
+    tap.unlike(out, "main thread local", what..": no variable is guessed")
+  end
+
+  gone("local t = {}"..fill.."if #t > 9 then return end local u = t",
+    "a return in the middle")
+  gone("local a, b = ... local t = {}"..fill.."return t, a, b",
+    "values that take the place of the variables")
+  gone("local t = {}"..fill.."local function f() return t end return f(1, 2)",
+    "a tail call")
+  gone("local t = {}"..fill..[[
+    getmetatable(newproxy(true)).__gc = function()
+      local a, b, c, d, e, f, g, h = 1, 2, 3, 4, 5, 6, 7, 8
+      local i, j, k, l, m, n, o, p = 1, 2, 3, 4, 5, 6, 7, 8
+      return a + b + c + d + e + f + g + h + i + j + k + l + m + n + o + p
+    end]], "after a finalizer")
+  local out = walk("do local t = {}"..fill.."end")
+  tap.unlike(out, held, "a variable whose block had ended holds nothing")
+  r = tap.luajit("-jm=Wm1 "..tap.program("local t = {}"..fill..
+    "error('the end', 0)"))
+  tap.is(r.status, 1, "an error ends the program as it would")
+  tap.unlike(r.out, "main thread local", "and nothing is guessed then")
+end
 
 local function run(code)
   return tap.luajit("-jm=Wm1 "..tap.program(code))

@@ -235,7 +235,9 @@ end
 local function notes(w, o, width, list)
   local t = {}
   if w.closing then
-    t[1] = "The state was being closed: the locals of the main chunk were gone."
+    t[1] = w.left and "The main chunk had returned: its local variables are "..
+      "shown as it left them." or
+      "The state was being closed: the locals of the main chunk were gone."
   end
   if not w.adds_up then
     t[#t+1] = "The sizes do not add up to what the collector counts."

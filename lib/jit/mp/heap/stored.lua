@@ -8,8 +8,8 @@ local PATHS = 2^26      -- Bytes of all paths.
 
 local own = { "strings", "state", "buffer", "ctypes", "rest" }
 local plain = { "at", "seconds", "child", "alone", "why", "total", "adds_up",
-  "closing", "held", "references", "memory", "c_why", "c_bytes", "c_led",
-  "c_partly", "slots", "slots_used", "slots_bytes", "slots_empty",
+  "closing", "left", "held", "references", "memory", "c_why", "c_bytes",
+  "c_led", "c_partly", "slots", "slots_used", "slots_bytes", "slots_empty",
   "base_at", "base_least", "chains", "chains_used", "chain_longest",
   "least" }
 

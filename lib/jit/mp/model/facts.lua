@@ -96,7 +96,7 @@ end
 -- holds the locals of the main chunk.
 function facts.garbage(p)
   local w, n = p.walk, 0
-  if not w or w.why or w.closing then return nil end
+  if not w or w.why or (w.closing and not w.left) then return nil end
   for _, t in ipairs(w.types) do n = n + t.garbage_bytes end
   return n >= w.total * 0.01 and numbers.share(n, w.total).." garbage" or nil
 end

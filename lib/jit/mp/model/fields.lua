@@ -148,6 +148,7 @@ groups[#groups+1] = { name = "walk", key = "walk_head", fields = {
   { "why", "text", optional = true }, of_walk("total"), of_walk("held"),
   { "adds_up", "flag", optional = true },
   { "closing", "flag", optional = true },
+  { "left", "flag", optional = true },
   of_walk("references"), of_walk("memory"),
   of_walk("own_strings"), of_walk("own_state"), of_walk("own_buffer"),
   of_walk("own_ctypes"), of_walk("own_rest"), of_walk("arena_system"),
