@@ -4,7 +4,20 @@
 -- The profiler itself is jit.mp.
 ----------------------------------------------------------------------------
 
+local NO_FILE = 2 -- ENOENT
+
+-- Whether there is no such script: luajit says so, and nothing will run. The
+-- script itself is not opened, as it may be a pipe.
+local function script_missing()
+  local script = type(arg) == "table" and arg[0]
+  if type(script) ~= "string" or script == "-" then return false end
+  local directory, _, code = io.open(script.."/.")
+  if directory then directory:close() end
+  return code == NO_FILE
+end
+
 local function start(opts, ...)
+  if script_missing() then return end
   local mp = require("jit.mp")
   local valid, ok, msg = pcall(mp.start, opts, ...)
   -- The place in this file where an error was raised is of no use to the user.

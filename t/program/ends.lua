@@ -175,4 +175,17 @@ for file in files:gmatch("[^\n]+") do
 end
 tap.is(children, 1, "fork with %p: one of them is the child's")
 
+-- A script that is not there is luajit's to report; one may be a pipe, of which
+-- nobody else may take the writer.
+r = tap.luajit("-jm=f nosuch.lua")
+tap.is(r.status..r.out, "1", "no such script: no report")
+tap.like(r.err, "nosuch.lua", "luajit says so")
+local pipe = tap.tmpname("")
+os.remove(pipe)
+tap.sh(("mkfifo %s; (echo 'print(42)' >%s) >/dev/null 2>&1 &"):format(pipe,
+  pipe))
+r = tap.luajit("-jm=f "..pipe)
+tap.like(r.out, "42\n", "a script from a named pipe runs")
+tap.like(r.out, "luajit%-mp  ", "and is profiled")
+
 tap.done()

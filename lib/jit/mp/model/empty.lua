@@ -10,9 +10,10 @@ local FEW = 3  -- So many intervals may pass without a tick.
 local TICK = 10 -- Milliseconds between two ticks of a slow kernel.
 
 local function no_ticks(p)
-  local ms = math.max(p.cpu.interval, TICK)
-  if p.cpu.why then return names.printable(p.cpu.why) end
-  if p.info.cpu * 1000 > FEW * ms then
+  local cpu = p.info.cpu * 1000
+  if p.cpu.why and cpu > FEW * p.cpu.interval then
+    return names.printable(p.cpu.why)
+  elseif cpu > FEW * math.max(p.cpu.interval, TICK) then
     return "no tick came, and the reason is not known"
   end
   return ("%s of CPU is too short for a timer of %d ms%s"):format(
