@@ -3,6 +3,8 @@
 
 local tap = require("tap")
 
+if rawget(_G, "misc") then tap.skip("Tarantool has the module itself") end
+
 local dir = tap.tmpname()
 os.remove(dir)
 assert(os.execute("mkdir "..dir) == 0)
