@@ -20,10 +20,11 @@ ffi.cdef("int fork(void); int waitpid(int, int *, int); void _exit(int);"..
   "typedef struct { uint16_t len; filter *list; } filters;")
 local C = ffi.C
 
--- clone without flags fails as where there may be no more processes.
-local function deny()
+-- clone without flags fails with that number, as where there is no memory or
+-- may be no more processes.
+local function deny(number)
   local list = ffi.new("filter[6]", { { 0x20, 0, 0, 0 }, { 0x15, 0, 3, 56 },
-    { 0x20, 0, 0, 16 }, { 0x15, 0, 1, 0 }, { 6, 0, 0, 0x5000b },
+    { 0x20, 0, 0, 16 }, { 0x15, 0, 1, 0 }, { 6, 0, 0, 0x50000 + number },
     { 6, 0, 0, 0x7fff0000 } })
   local all = ffi.new("filters[1]", { { 6, list } })
   assert(C.prctl(38, 1, 0, 0, 0) == 0)
@@ -58,7 +59,7 @@ local function there()
   return f and f:close() and text:find(want)
 end
 
-if kind == "denied" then deny() end
+if kind == "denied" then deny(11) elseif kind == "short" then deny(12) end
 local sessions, begun = {}, os.time()
 for i = 1, 1e9 do
   sessions[i % 20000 + 1] = { i, { tostring(i) } }
@@ -88,6 +89,8 @@ if not tap.slow then
   if jit.arch == "x64" then
     try("denied", "\nHeap walk: [^\n]* without a child: there may be no more "..
       "processes\n", "a child that is denied: said")
+    try("short", "\nHeap walk: [^\n]* without a child: there is no memory for "..
+      "a child\n", "no memory for a child: said")
   end
 end
 if (os.getenv("LIBASAN") or "") == "" and not tap.slow then
