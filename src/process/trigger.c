@@ -329,13 +329,19 @@ static void large(mp_ctx *c, size_t size)
   mp_triggers *s = &c->triggers;
   int saved = errno;
   mp_trigger a;
-  if (!wants_memory(c) || c->final.done || s->above ||
-      p->capture.anchor == NULL || !rests(mp_alloc_vm(p->heap)))
+  if (!wants_memory(c) || c->final.done || p->capture.anchor == NULL ||
+      !rests(mp_alloc_vm(p->heap)))
     return;
   look_at_limits(c);
-  s->above = (is_near(c, MP_LIMIT_CGROUP, size) ||
-	      is_near(c, MP_LIMIT_MACHINE, size)) && is_above(c, 1, size, &a);
-  if (s->above) tell(c, p->capture.anchor, MEMORY, &a);
+  if (!is_near(c, MP_LIMIT_CGROUP, size) && !is_near(c, MP_LIMIT_MACHINE, size))
+    return;
+  if (is_telling(c)) {
+    mp_ctx_await(c);
+  } else if ((!s->above || s->wanted) && is_above(c, 1, size, &a)) {
+    s->above = true;
+    s->wanted = false;
+    tell(c, p->capture.anchor, MEMORY, &a);
+  }
   errno = saved;
 }
 
