@@ -102,8 +102,10 @@ static void offer_to_killer(void)
   close(fd);
 }
 
-/* All signals are blocked. A crash is not the program's. */
-static void settle(pid_t parent, size_t memory)
+/* All signals are blocked. A crash is not the program's. A child that is behind
+** the program is so at its end, too: its memory still counts then, but the
+** kernel would only find the program to end. */
+static void settle(pid_t parent, size_t memory, bool urgent)
 {
   const struct rlimit none = { 0, 0 }, cpu = { CPU, CPU };
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -113,7 +115,8 @@ static void settle(pid_t parent, size_t memory)
 #ifdef SYS_close_range
   syscall(SYS_close_range, 0u, ~0u, 0u);
 #endif
-  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
+  if (!urgent)
+    setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
   offer_to_killer();
   mp_lock_renew();
   mp_native_child(MP_NATIVE_ON);
@@ -125,7 +128,7 @@ static void run(share *s, pid_t parent, const mp_profile *p, lua_State *L,
 {
   bool native = p != NULL && mp_native_has(&p->capture);
   mp_heapwalk *w;
-  settle(parent, memory);
+  settle(parent, memory, request->urgent);
   w = mp_heapwalk_take(p, L, request);
   if (w != NULL && native && !mp_native_has(&p->capture))
     w->c.why = "another thread was busy with it";

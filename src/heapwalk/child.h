@@ -6,7 +6,8 @@
 ** memory. The program does not learn of it: it is no child that wait returns,
 ** sends no signal at its end, has no descriptors, and takes no locks and no
 ** memory that another thread may have been busy with (data/pool.h). It runs at
-** a lower priority, and ends with the thread that has forked it.
+** a lower priority unless it is urgent, and ends with the thread that has
+** forked it.
 */
 #ifndef MP_HEAPCHILD_H
 #define MP_HEAPCHILD_H

@@ -76,8 +76,9 @@ static int write_file(lua_State *L, const char *name, const mp_heapwalk *w)
 static int core_heap(lua_State *L)
 {
   const char *name = luaL_optstring(L, 2, NULL);
-  mp_heaprequest request = { luaL_optnumber(L, 1, 0.01), name != NULL, false,
-			     false };
+  mp_heaprequest request = {
+    .share = luaL_optnumber(L, 1, 0.01), .file = name != NULL
+  };
   mp_heapwalk *w;
   int err;
   luaL_argcheck(L, request.share > 0 && request.share <= 1, 1,

@@ -44,6 +44,8 @@ typedef struct mp_heaprequest {
   bool lasting;			/* Stacks hold only what nothing else does: */
 				/* functions are under way. */
   bool closing;			/* The state is being closed. */
+  bool urgent;			/* A child that makes it is not behind the */
+				/* program: memory may run out. */
 } mp_heaprequest;
 
 /* The event that is reported (process/trigger.h). */

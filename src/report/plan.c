@@ -57,6 +57,7 @@ static void read_plan(lua_State *R, mp_plan *plan)
   plan->trigger.busy = number_field(R, "trigger_busy");
   plan->trigger.walk = plan->walk;
   plan->trigger.walk.lasting = true;
+  plan->trigger.walk.urgent = true;
   plan->trigger.walk.share = number_field(R, "trigger_walk");
   plan->events = bool_field(R, "events");
   plan->leaks = bool_field(R, "leaks");

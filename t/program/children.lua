@@ -89,8 +89,8 @@ if not tap.slow then
   if jit.arch == "x64" then
     try("denied", "\nHeap walk: [^\n]* without a child: there may be no more "..
       "processes\n", "a child that is denied: said")
-    try("short", "\nHeap walk: [^\n]* without a child: there is no memory for "..
-      "a child\n", "no memory for a child: said")
+    try("short", "\nHeap walk: [^\n]* without a child: there is no memory "..
+      "for a child\n", "no memory for a child: said")
   end
 end
 if (os.getenv("LIBASAN") or "") == "" and not tap.slow then
