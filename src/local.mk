@@ -205,11 +205,12 @@ endif
 
 # The command's own: how it attaches to other processes.
 attach_la_SOURCES = src/attach/module.c
-if X86_64
+if X86
 attach_la_SOURCES += \
 	src/attach/ask.c \
 	src/attach/call.c src/attach/call.h \
 	src/attach/find.c src/attach/find.h \
+	src/attach/frame.c src/attach/frame.h \
 	src/attach/kind.c src/attach/kind.h \
 	src/attach/leave.c src/attach/leave.h \
 	src/attach/look.c src/attach/look.h \
@@ -217,6 +218,7 @@ attach_la_SOURCES += \
 	src/attach/safe.c src/attach/safe.h \
 	src/attach/present.c src/attach/present.h \
 	src/attach/receive.c src/attach/receive.h \
+	src/attach/registers.h \
 	src/attach/room.c src/attach/room.h \
 	src/attach/sandbox.c src/attach/sandbox.h \
 	src/attach/session.c src/attach/session.h \
@@ -224,6 +226,8 @@ attach_la_SOURCES += \
 	src/attach/symbol.c src/attach/symbol.h \
 	src/attach/tracee.c src/attach/tracee.h \
 	src/attach/visit.c src/attach/visit.h
+endif
+if X86_64
 noinst_LTLIBRARIES += src/libattach32.la
 src_libattach32_la_SOURCES = src/attach/find.c src/attach/leave.c \
 	src/attach/kind.c

@@ -14,20 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/user.h>
 
 #include "attach/tracee.h"
-
-#define MP_FRAME_MAX	16384	/* Bytes. */
-#define MP_FRAME_RESULT	16	/* Offset of a word that the kernel does not */
-				/* read. */
-
-typedef struct mp_frame {
-  uint64_t at;			/* Its address: the stack pointer of the */
-				/* function. */
-  size_t size;
-  char bytes[MP_FRAME_MAX];
-} mp_frame;
 
 /* The way calls are made. */
 typedef struct mp_place {
@@ -48,9 +36,8 @@ typedef enum mp_called {
 mp_called mp_call(mp_tracee *t, mp_place *p, uint64_t function,
 		  const uint64_t args[6], int64_t *result);
 
-/* The result of the last function, if it returned to this code, which
-** keeps that in the frame. */
-#define MP_CALL_CODE "\x48\x89\x44\x24\x08\x48\xc7\xc0\x0f\0\0\0\x0f\x05"
+/* The result of the last function, if it returned to MP_CALL_CODE
+** (attach/frame.h). */
 bool mp_call_result(const mp_tracee *t, uint64_t *result);
 
 #endif

@@ -360,7 +360,9 @@ static bool is_move(const mp_code *c, uint64_t ip)
   bool wide;
   if (!mp_remote_read(c->maps->pid, b, ip, sizeof(b))) return false;
   if (*p == 0xf2 || *p == 0xf3 || *p == 0x66) p++;
+#ifdef __x86_64__
   if ((*p & 0xf0) == 0x40) p++;
+#endif
   wide = *p == NEAR_PREFIX;
   if (wide) p++;
   modrm = p[1];
@@ -446,8 +448,9 @@ static bool leave_root(const mp_code *c, const mp_found *state, mp_tracee *t)
 /* Lets a function return that compiled code has just called. */
 static bool step_out(const mp_code *c, mp_tracee *t, double until)
 {
-  uint64_t ret;
-  return mp_remote_read(c->maps->pid, &ret, mp_tracee_registers(t).sp, 8) &&
+  uintptr_t ret;
+  return mp_remote_read(c->maps->pid, &ret, mp_tracee_registers(t).sp,
+			sizeof(ret)) &&
 	 mp_maps_compiled(mp_maps_find(c->maps, ret)) &&
 	 mp_tracee_run_to(t, ret, until);
 }

@@ -19,6 +19,20 @@
 #include "attach/room.h"
 #include "data/clock.h"
 
+#ifdef __x86_64__
+#define CLASS	ELFCLASS64
+#define MACHINE	EM_X86_64
+#define OTHER_MACHINE EM_386
+#define OWN_NAME "x86-64"
+#define OTHER_NAME "i386"
+#else
+#define CLASS	ELFCLASS32
+#define MACHINE	EM_386
+#define OTHER_MACHINE EM_X86_64
+#define OWN_NAME "i386"
+#define OTHER_NAME "x86-64"
+#endif
+
 #define TRACED_MAX 50		/* Looks at a tracer that may go soon. */
 
 /* Reads the process's thread group, who traces it, and its state. */
@@ -171,7 +185,7 @@ void mp_look_traced(pid_t pid, pid_t tracer, char *buf, size_t n)
 static bool same_machine(pid_t pid, char *buf, size_t n)
 {
   char name[64];
-  Elf64_Ehdr eh;
+  Elf32_Ehdr eh;
   int fd;
   ssize_t got;
   snprintf(name, sizeof(name), "/proc/%ld/exe", (long)pid);
@@ -186,10 +200,15 @@ static bool same_machine(pid_t pid, char *buf, size_t n)
   got = read(fd, &eh, sizeof(eh));
   close(fd);
   if (got == (ssize_t)sizeof(eh) && memcmp(eh.e_ident, ELFMAG, SELFMAG) == 0 &&
-      eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_machine == EM_X86_64)
+      eh.e_ident[EI_CLASS] == CLASS && eh.e_machine == MACHINE)
     return true;
-  snprintf(buf, n, "process %ld is of another architecture: luajit-mp can "
-	   "attach to programs for x86-64 only", (long)pid);
+  if (eh.e_machine == OTHER_MACHINE)
+    snprintf(buf, n, "process %ld is for " OTHER_NAME ", and this luajit-mp "
+	     "for " OWN_NAME ": run one that was built for " OTHER_NAME,
+	     (long)pid);
+  else
+    snprintf(buf, n, "process %ld is for another processor: luajit-mp can "
+	     "attach to programs for x86-64 and i386 only", (long)pid);
   return false;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach/frame.h"
 #include "attach/safe.h"
 
 #define FRAME_SEARCH (64 << 10)	/* Bytes of the stack, for signal frames. */
@@ -22,7 +23,13 @@ static bool is_locked(const mp_registers *r)
   case SYS_mprotect: case SYS_madvise: case SYS_clone: case SYS_clone3:
   case SYS_fork: case SYS_vfork: case SYS_execve: case SYS_exit:
   case SYS_exit_group: case SYS_rt_sigreturn:
+#ifdef __i386__
+  case SYS_mmap2: case SYS_sigreturn:
+#endif
     return true;
+#ifdef SYS_futex_time64
+  case SYS_futex_time64:
+#endif
   case SYS_futex:  /* Conditions and semaphores wait by bits, locks do not. */
     return (r->arg[1] & FUTEX_CMD_MASK) != FUTEX_WAIT_BITSET;
   default:
@@ -38,11 +45,27 @@ static bool free_code(const mp_code *c, uint64_t ip)
 	 !mp_maps_same(a, c->loader) && !mp_maps_same(a, c->memory);
 }
 
-/* A signal frame: the address that the handler returns to, and the registers
-** of the interrupted code in it, from that address on. */
-#define SIGFRAME_SP	168
-#define SIGFRAME_IP	176
-#define SIGFRAME_SIZE	184
+/* Whether that is the frame of a signal handler that has interrupted code of
+** the C library. a: the stack. */
+static bool is_frame(const mp_code *c, const mp_mapping *a, const char *frame,
+		     uint64_t at)
+{
+  int spofs = MP_FRAME_SP, ipofs = MP_FRAME_IP;
+  uintptr_t returns, old, ip;
+  memcpy(&returns, frame, sizeof(returns));
+  if (returns == 0) return false;
+#ifdef MP_OLDFRAME_CODE
+  if (returns == c->oldrestorer) {
+    spofs = MP_OLDFRAME_SP;
+    ipofs = MP_OLDFRAME_IP;
+  }
+#endif
+  if (returns != c->restorer && returns != c->oldrestorer) return false;
+  memcpy(&old, frame + spofs, sizeof(old));
+  memcpy(&ip, frame + ipofs, sizeof(ip));
+  return old > at && old < a->to && mp_maps_find(c->maps, ip) != NULL &&
+	 !free_code(c, ip);
+}
 
 /* Whether a signal handler runs that has interrupted code of the C library. The
 ** frame of an earlier handler may be left in a hole of the stack: such a frame
@@ -51,25 +74,22 @@ static bool interrupted(const mp_code *c, uint64_t sp)
 {
   static char stack[FRAME_SEARCH];
   const mp_mapping *a = mp_maps_find(c->maps, sp);
-  uint64_t ip, old;
   size_t i, size;
   if (a == NULL || c->restorer == 0) return a == NULL;
   size = a->to - sp < FRAME_SEARCH ? a->to - sp : FRAME_SEARCH;
   if (!mp_remote_read(c->maps->pid, stack, sp, size)) return true;
-  for (i = 0; i + SIGFRAME_SIZE <= size; i += 8) {
-    if (memcmp(stack + i, &c->restorer, 8) != 0) continue;
-    memcpy(&old, stack + i + SIGFRAME_SP, 8);
-    memcpy(&ip, stack + i + SIGFRAME_IP, 8);
-    if (old > sp + i && old < a->to && mp_maps_find(c->maps, ip) != NULL &&
-	!free_code(c, ip))
-      return true;
-  }
+  for (i = 0; i + MP_FRAME_SIZE <= size; i += sizeof(uintptr_t))
+    if (is_frame(c, a, stack + i, sp + i)) return true;
   return false;
 }
 
 /* A mutex as the C library has it. */
 typedef struct mutex {
+#ifdef __x86_64__
   uint32_t lock, count, owner, users, kind;
+#else
+  uint32_t lock, count, owner, kind;
+#endif
 } mutex;
 
 #define RECURSIVE 1

@@ -17,7 +17,8 @@ typedef struct mp_code {
   const mp_mapping *memory;	/* The object that defines malloc. */
   uint64_t linker;		/* The dynamic linker's variables, or 0. */
   uint64_t linker_size;		/* Bytes of the linker's variables. */
-  uint64_t restorer;		/* Where signal handlers return to, or 0. */
+  uint64_t restorer;		/* Where signal handlers return to, or 0; */
+  uint64_t oldrestorer;		/* and those with frames of another kind. */
 } mp_code;
 
 /* Whether the thread holds no lock of the C library and has left none of the

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach/frame.h"
 #include "attach/look.h"
 #include "attach/room.h"
 #include "attach/sandbox.h"
@@ -141,8 +142,7 @@ static const mp_mapping *keep(mp_mapping *copy, const mp_mapping *a)
   return copy->path != NULL ? copy : NULL;
 }
 
-/* The code that a signal handler returns to: rt_sigreturn. */
-static const char return_code[] = "\x48\xc7\xc0\x0f\0\0\0\x0f\x05";
+static const char return_code[] = MP_RETURN_CODE;
 
 static bool find_code(mp_session *s)
 {
@@ -158,6 +158,10 @@ static bool find_code(mp_session *s)
   c->memory = keep(&s->objects[3], find_malloc(&s->maps, libc));
   c->restorer = find_bytes(&s->maps, libc, return_code,
 			   sizeof(return_code) - 1);
+#ifdef MP_OLDFRAME_CODE
+  c->oldrestorer = find_bytes(&s->maps, libc, MP_OLDFRAME_CODE,
+			      sizeof(MP_OLDFRAME_CODE) - 1);
+#endif
   s->place.returns = c->restorer;
   s->map = mp_symbol_find(&s->maps, libc, "mmap");
   s->unmap = mp_symbol_find(&s->maps, libc, "munmap");

@@ -8,12 +8,14 @@
 #include "config.h"
 
 #include <elf.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attach/room.h"
 #include "attach/symbol.h"
 
+#define CLASS	(sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32)
 #define HEADERS_MAX	64	/* Program headers of an object, */
 #define DYNAMIC_MAX	256	/* entries of its dynamic section, */
 #define TABLE_MAX	(16 << 20) /* and bytes of a table, at most. */
@@ -27,19 +29,19 @@ typedef struct tables {
 /* Finds the dynamic section of the object whose file is mapped there. */
 static bool find_dynamic(pid_t pid, uint64_t at, tables *t, uint64_t *dynamic)
 {
-  Elf64_Phdr ph[HEADERS_MAX];
-  Elf64_Ehdr eh;
+  ElfW(Phdr) ph[HEADERS_MAX];
+  ElfW(Ehdr) eh;
   bool first = true;
   int i;
   *dynamic = 0;
   if (!mp_remote_read(pid, &eh, at, sizeof(eh)) ||
       memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
-      eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_phnum > HEADERS_MAX ||
+      eh.e_ident[EI_CLASS] != CLASS || eh.e_phnum > HEADERS_MAX ||
       !mp_remote_read(pid, ph, at + eh.e_phoff, eh.e_phnum * sizeof(ph[0])))
     return false;
   for (i = 0; i < eh.e_phnum; i++) {
     if (ph[i].p_type == PT_LOAD && first) {
-      t->base = at - (ph[i].p_vaddr & ~UINT64_C(4095));
+      t->base = at - (ph[i].p_vaddr & ~(ElfW(Addr))4095);
       first = false;
     }
     if (ph[i].p_type == PT_DYNAMIC) *dynamic = ph[i].p_vaddr;
@@ -58,7 +60,7 @@ static uint64_t absolute(const tables *t, uint64_t address)
 static bool find_tables(pid_t pid, uint64_t at, tables *t)
 {
   uint64_t dynamic;
-  Elf64_Dyn d;
+  ElfW(Dyn) d;
   int i;
   memset(t, 0, sizeof(*t));
   if (!find_dynamic(pid, at, t, &dynamic)) return false;
@@ -82,14 +84,14 @@ typedef struct wanted {
   uint64_t size;		/* Found out. */
 } wanted;
 
-static uint64_t find_among(const tables *t, const Elf64_Sym *symbols,
+static uint64_t find_among(const tables *t, const ElfW(Sym) *symbols,
 			   const char *names, wanted *w)
 {
   size_t i, n = (t->names - t->symbols) / sizeof(*symbols);
   size_t len = strlen(w->name) + 1;
   for (i = 1; i < n; i++) {
-    const Elf64_Sym *s = &symbols[i];
-    if (s->st_shndx == SHN_UNDEF || ELF64_ST_TYPE(s->st_info) != w->type ||
+    const ElfW(Sym) *s = &symbols[i];
+    if (s->st_shndx == SHN_UNDEF || ELF32_ST_TYPE(s->st_info) != w->type ||
 	s->st_name >= t->nsize || t->nsize - s->st_name < len ||
 	memcmp(names + s->st_name, w->name, len) != 0)
       continue;
@@ -102,7 +104,7 @@ static uint64_t find_among(const tables *t, const Elf64_Sym *symbols,
 static uint64_t find_in(pid_t pid, uint64_t at, wanted *w)
 {
   uint64_t found = 0;
-  Elf64_Sym *symbols;
+  ElfW(Sym) *symbols;
   char *names;
   tables t;
   if (!find_tables(pid, at, &t)) return 0;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/registers.h"
 #include "attach/room.h"
 #include "attach/stops.h"
 #include "attach/tracee.h"
@@ -112,8 +113,9 @@ void mp_tracee_release(mp_tracee *t)
 mp_registers mp_tracee_registers(const mp_tracee *t)
 {
   mp_registers r = {
-    t->regs.rip, t->regs.rsp, (int64_t)t->regs.orig_rax,
-    { t->regs.rdi, t->regs.rsi }
+    (unsigned long)t->regs.R_IP, (unsigned long)t->regs.R_SP,
+    (long)t->regs.R_SYSCALL,
+    { (unsigned long)t->regs.R_ARG0, (unsigned long)t->regs.R_ARG1 }
   };
   return r;
 }
@@ -135,7 +137,7 @@ struct sock_filter *mp_tracee_filter(mp_tracee *t, unsigned i,
 
 void mp_tracee_jump(mp_tracee *t, uint64_t ip)
 {
-  t->regs.rip = ip;
+  t->regs.R_IP = (unsigned long)ip;
   t->changed = true;
 }
 
@@ -154,6 +156,8 @@ bool mp_tracee_step(mp_tracee *t)
   return false;
 }
 
+#ifdef __x86_64__
+
 uint64_t mp_tracee_value(const mp_tracee *t, int reg)
 {
   const struct user_regs_struct *r = &t->regs;
@@ -169,6 +173,24 @@ uint64_t mp_tracee_value(const mp_tracee *t, int reg)
   return value;
 }
 
+#else
+
+uint64_t mp_tracee_value(const mp_tracee *t, int reg)
+{
+  const struct user_regs_struct *r = &t->regs;
+  const long general[] = {
+    r->eax, r->ecx, r->edx, r->ebx, r->esp, r->ebp, r->esi, r->edi
+  };
+  struct user_fpxregs_struct fp;
+  uint64_t value = 0;
+  if (reg < 8) return (unsigned long)general[reg];
+  if (reg < 16 && ptrace(PTRACE_GETFPXREGS, t->tid, NULL, &fp) == 0)
+    memcpy(&value, &fp.xmm_space[(reg - 8) * 4], sizeof(value));
+  return value;
+}
+
+#endif
+
 bool mp_tracee_poke(mp_tracee *t, uint64_t to, const char *from, size_t n)
 {
   size_t i;
@@ -176,7 +198,8 @@ bool mp_tracee_poke(mp_tracee *t, uint64_t to, const char *from, size_t n)
   for (i = 0; i < n; i += sizeof(word)) {
     word = 0;
     memcpy(&word, from + i, n - i < sizeof(word) ? n - i : sizeof(word));
-    if (ptrace(PTRACE_POKEDATA, t->tid, (void *)(to + i), (void *)word) != 0)
+    if (ptrace(PTRACE_POKEDATA, t->tid, (void *)(uintptr_t)(to + i),
+	       (void *)word) != 0)
       return false;
   }
   return true;
@@ -210,6 +233,6 @@ void mp_tracee_end_steps(mp_tracee *t)
 bool mp_tracee_run_to(mp_tracee *t, uint64_t ip, double until)
 {
   while (mp_clock_wall() < until && mp_tracee_step(t))
-    if (t->regs.rip == ip) return true;
+    if ((unsigned long)t->regs.R_IP == ip) return true;
   return false;
 }

@@ -53,7 +53,7 @@ void mp_tracee_begin_steps(mp_tracee *t);
 void mp_tracee_end_steps(mp_tracee *t);
 
 /* The lower 64 bits of a register: general ones from 0 on as the processor
-** numbers them, and from 16 on those for floating point. */
+** numbers them, and behind them those for floating point. */
 uint64_t mp_tracee_value(const mp_tracee *t, int reg);
 
 /* Makes the thread continue at that instruction. */

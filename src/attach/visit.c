@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/frame.h"
 #include "attach/look.h"
 #include "attach/room.h"
 #include "attach/visit.h"
@@ -101,7 +102,7 @@ static uint64_t map(mp_session *s, mp_tracee *t, uint64_t size, int protection)
   int64_t at;
   s->place.stack = 0;
   if (mp_call(t, &s->place, s->map, args, &at) != MP_CALL_DONE) return 0;
-  return at > 0 || at < -4095 ? (uint64_t)at : 0;
+  return at > 0 || at < -4095 ? (uintptr_t)at : 0;
 }
 
 static void unmap(mp_session *s, mp_tracee *t, uint64_t at, uint64_t size)

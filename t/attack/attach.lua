@@ -9,8 +9,8 @@ local tap = require("tap")
 local trial = require("attack.trial")
 
 local count = trial.count(5)
-if jit.arch ~= "x64" then
-  tap.skip("attach is for x86-64")
+if not jit.arch:find("^x") then
+  tap.skip("attach is for x86-64 and i386")
 end
 
 local GROWTH = 16e6        -- Bytes that may come with the last half of it.

@@ -9,8 +9,8 @@ local tap = require("tap")
 local trial = require("attack.trial")
 
 local count = trial.count(5)
-if jit.arch ~= "x64" then
-  tap.skip("attach is for x86-64")
+if not jit.arch:find("^x") then
+  tap.skip("attach is for x86-64 and i386")
 elseif (os.getenv("LIBASAN") or "") ~= "" then
   tap.skip("attached programs run on the bare machine only")
 end

@@ -10,8 +10,8 @@ local process = require("attach.process")
 local tap = require("tap")
 
 local count = tonumber((arg or {})[1]) or 5
-if jit.arch ~= "x64" then
-  tap.skip("attach is for x86-64")
+if not jit.arch:find("^x") then
+  tap.skip("attach is for x86-64 and i386")
 end
 
 local function attach(args)

@@ -8,7 +8,7 @@ local tap = require("tap")
 if tap.slow or (os.getenv("LIBASAN") or "") ~= "" then
   tap.skip("attached programs run on the bare machine only")
 elseif jit.arch ~= "x64" then
-  tap.skip("attach is for x86-64")
+  tap.skip("the programs are for x86-64")
 end
 
 local dir = tap.tmpname()

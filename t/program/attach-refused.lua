@@ -7,7 +7,7 @@ local tap = require("tap")
 if tap.slow or (os.getenv("LIBASAN") or "") ~= "" then
   tap.skip("attached programs run on the bare machine only")
 elseif jit.arch ~= "x64" then
-  tap.skip("attach is for x86-64")
+  tap.skip("the programs are for x86-64")
 end
 
 local dir = tap.tmpname()
@@ -118,8 +118,8 @@ tap.write(dir.."/i386", "\127ELF\1\1\1"..("\0"):rep(9)..words({ 0x30002, 1,
 tap.sh("chmod +x i386", { dir = dir })
 local i386 = run("./i386")
 if is_running(i386) then
-  refused("another architecture", i386, "is of another architecture: "..
-    "luajit%-mp can attach to programs for x86%-64 only")
+  refused("another architecture", i386, "is for i386, and this luajit%-mp "..
+    "for x86%-64: run one that was built for i386")
 end
 
 -- -- Seccomp filters --------------------------------------------------------

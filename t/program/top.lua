@@ -8,8 +8,8 @@ if tap.slow or tap.sh("script -qec true /dev/null").status ~= 0 then
   tap.skip("there are no pseudo-terminals here, or little time")
 elseif (os.getenv("LIBASAN") or "") ~= "" then
   tap.skip("attached programs run on the bare machine only")
-elseif jit.arch ~= "x64" then
-  tap.skip("attach is for x86-64")
+elseif not jit.arch:find("^x") then
+  tap.skip("attach is for x86-64 and i386")
 end
 
 local running, out = tap.tmpname(), tap.tmpname()
