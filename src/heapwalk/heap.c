@@ -156,31 +156,36 @@ static bool ends_once(const char *pt)
   return true;
 }
 
-/* Whether a frame, of which nothing is certain, is that of a main chunk: such a
-** function has any number of arguments, and its frame stands above another. */
-static bool is_main(mp_heap *h, const slot *f)
+/* The prototype of the function of a frame, of which nothing is certain, if it
+** is a main chunk's, that C called when nothing else ran; or NULL. Such a
+** function has any number of arguments, and its frame stands above another.
+** Functions write to slots from the lowest up: where these two frames are
+** whole, nothing has written to the variables above them. */
+static const char *main_chunk(mp_heap *h, const slot *f)
 {
+  const slot *below, *bottom = frame_bottom(h->mainl);
   const char *fn = frame_object(f), *pt;
-  if (!LINK_ISVARG(frame_link(f)) || fn == NULL ||
-      frame_prev(f) < frame_bottom(h->mainl) || frame_prev(f) >= f ||
+  if (!LINK_ISVARG(frame_link(f)) || fn == NULL) return NULL;
+  below = frame_prev(f);
+  if (below <= bottom || below >= f || !LINK_ISC(frame_link(below)) ||
+      frame_prev(below) < bottom ||
+      frame_prev(below) > AT(const slot *, h->mainl, L_TOP) ||
       mp_places_find(&h->places, fn) == 0 || obj_gct(fn) != GCT_FUNC)
-    return false;
+    return NULL;
   pt = func_proto(fn);
   return pt != NULL && mp_places_find(&h->places, pt) != 0 &&
-	 mp_proto_firstline(pt) == 0 && ends_once(pt) &&
-	 REF(const char *, pt, PT_VARINFO) != NULL;
+	 mp_proto_firstline(pt) == 0 ? pt : NULL;
 }
 
 void mp_heap_leave(mp_heap *h)
 {
-  const slot *o = AT(const slot *, h->mainl, L_TOP) + FRAME_SLOTS;
+  const slot *f = AT(const slot *, h->mainl, L_TOP) + FRAME_SLOTS;
   const slot *end = REF(const slot *, h->mainl, L_STACK) +
 		    AT(uint32_t, h->mainl, L_STACKSIZE);
-  for (; o < end; o++) {
-    if (!is_main(h, o)) continue;
-    h->left = o;
-    return;
-  }
+  const char *pt = NULL;
+  while (f < end && (pt = main_chunk(h, f)) == NULL) f++;
+  if (pt != NULL && ends_once(pt) && REF(const char *, pt, PT_VARINFO) != NULL)
+    h->left = f;
 }
 
 const char *mp_heap_leftname(const mp_heap *h, const slot *o)
