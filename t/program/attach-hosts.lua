@@ -89,12 +89,14 @@ end
 tap.ok(met.first and met.second and met.third, "each state is in the list",
   r.err)
 r = tap.sh(([[
-  %s attach -t 4 --state 1 %s >1.txt 2>&1 & first=$!
-  sleep 1
+  : >0.txt
+  %s attach --state 1 %s >1.txt 2>0.txt & first=$!
+  until grep -q 'Ctrl-C ends it' 0.txt || ! kill -0 $first; do sleep 0.1; done
   for i in 1 2 3 4; do
     %s attach -t 0.2 --state $i %s >2.txt 2>>3.txt
     echo "status $?"
   done
+  sleep 1; kill -INT $first
   wait $first; echo "first $?"]]):format(tap.mp, pid, tap.mp, pid),
   { dir = dir })
 tap.is(r.out, ("status 1\n"):rep(3).."status 2\nfirst 0\n",

@@ -54,10 +54,14 @@ tap.unlike(table.concat(screens), "by CPU", "key s: none that is not")
 tap.like(screens[1], "allocated .*\r\n", "-O: the view, -t: an end")
 tap.unlike(screens[1], "in use  cum", "-O: that view alone")
 
-screens, text = top("sleep 5; printf q", "", "dumb")
-tap.unlike(text, "\27", "TERM=dumb: no escape sequences")
-_, text = text:gsub("\nluajit%-mp  ", "")
-tap.ok(text >= 2, "TERM=dumb: plain reports", text)
+local reports
+for _, seconds in ipairs { 4, 12, 30 } do
+  text = select(2, top(("sleep %d; printf q"):format(seconds), "", "dumb"))
+  tap.unlike(text, "\27", "TERM=dumb: no escape sequences")
+  reports = select(2, text:gsub("\nluajit%-mp  ", ""))
+  if reports >= 2 then break end
+end
+tap.ok(reports >= 2, "TERM=dumb: plain reports", reports)
 
 -- Coroutines that were there before wait, and more and more is known of that.
 local turns, said = tap.tmpname(), tap.tmpname()
