@@ -45,10 +45,10 @@ static bool free_code(const mp_code *c, uint64_t ip)
 	 !mp_maps_same(a, c->loader) && !mp_maps_same(a, c->memory);
 }
 
-/* Whether that is the frame of a signal handler that has interrupted code of
-** the C library. a: the stack. */
+/* Whether that is the frame of a signal handler, which has interrupted code of
+** the C library, or `any` code. a: the stack. */
 static bool is_frame(const mp_code *c, const mp_mapping *a, const char *frame,
-		     uint64_t at)
+		     uint64_t at, bool any)
 {
   int spofs = MP_FRAME_SP, ipofs = MP_FRAME_IP;
   uintptr_t returns, old, ip;
@@ -64,13 +64,13 @@ static bool is_frame(const mp_code *c, const mp_mapping *a, const char *frame,
   memcpy(&old, frame + spofs, sizeof(old));
   memcpy(&ip, frame + ipofs, sizeof(ip));
   return old > at && old < a->to && mp_maps_find(c->maps, ip) != NULL &&
-	 !free_code(c, ip);
+	 (any || !free_code(c, ip));
 }
 
-/* Whether a signal handler runs that has interrupted code of the C library. The
-** frame of an earlier handler may be left in a hole of the stack: such a frame
-** costs a moment, or this attempt. */
-static bool interrupted(const mp_code *c, uint64_t sp)
+/* Whether a signal handler runs that has interrupted such code. The frame of an
+** earlier handler may be left in a hole of the stack: such a frame costs a
+** moment, or this attempt. */
+static bool interrupted(const mp_code *c, uint64_t sp, bool any)
 {
   static char stack[FRAME_SEARCH];
   const mp_mapping *a = mp_maps_find(c->maps, sp);
@@ -79,7 +79,7 @@ static bool interrupted(const mp_code *c, uint64_t sp)
   size = a->to - sp < FRAME_SEARCH ? a->to - sp : FRAME_SEARCH;
   if (!mp_remote_read(c->maps->pid, stack, sp, size)) return true;
   for (i = 0; i + MP_FRAME_SIZE <= size; i += sizeof(uintptr_t))
-    if (is_frame(c, a, stack + i, sp + i)) return true;
+    if (is_frame(c, a, stack + i, sp + i, any)) return true;
   return false;
 }
 
@@ -135,5 +135,10 @@ bool mp_safe_now(const mp_code *c, const mp_tracee *t)
   } else if (!free_code(c, r.ip)) {
     return false;
   }
-  return !interrupted(c, r.sp);
+  return !interrupted(c, r.sp, false);
+}
+
+bool mp_safe_handles(const mp_code *c, const mp_tracee *t)
+{
+  return interrupted(c, mp_tracee_registers(t).sp, true);
 }

@@ -33,4 +33,7 @@ bool mp_safe_loader(const mp_code *c);
 /* Whether the thread is in a system call, that is, sleeps. */
 bool mp_safe_asleep(const mp_tracee *t);
 
+/* Whether a signal handler runs in the thread, which may be ours. */
+bool mp_safe_handles(const mp_code *c, const mp_tracee *t);
+
 #endif

@@ -109,7 +109,9 @@ static uint64_t find_bytes(const mp_maps *m, const mp_mapping *object,
     const mp_mapping *a = &m->list[i];
     size_t size = a->to - a->from;
     char *code, *at;
-    if (!a->executable || size > CODE_MAX || !mp_maps_same(a, object)) continue;
+    if (!a->executable || size > CODE_MAX ||
+	(a != object && !mp_maps_same(a, object)))
+      continue;
     if ((code = mp_room(malloc(size))) == NULL) return 0;
     if (mp_remote_read(m->pid, code, a->from, size) &&
 	(at = memmem(code, size, bytes, n)) != NULL)
@@ -142,11 +144,22 @@ static const mp_mapping *keep(mp_mapping *copy, const mp_mapping *a)
   return copy->path != NULL ? copy : NULL;
 }
 
-static const char return_code[] = MP_RETURN_CODE;
+/* The object that signal handlers return to: on i386 the kernel's own. */
+static const mp_mapping *find_returns(const mp_maps *m, const mp_mapping *libc)
+{
+#ifdef __i386__
+  int i;
+  for (i = 0; i < m->n; i++)
+    if (strcmp(m->list[i].path, "[vdso]") == 0) return &m->list[i];
+#else
+  (void)m;
+#endif
+  return libc;
+}
 
 static bool find_code(mp_session *s)
 {
-  const mp_mapping *libc = object_with(&s->maps, "__libc_start_main");
+  const mp_mapping *libc = object_with(&s->maps, "__libc_start_main"), *a;
   mp_code *c = &s->code;
   c->maps = &s->maps;
   if (libc == NULL) return false;
@@ -156,10 +169,11 @@ static bool find_code(mp_session *s)
   c->linker = mp_symbol_variable(&s->maps, c->loader, "_rtld_global",
 				 &c->linker_size);
   c->memory = keep(&s->objects[3], find_malloc(&s->maps, libc));
-  c->restorer = find_bytes(&s->maps, libc, return_code,
-			   sizeof(return_code) - 1);
+  a = find_returns(&s->maps, libc);
+  c->restorer = find_bytes(&s->maps, a, MP_RETURN_CODE,
+			   sizeof(MP_RETURN_CODE) - 1);
 #ifdef MP_OLDFRAME_CODE
-  c->oldrestorer = find_bytes(&s->maps, libc, MP_OLDFRAME_CODE,
+  c->oldrestorer = find_bytes(&s->maps, a, MP_OLDFRAME_CODE,
 			      sizeof(MP_OLDFRAME_CODE) - 1);
 #endif
   s->place.returns = c->restorer;

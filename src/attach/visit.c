@@ -286,12 +286,15 @@ void mp_visit_choose(mp_session *s)
 
 /* -- A visit ------------------------------------------------------------- */
 
-/* The Lua thread that can be used while this one sleeps, or 0. */
+/* The Lua thread that can be used while this one sleeps, or 0. What would be
+** done in a handler of the profiler's signals would wait for its end. */
 static uint64_t usable_now(mp_session *s, mp_tracee *t)
 {
   bool idle;
-  uint64_t L = s->kind->resting(&s->maps, s->state, s->code.vm,
-				mp_tracee_registers(t).sp, &idle);
+  uint64_t L;
+  if (mp_safe_handles(&s->code, t)) return 0;
+  L = s->kind->resting(&s->maps, s->state, s->code.vm,
+		       mp_tracee_registers(t).sp, &idle);
   return idle && !is_alone(s) ? 0 : L;
 }
 
