@@ -6,18 +6,15 @@
 
 local NO_FILE = 2 -- ENOENT
 
--- Whether there is no such script: luajit says so, and nothing will run. The
--- script itself is not opened, as it may be a pipe.
-local function script_missing()
-  local script = type(arg) == "table" and arg[0]
-  if type(script) ~= "string" or script == "-" then return false end
-  local directory, _, code = io.open(script.."/.")
-  if directory then directory:close() end
-  return code == NO_FILE
-end
-
 local function start(opts, ...)
-  if script_missing() then return end
+  -- Where there is no such script luajit says so, and nothing runs. The script
+  -- itself is not opened, as it may be a pipe.
+  local script = type(arg) == "table" and arg[0]
+  if type(script) == "string" and script ~= "-" then
+    local directory, _, code = io.open(script.."/.")
+    if directory then directory:close() end
+    if code == NO_FILE then return end
+  end
   local mp = require("jit.mp")
   local valid, ok, msg = pcall(mp.start, opts, ...)
   -- The place in this file where an error was raised is of no use to the user.

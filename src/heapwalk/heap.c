@@ -156,20 +156,29 @@ static bool ends_once(const char *pt)
   return true;
 }
 
+/* Slots that our finalizer has used above its top. */
+#define USED		2
+
+/* Whether C called the function of that frame when nothing else ran. */
+static bool is_lowest(const mp_heap *h, const slot *f)
+{
+  const slot *top = AT(const slot *, h->mainl, L_TOP);
+  if (f <= top + USED) return true;
+  return LINK_ISC(frame_link(f)) &&
+	 frame_prev(f) >= frame_bottom(h->mainl) && frame_prev(f) <= top;
+}
+
 /* The prototype of the function of a frame, of which nothing is certain, if it
-** is a main chunk's, that C called when nothing else ran; or NULL. Such a
-** function has any number of arguments, and its frame stands above another.
-** Functions write to slots from the lowest up: where these two frames are
-** whole, nothing has written to the variables above them. */
+** is the main chunk; or NULL. Such a function has any number of arguments, and
+** its frame stands above another. Functions write to slots from the lowest up:
+** where its frame is whole, nothing has written to the variables above it. */
 static const char *main_chunk(mp_heap *h, const slot *f)
 {
-  const slot *below, *bottom = frame_bottom(h->mainl);
   const char *fn = frame_object(f), *pt;
+  const slot *below;
   if (!LINK_ISVARG(frame_link(f)) || fn == NULL) return NULL;
   below = frame_prev(f);
-  if (below <= bottom || below >= f || !LINK_ISC(frame_link(below)) ||
-      frame_prev(below) < bottom ||
-      frame_prev(below) > AT(const slot *, h->mainl, L_TOP) ||
+  if (below <= frame_bottom(h->mainl) || below >= f || !is_lowest(h, below) ||
       mp_places_find(&h->places, fn) == 0 || obj_gct(fn) != GCT_FUNC)
     return NULL;
   pt = func_proto(fn);

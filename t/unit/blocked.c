@@ -76,7 +76,7 @@ START_TEST(all_sleep)
     ck_assert(look());
     ck_assert(!b.same && b.before == 0);
     ck_assert_double_ge(b.seconds, SLEPT);
-    ck_assert_double_eq(b.variance, b.seconds * b.seconds);
+    ck_assert_double_eq_tol(b.variance, b.seconds * b.seconds, 1e-12);
     sum = b.seconds;
     square = b.variance;
     mp_clock_pause(PAUSE);
