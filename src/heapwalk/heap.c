@@ -165,7 +165,8 @@ static bool is_lowest(const mp_heap *h, const slot *f)
   const slot *top = AT(const slot *, h->mainl, L_TOP);
   if (f <= top + USED) return true;
   return LINK_ISC(frame_link(f)) &&
-	 frame_prev(f) >= frame_bottom(h->mainl) && frame_prev(f) <= top;
+	 frame_prev(f) >= frame_bottom(h->mainl) &&
+	 frame_prev(f) <= top + FRAME_SLOTS;
 }
 
 /* The prototype of the function of a frame, of which nothing is certain, if it

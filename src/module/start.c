@@ -33,6 +33,8 @@
 #include "vm/parked.h"
 #include "vm/prove.h"
 
+#include "lauxlib.h"
+
 /* The state of a start, with the reason if it failed. */
 typedef struct problem {
   int err;			/* The error for mp_fail; 0: none. */
@@ -274,7 +276,14 @@ static int start_uncollected(lua_State *L)
   lua_gc(L, LUA_GCSTOP, 0);
   status = lua_pcall(L, n, LUA_MULTRET, 0);
   lua_gc(L, LUA_GCRESTART, 0);
-  return status == 0 ? lua_gettop(L) : lua_error(L);
+  if (status == 0) return lua_gettop(L);
+  if (status == LUA_ERRRUN && lua_type(L, -1) == LUA_TSTRING &&
+      strncmp(lua_tostring(L, -1), "jit.mp: ", 8) == 0) {
+    luaL_where(L, 1);  /* There was none: this function is the caller. */
+    lua_insert(L, -2);
+    lua_concat(L, 2);
+  }
+  return lua_error(L);
 }
 
 int mp_start(lua_State *L)

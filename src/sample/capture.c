@@ -57,8 +57,8 @@ uint32_t mp_zone_read(mp_stacks *zones, uint32_t labels, lua_State *Z)
 {
   uint32_t zone = labels;
   int i, n;
-  if (lua_type(Z, 1) != LUA_TTABLE || (n = (int)lua_objlen(Z, 1)) == 0)
-    return labels;
+  if (Z == NULL || lua_type(Z, 1) != LUA_TTABLE) return labels;
+  if ((n = (int)lua_objlen(Z, 1)) == 0) return labels;
   if (n > ZONES_MAX) n = ZONES_MAX;
   for (i = 1; i <= n && zone != MP_NONE; i++) {
     char buf[MP_NAME_MAX];
@@ -659,8 +659,12 @@ uint32_t mp_capture_anew(mp_capture *c, uint8_t type)
   const char *top = NULL;
   mp_where w;
   int state;
-  if (!mp_where_running(c->vm, c->walk, &w, &state))
-    return pseudo_row(c, nowhere(c, &w, state), w.L, state, type);
+  if (!mp_where_running(c->vm, c->walk, &w, &state)) {
+    const char *name = nowhere(c, &w, state);
+    if (w.L != NULL) return pseudo_row(c, name, w.L, state, type);
+    /* The state may be being closed: its zones may have been freed. */
+    return row_of(c, pseudo_stack(c, name), 0, state, type);
+  }
   if (w.compiling) {
     top = "(JIT compiler)";  /* No line asks for its allocations. */
     state = 'J';

@@ -104,6 +104,7 @@ void mp_alloc_lose(mp_alloc *h)
   if (!h->frozen) mp_alloc_freeze(h);
   h->capture->anchor = NULL;
   h->capture->mate = NULL;
+  h->capture->zonetable = NULL;
   h->owner.lost(h->owner.data);
 }
 

@@ -128,6 +128,10 @@ raises("unknown option 'Z' at position 2", "fZ")
 ok, msg = pcall(function() mp.start("fZ") end)
 tap.like(not ok and msg, "api%.lua:%d+: jit%.mp: ",
   "with the caller's place")
+require("jit").attach(function() end, "texit")
+ok, msg = pcall(function() mp.start("fZ") end)
+tap.like(not ok and msg, "api%.lua:%d+: jit%.mp: ",
+  "with handlers of jit.attach, too")
 raises("the options must be a string or a table, not a number", 42)
 raises("the output must be a file name, not a table", "f", {})
 ok, msg = pcall(mp.report, 7)
