@@ -173,7 +173,7 @@ static void see_left(const eye *e, const slot *stack)
     if (wanted(e, *o) && mp_heap_leftname(e->h, o) != NULL &&
 	mp_places_find(&e->h->places, PTR(*o)) != 0 &&
 	TAG(*o) == ~(int64_t)obj_gct(PTR(*o)))
-      see_slot(e, *o, MP_BY_SLOT, (uint64_t)(o - stack));
+      see(e, PTR(*o), MP_BY_SLOT, (uint64_t)(o - stack));
 }
 
 static void see_thread(const eye *e, const char *th)
