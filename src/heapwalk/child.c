@@ -102,9 +102,10 @@ static void offer_to_killer(void)
   close(fd);
 }
 
-/* All signals are blocked. A crash is not the program's. A child that is behind
-** the program is so at its end, too: its memory still counts then, but the
-** kernel would only find the program to end. */
+/* All signals are blocked. A crash is not the program's. An urgent child keeps
+** the program's priority: a child of a lower one is slow to end as well, and
+** until it has ended its memory counts, although the kernel does not choose it
+** any more, but would kill the program instead. */
 static void settle(pid_t parent, size_t memory, bool urgent)
 {
   const struct rlimit none = { 0, 0 }, cpu = { CPU, CPU };

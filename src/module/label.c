@@ -157,8 +157,8 @@ static int core_with(lua_State *L)
 }
 
 /* back(before, run, made): sets the labels that were there, if that profile is
-** the one that runs. Returns whether it did; nothing if none runs, or if the
-** running coroutine is to be one that was made, and is not. */
+** the one that runs. Returns whether it did; nothing if no profile runs, or if
+** `made` is true and the main thread calls. */
 static int core_back(lua_State *L)
 {
   mp_ctx *c = mp_guard_running(L);

@@ -49,8 +49,8 @@ local function deflate(text)
   return ffi.string(buf + 2, n[0] - 6)
 end
 
--- The contents of a gzip file, of a size that is known; or nil and the reason,
--- as far as it is not that the file is damaged.
+-- The contents of a gzip file, of a size that is known; or nil, with a reason
+-- unless the file is damaged.
 local function gunzip(text, size)
   local z = ffi.new("mp_z_stream")
   local buf = ffi.new("char[?]", size + 1)
