@@ -249,7 +249,7 @@ local escapes = {
   { "the next turn", "a, b = b, { i }", 7,
     "kept from one turn of the loop to the next" },
   { "an interpreted caller", "t = make(i)", 1,
-    "needed behind the trace's end at %S+:1", "jit.off(run)" },
+    "needed after the trace ends at %S+:1", "jit.off(run)" },
 }
 if pcall(require, "ffi") then
   table.insert(escapes, { "a function of C", "ffi.C.time(long())", 7,

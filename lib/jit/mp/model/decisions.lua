@@ -282,7 +282,7 @@ local how_escaped = {
   table = "stored in a table", new = "stored in another new object",
   upvalue = "stored in an upvalue", memory = "stored in memory of C",
   key = "filled by a key that is not constant",
-  call = "passed to a C function", ["end"] = "needed behind the trace's end",
+  call = "passed to a C function", ["end"] = "needed after the trace ends",
   turn = "kept from one turn of the loop to the next",
   read = "read or compared", unknown = "why it is needed is not known",
 }
