@@ -29,25 +29,35 @@ typedef struct receiver {
   void *data;
 } receiver;
 
-/* Adds up the chunks of a segment. False: they do not fit. */
+/* A chunk that is free. */
+static void look_free(mp_segment *s, uintptr_t n, mp_arena *a)
+{
+  s->free += n;
+  if (n > a->largest) a->largest = n;
+}
+
+/* Adds up the chunks of a segment. False: they do not fit. The chunk at the end
+** that is not divided yet may be smaller than any other. */
 static bool look_segment(mp_segment *s, const char *top, mp_arena *a,
 			 const receiver *r)
 {
   const char *c = s->base, *end = c + s->size;
   while (c + CHUNK_MIN <= end) {
     uintptr_t head = AT(uintptr_t, c, CHUNK_HEAD), n = head & ~CHUNK_BITS;
-    if (n < CHUNK_MIN) return head == CHUNK_FENCE;
     if (n > (uintptr_t)(end - c)) return false;
+    if (c == top) {
+      look_free(s, n, a);
+      return true;
+    }
+    if (n < CHUNK_MIN) return head == CHUNK_FENCE;
     if (head & CHUNK_INUSE) {
       s->used += n;
       a->chunks++;
       if (r->block != NULL)
 	r->block(r->data, (char *)c + CHUNK_DATA, n - CHUNK_HEAD);
     } else {
-      s->free += n;
-      if (n > a->largest) a->largest = n;
+      look_free(s, n, a);
     }
-    if (c == top) return true;
     c += n;
   }
   return true;
