@@ -186,6 +186,12 @@ local function wrong(args, status, want)
 end
 write("bad.mp", read("old.mp"):sub(1, 500))
 wrong("foo", 2, "unknown command foo")
+wrong("waste.lua", 2, "waste.lua %(did you mean run waste.lua%?%);")
+wrong("old.mp", 2, "old.mp %(did you mean report old.mp%?%);")
+wrong("-O fl run waste.lua", 2, "option %-O comes after the command;")
+wrong("--output=x run waste.lua", 2, "option %-%-output=x comes after the ")
+wrong("run fl waste.lua", 1, "cannot open fl: .*; options come with %-O: "..
+  "run %-O fl waste.lua")
 wrong("--foo", 2, "unknown option %-%-foo")
 wrong("diff old.mp new.mp bad.mp", 2, 'extra argument "bad.mp"; see')
 wrong("attach 1 2", 2, 'extra argument "2"')
@@ -205,6 +211,12 @@ wrong("report old.mp old.mp", 2, "diff compares two")
 wrong("report nowhere.mp", 1, "nowhere.mp: No such file")
 wrong("report bad.mp", 1, "bad.mp is damaged or cut short: [^\n]*")
 wrong("report waste.lua", 1, "waste.lua is not a profile")
+if tap.sh("gzip --version").status == 0 then
+  os.execute(("cd %s && gzip -k old.mp"):format(dir))
+  wrong("report old.mp.gz", 1, "gzip file of another program; [^\n]*gunzip")
+  os.execute(("cd %s && gzip -n <old.mp >twice.mp"):format(dir))
+  wrong("report twice.mp", 1, "twice.mp was compressed again; gunzip it")
+end
 wrong("diff old.mp", 2, "two profiles")
 for letter in ("aAgenLMqG"):gmatch(".") do
   wrong(("diff -O %s old.mp new.mp"):format(letter), 2,

@@ -42,6 +42,9 @@ local msg = fails({ allocated = "10k" }, boxes, 1000)
 tap.like(msg, "^allocated [%d.]+ kB, and the limit is 10%.2 kB\n", "how much")
 tap.like(msg, "\n +[%d.]+ kB +%d+ objects  boxes [^\n]*limits%.lua:10",
   "and the row")
+msg = fails({ allocated = 0 }, function() return { 1 } end)
+tap.like(msg, "objects  [^\n:]*limits%.lua:%d+$",
+  "a function without a name: the line's place alone")
 msg = fails({ held = 100, objects = 10 }, boxes, 1000)
 tap.like(msg, "^held [%d.]+ k?B, and the limit is 100 B\n", "held")
 tap.like(msg, "\nallocated %d+ objects, and the limit is 10 objects\n",

@@ -88,6 +88,9 @@ local function wrong(text, ...)
   end
 end
 
+for _, word in ipairs({ "H", "help", "--help", "?" }) do
+  tap.ok((options.parse(word) or {}).help, word.." asks for the list")
+end
 wrong("Z", "unknown option 'Z'", "position 1", "option H")
 wrong("fZ", "'Z'", "position 2")
 wrong("fy:", "option 'y' at position 2", "as in y:route")
@@ -132,7 +135,7 @@ for _, opt in ipairs(options.list) do
 end
 for c = 33, 126 do
   local letter = string.char(c)
-  local known = letter:match("[%d-]") and true or false
+  local known = letter:match("[%d?-]") and true or false
   for _, opt in ipairs(options.list) do
     known = known or letter ~= "<" and opt[1]:sub(1, 1) == letter
   end

@@ -251,6 +251,9 @@ local function set_defaults(o, seen)
     not o.walk and not o.trigger_walk
 end
 
+-- These words ask for the help. None is options that go together.
+local asks_for_help = { help = true, ["--help"] = true, ["?"] = true }
+
 -- Parses an option string. Returns a table, or nil and a message:
 --   the fields that optionlist.lua names in `field` and `sets`,
 --   text, seen (positions by letter; those of numbers are <n> and -<n>),
@@ -270,6 +273,7 @@ end
 --   lines (whether the report shows them), run_only (the first letter that has
 --   no meaning where no program is run, or nil)
 local function parse(text)
+  if asks_for_help[text] then text = "H" end
   local seen = {}
   local o = { text = text, seen = seen }
   local pos = 1

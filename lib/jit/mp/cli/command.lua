@@ -51,11 +51,16 @@ end
 local list = { "help" }
 for i, c in ipairs(spec.commands) do list[i+1] = c.name end
 
+-- The command for files whose names end so.
+local by_suffix = { [".lua"] = "run", [".mp"] = "report" }
+
 -- The command that a word stands for, or the word "help".
 local function find_command(word)
   local name, is, meant = words.find(word, list)
-  if not name then stop.usage(("%s command %s%s"):format(is, word, meant)) end
-  return spec.commands[name] or name
+  if name then return spec.commands[name] or name end
+  local left_out = by_suffix[word:match("%.%l+$")]
+  if left_out then meant = (" (did you mean %s %s?)"):format(left_out, word) end
+  stop.usage(("%s command %s%s"):format(is, word, meant))
 end
 
 -- The help of the command of that name; of all, without one.
@@ -78,6 +83,12 @@ local function perform_own(word, env)
   local long, _, meant = words.find(word, { "--help", "--version" })
   local what = own[word] or #word > 2 and own[long]
   if not what then
+    for _, o in ipairs(spec.options) do
+      if word:match("^[^=]+") == o.long or
+	  o.short and word:sub(1, 2) == o.short then
+	stop.usage(("option %s comes after the command"):format(word))
+      end
+    end
     stop.usage(("unknown option %s%s"):format(word, #word > 2 and meant or ""))
   end
   print_out(what == "help" and usage() or "luajit-mp "..env.version.."\n")

@@ -3,6 +3,7 @@
 -- Scripts and programs: which of them the first operand of luajit-mp run is.
 ----------------------------------------------------------------------------
 
+local options = require("jit.mp.options")
 local stop = require("jit.mp.cli.stop")
 
 -- Whether test(1) says so of a file, which it does not open: a pipe can be read
@@ -40,8 +41,9 @@ local function check_script(name)
 end
 
 -- The name by which the first operand of run is to be run, and whether it is a
--- program: a file comes before a command of that name.
-local function find(word)
+-- program: a file comes before a command of that name. next_word: the operand
+-- behind it, or nil.
+local function find(word, next_word)
   if word == "-" then return word, false end
   if test("-e", word) and not test("-d", word) then
     if not test("-f", word) then return word, false end -- A pipe.
@@ -53,7 +55,10 @@ local function find(word)
   end
   local file = in_path(word)
   if not file then
-    stop.data(("run: cannot open %s: No such file or directory"):format(word))
+    local lead = next_word and options.parse(word) and test("-f", next_word) and
+      ("; options come with -O: run -O %s %s"):format(word, next_word) or ""
+    stop.data(("run: cannot open %s: No such file or directory%s"):format(word,
+      lead))
   elseif is_program(file) then
     return word, true
   end

@@ -128,7 +128,7 @@ return function(given, operands, command, env)
   check_views(o, given, command)
   files.check_effects(o, given, outs[1] and outs or
     { os.getenv("LUAJIT_PROFILEFILE") or "-" }, command)
-  local name, is_program = program.find(operands[1])
+  local name, is_program = program.find(operands[1], operands[2])
   local words = { text..(given.nosource and "N" or ""), unpack(outs) }
   if given.sort then words[#words+1] = "--sort="..given.sort end
   words = table.concat(words, ",")

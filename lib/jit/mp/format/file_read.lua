@@ -178,6 +178,9 @@ return function(text)
   if gzip.is_packed(text) then
     text, msg = gzip.unpack(text, MAX_BYTES)
     if not text then return nil, msg end
+    if gzip.is_packed(text) then
+      return nil, "was compressed again; gunzip it"
+    end
   end
   local pos
   pos, msg = read_head(text)

@@ -71,10 +71,10 @@ end
 local function unpack(s, limit)
   local size = read_u32(s, #s - 3)
   if size > limit or size > #s * RATIO then
-    return nil, ("is damaged or cut short: its last bytes say that it holds "..
-      "%.0f bytes"):format(size)
+    return nil, "is damaged or cut short: its end is not that of a profile"
   elseif s:byte(4) ~= 0 then
-    return nil, "is not a profile of luajit-mp"
+    return nil, "is a gzip file of another program; if it has a profile in "..
+      "it, gunzip it"
   end
   local text = unstore(s, HEAD + 1)
   local why

@@ -13,8 +13,9 @@ local this = debug.getinfo(1, "S").source:match("^@?(.*)")
 
 -- -- Counts ------------------------------------------------------------------
 
--- A function from a row to its place, "decode app.lua:12"; nil where the VM
--- allocated for itself, or this module.
+-- A function from a row to its place, "decode app.lua:12", or that of the line
+-- alone in a function without a name; nil where the VM allocated for itself, or
+-- this module.
 local function placer(p)
   local name, line = p:labeler("f"), p:labeler("l")
   return function(row)
@@ -24,7 +25,10 @@ local function placer(p)
 	f.kind == "Lua" and f.source == this then
       return nil
     end
-    return name(id).." "..line(p.frame[p:line_stack(row.stack)])
+    local label, at = name(id), line(p.frame[p:line_stack(row.stack)])
+    local begins_in = label:match("^(.+):%d+$")
+    return begins_in and begins_in == at:match("^(.+):%d+$") and at or
+      label.." "..at
   end
 end
 
