@@ -110,11 +110,15 @@ static inline void mp_objects_look(mp_alloc *h)
 /* Looks at that block, which is about to be freed, for the last time. */
 void mp_objects_look_last(mp_alloc *h);
 
-/* Asks for the type of a block that was just allocated. */
+/* Asks for the type of a block that was just allocated. One block is looked at
+** at a time: a larger one takes the place of another that is still not known,
+** as it may be the only one for long that its place allocates. */
 static inline void mp_objects_ask_type(mp_alloc *h, mp_site *site, void *p,
 				       size_t size, uint32_t id)
 {
-  if (!mp_type_wanted(site, size) || h->types.unknown.block != NULL) return;
+  const mp_unknown *u = &h->types.unknown;
+  if (!mp_type_wanted(site, size)) return;
+  if (u->block != NULL && u->size >= size) return;
   mp_type_ask(&h->types, site, p, size, id);
   h->asked = h->last;
   h->born = h->capture->counts->epoch;

@@ -149,8 +149,8 @@ static inline bool mp_type_wanted(const mp_site *s, size_t size)
 		       (s->type == MP_OTHER && size / 2 > s->largest));
 }
 
-/* Begins to look at a block that was asked for at such a place. No other block
-** is being looked at. */
+/* Begins to look at a block that was asked for at such a place, and at no other
+** any more. */
 void mp_type_ask(mp_types *t, mp_site *s, void *block, size_t size,
 		 uint32_t id);
 

@@ -176,6 +176,26 @@ for _, options in ipairs { "e", "te" } do
 end
 tap.is(reports.e, reports.te, "rows with types make the same report")
 
+-- The table of strings grows while other blocks, of places that are new, are
+-- not known yet. More strings before that never make it smaller.
+local loading = tap.program([[
+  collectgarbage("stop")
+  local keep, text = {}, "local x, y = 'x%d', 'y%d' return function() end"
+  for i = 1, arg[1] do keep[i] = "k"..i end
+  for i = 1, 200 do keep[-i] = loadstring(text:format(i, i)) end
+]])
+local least, ordered = 0, true
+for n = 0, tap.slow and 40 or 200, 20 do
+  r = tap.luajit(("-joff -jm=b1,%s %s %d"):format(file, loading, n))
+  local bytes = 0
+  for _, row in ipairs(assert(format.read(tap.read(file))).rows) do
+    if row.type == "string table" then bytes = bytes + row.alloc_bytes end
+  end
+  ordered = ordered and bytes >= least
+  least = math.max(least, bytes)
+end
+tap.ok(ordered and least > 0, "all tables of strings are known", least)
+
 -- A window has its own, and the child of a fork those from there on.
 r = tap.luajit(tap.program(([[
   local mp = require("jit.mp")
