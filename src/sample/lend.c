@@ -67,7 +67,7 @@ static void give_back(const sigset_t *old)
   pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
-bool mp_lend_trigger(void *g, void (*trigger)(int))
+bool mp_lend_trigger(void *g, void (*trigger)(void))
 {
   bool done = false;
   sigset_t old;
@@ -75,7 +75,7 @@ bool mp_lend_trigger(void *g, void (*trigger)(int))
   if (!take(&old)) return false;
   k = kept;
   if (suspended == 0 && k != NULL && mp_profiler_pass(k, g)) {
-    trigger(SIGPROF);
+    trigger();
     mp_profiler_pass(g, k);
     done = true;
   }

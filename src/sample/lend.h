@@ -31,7 +31,7 @@ bool mp_lend_begun(void);
 
 /* Calls LuaJIT's handler for that VM, which runs in this thread. False: not
 ** now. Async-signal-safe. */
-bool mp_lend_trigger(void *g, void (*trigger)(int));
+bool mp_lend_trigger(void *g, void (*trigger)(void));
 
 /* Waits until that many handlers of other threads have ended: none. */
 void mp_lend_await(const atomic_int *handlers);

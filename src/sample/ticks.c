@@ -105,7 +105,38 @@ static mp_ticks *_Atomic theirs;  /* The one of LuaJIT's timer, or NULL. */
 
 static atomic_int in_prof;	/* Handlers of its signal under way. */
 
-static void (*trigger)(int);	/* LuaJIT's handler, once it was seen. */
+/* -- LuaJIT's handler ----------------------------------------------------- */
+
+static struct sigaction luajits;  /* Its action, */
+static bool seen;		/* once it was seen. */
+
+static bool has_handler(const struct sigaction *sa)
+{
+  return (sa->sa_flags & SA_SIGINFO) ||
+	 (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
+}
+
+/* Forks have a handler that is told more of the signal. Theirs does not look at
+** it, for LuaJIT's profiler; one that does is told nothing. */
+static void trigger(void)
+{
+  static siginfo_t nothing;
+  static ucontext_t nowhere;
+  if (luajits.sa_flags & SA_SIGINFO)
+    luajits.sa_sigaction(SIGPROF, &nothing, &nowhere);
+  else
+    luajits.sa_handler(SIGPROF);
+}
+
+static bool is_luajits(const struct sigaction *sa)
+{
+  if (!seen || ((sa->sa_flags ^ luajits.sa_flags) & SA_SIGINFO)) return false;
+  return sa->sa_flags & SA_SIGINFO ?
+	 sa->sa_sigaction == luajits.sa_sigaction :
+	 sa->sa_handler == luajits.sa_handler;
+}
+
+/* -- Timers ---------------------------------------------------------------- */
 
 static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 
@@ -148,7 +179,7 @@ static void call_luajit(mp_ticks *t, mp_vm_place place)
     return;
   mp_dispatch_renew(t->of.layout);
   if (place == MP_VM_IDLE && mp_dispatch_ask(t->of.layout)) return;
-  if (t->of.g == NULL) trigger(SIGPROF);
+  if (t->of.g == NULL) trigger();
   else if (!mp_lend_trigger(t->of.g, trigger)) t->missed = true;
 }
 
@@ -225,7 +256,7 @@ static void leave_signal(void)
 static bool start_own_timer(mp_ticks *t)
 {
   const mp_ticker *of = &t->of;
-  if (!mp_profiler_find(of->cb, of->data) || trigger == NULL || !take_signal())
+  if (!mp_profiler_find(of->cb, of->data) || !seen || !take_signal())
     return false;
   t->own = true;
   users++;
@@ -294,6 +325,7 @@ static void on_prof(int sig)
 {
   int saved = errno;
   mp_ticks *t;
+  (void)sig;
   in_prof++;
   t = theirs;
   if (!mp_profiler_known() || mp_profiler_taken()) {
@@ -301,7 +333,7 @@ static void on_prof(int sig)
       rehook_set(&t->hook);
       mp_dispatch_renew(t->of.layout);
     }
-    trigger(sig);
+    trigger();
   }
   in_prof--;
   errno = saved;
@@ -311,8 +343,8 @@ static void on_prof(int sig)
 static void start_their_timer(mp_ticks *t)
 {
   struct sigaction sa;
-  if (trigger != NULL && sigaction(SIGPROF, NULL, &sa) == 0 &&
-      !(sa.sa_flags & SA_SIGINFO) && sa.sa_handler == trigger) {
+  if (sigaction(SIGPROF, NULL, &sa) == 0 && is_luajits(&sa)) {
+    sa.sa_flags &= ~SA_SIGINFO;
     sa.sa_handler = on_prof;
     sigaction(SIGPROF, &sa, NULL);
   }
@@ -323,19 +355,18 @@ static void start_their_timer(mp_ticks *t)
 void mp_ticks_learn(void)
 {
   struct sigaction sa;
-  if (trigger == NULL && sigaction(SIGPROF, NULL, &sa) == 0 &&
-      !(sa.sa_flags & SA_SIGINFO) && sa.sa_handler != SIG_DFL &&
-      sa.sa_handler != SIG_IGN)
-    trigger = sa.sa_handler;
+  if (seen || sigaction(SIGPROF, NULL, &sa) != 0 || !has_handler(&sa)) return;
+  luajits = sa;
+  seen = true;
 }
 
 /* Whether the signal has a handler that is good for LuaJIT's profiler only. */
 static bool is_handled(void)
 {
   struct sigaction sa;
-  return sigaction(SIGPROF, NULL, &sa) == 0 && !(sa.sa_flags & SA_SIGINFO) &&
-	 (sa.sa_handler == on_prof ||
-	  (trigger != NULL && sa.sa_handler == trigger));
+  return sigaction(SIGPROF, NULL, &sa) == 0 &&
+	 (is_luajits(&sa) ||
+	  (!(sa.sa_flags & SA_SIGINFO) && sa.sa_handler == on_prof));
 }
 
 /* lua_close may end the profiler in one thread while another thread starts it
@@ -471,7 +502,7 @@ void *mp_ticks_receiver(const mp_ticks *t) { return t->of.user; }
 
 void mp_ticks_trigger(mp_ticks *t)
 {
-  if (trigger == NULL || this_thread() != t->tid || !mp_profiler_known() ||
+  if (!seen || this_thread() != t->tid || !mp_profiler_known() ||
       !mp_profiler_runs(t->of.cb, t->of.data))
     return;
   if (!t->own) t->asked++;
