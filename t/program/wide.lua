@@ -75,6 +75,66 @@ for _, columns in ipairs({ 60, 80 }) do
   end
 end
 
+-- -- All reports -------------------------------------------------------------
+
+-- On a terminal of 60 columns or more, no line is wider: of what is not for
+-- programs, as options q, e and r are.
+local file_of = require("jit.mp.format.file")
+local options = require("jit.mp.options")
+local render = require("jit.mp.render")
+program = tap.tmpname("_of_a_rather_long_name.lua")
+tap.write(program, [[
+local kept, list = {}, {}
+local function a_function_with_a_rather_long_name(n)
+  local t = {}
+  for i = 1, n do t[i] = { text = ("x"):rep(i % 50)..i } end
+  return t
+end
+local function server(a, b)
+  for i = 1, 8 do
+    kept[#kept+1] = a_function_with_a_rather_long_name(40)
+    coroutine.yield()
+  end
+end
+for i = 1, 10 do list[i] = coroutine.create(server) end
+for i = 1, 10 do
+  for _, co in ipairs(list) do coroutine.resume(co) end
+  collectgarbage()
+end
+]])
+local reports = { flb1 = { "f", "flx", "F", "vf", "vfl", "3f", "-3f", "sl", "g",
+    "a", "A", "o", "pl", "cku" }, L = { "L", "2L" }, Wb1 = { "W" },
+  J = { "J", "Jl" }, I = { "I", "2I" }, n = { "n" }, M = { "M" },
+  tb1 = { "t", "tf" } }
+for run, shown in pairs(reports) do
+  local mp = tap.tmpname(".mp")
+  local r = tap.luajit(("-jm=%s,%s %s"):format(run, mp, program))
+  local text = tap.read(mp) or ""
+  tap.ok(#text > 0 or r.err:find("jit.mp: "), "a run with "..run, r.err)
+  if #text == 0 then shown = {} end  -- Not with this VM.
+  for _, asked in ipairs(shown) do
+    for i, columns in ipairs({ 60, 80, 200, asked == "f" and 60 or nil }) do
+      local p = assert(file_of.read(text))
+      local out, msg = render.render(p, assert(options.parse(asked.."m0")),
+	{ name = "-", width = columns, live = i == 4 })  -- As top has it.
+      local n = widest(out or "")
+      tap.ok(n > 0 and n <= columns, ("%s of a run with %s on %d columns")
+	:format(asked, run, columns), out or msg)
+    end
+  end
+end
+local old = tap.tmpname(".mp")
+tap.luajit(("-jm=flb1,%s %s"):format(old, program))
+for _, columns in ipairs({ 60, 80, 200 }) do
+  for _, asked in ipairs({ "f", "fl", "2f", "cu" }) do
+    local out = on_terminal(columns, ("%s diff -O %s %s %s"):format(tap.mp,
+      asked, file, old))
+    local n = widest(out)
+    tap.ok(n > 0 and n <= columns, ("diff %s on %d columns"):format(asked,
+      columns), out)
+  end
+end
+
 -- -- Annotated source ---------------------------------------------------------
 
 local wide = tap.program("local t = {}\n"..

@@ -74,14 +74,16 @@ local function rows_by_name(p, name)
   return by
 end
 
--- A function from a name to words about its main holder, or nil.
-local function holder_namer(p, name)
+-- A function from a name to a line about its main holder, with the end of the
+-- one before it, or to "".
+local function holder_namer(p, name, width)
   local holder, by = held(p), rows_by_name(p, name)
   return function(key)
     local path, part = holder(by[key] or {})
     if not path then return "" end
-    return ("\n      held by %s%s"):format(path, part < 0.995 and
+    local line = ("      held by %s%s\n"):format(path, part < 0.995 and
       (", %.0f%% of it"):format(part * 100) or "")
+    return "\n"..cells.wrap(line, width):gsub("\n$", "")
   end
 end
 
@@ -143,7 +145,7 @@ end
 local function groups_table(p, o, list, name, width)
   local total, hidden, shown, unclear = 0, 0, {}, false
   for _, g in ipairs(list) do total = total + g.inuse end
-  local holder = holder_namer(p, name)
+  local holder = holder_namer(p, name, width)
   for _, g in ipairs(list) do
     if views.shows(g.inuse / total, o) or g.verdict == "grows" then
       shown[#shown+1] = g
