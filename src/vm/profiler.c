@@ -15,8 +15,9 @@ typedef struct record {
   void *g;			/* The VM that has the profiler, or NULL. */
   luaJIT_profile_callback cb;
   const void *data;
-  uintptr_t next, end;		/* Of the buffer for dumps of stacks; references
-				** of 32 bits, if it is not a GC64 build. */
+  uintptr_t next;		/* Where the buffer for dumps of stacks goes on;
+				** or, where references have 32 bits, that and
+				** its end. 0: there is none. */
 } record;
 
 /* LuaJIT's record is smaller. It ends with the signal's earlier action, of
@@ -103,7 +104,7 @@ bool mp_profiler_runs(luaJIT_profile_callback cb, const void *data)
 
 bool mp_profiler_taken(void) { return READ(g) != NULL; }
 
-bool mp_profiler_dumped(void) { return READ(end) != 0 || READ(next) != 0; }
+bool mp_profiler_dumped(void) { return READ(next) != 0; }
 
 bool mp_profiler_pass(void *from, void *to)
 {

@@ -5,6 +5,7 @@
 */
 #include "config.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "check_main.h"
@@ -68,5 +69,20 @@ START_TEST(its_end_may_look_like_it)
 }
 END_TEST
 
+/* References of 32 bits: behind that buffer's place, end and begin is its
+** thread, which it has from the start. */
+START_TEST(a_buffer_that_is_not_there_has_a_thread)
+{
+  uint32_t buffer[4] = { 0, 0, 0, 1 };
+  luaJIT_profile_start(NULL, "", callback, &ours);
+  memcpy(state.other, buffer, sizeof(buffer));
+  ck_assert(mp_profiler_find(callback, &ours));
+  ck_assert(!mp_profiler_dumped());
+  buffer[0] = buffer[1] = buffer[2] = 1;
+  memcpy(state.other, buffer, sizeof(buffer));
+  ck_assert(mp_profiler_dumped());
+}
+END_TEST
+
 CHECK_MAIN("profiler", it_is_not_found_before_a_start, it_is_found,
-	   its_end_may_look_like_it)
+	   its_end_may_look_like_it, a_buffer_that_is_not_there_has_a_thread)
