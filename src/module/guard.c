@@ -50,12 +50,21 @@ mp_ctx *mp_guard_get(lua_State *L)
   return g ? g->run : NULL;
 }
 
-mp_ctx *mp_guard_running(lua_State *L)
+mp_ctx *mp_guard_now(mp_guard *g)
 {
-  mp_ctx *c = mp_guard_get(L);
+  mp_ctx *c = g != NULL ? g->run : NULL;
   if (c == NULL) return NULL;
   mp_inherit_settle(c);
   return !c->final.done && c->profile.span.pid == getpid() ? c : NULL;
+}
+
+mp_ctx *mp_guard_running(lua_State *L) { return mp_guard_now(get_guard(L)); }
+
+void mp_guard_push(lua_State *L)
+{
+  if (push_guard(L) != NULL) return;
+  lua_pop(L, 1);
+  lua_pushnil(L);
 }
 
 static void put_aside(mp_guard *g, mp_ctx *c)

@@ -134,8 +134,8 @@ static int core_label(lua_State *L)
   return 0;
 }
 
-/* with(labels, f): sets labels, and returns what core_back needs to set those
-** that were there before; nothing if no profile runs. */
+/* with(labels, f): sets labels, and returns what core_back and set_again need
+** to set those that were there before; nothing if no profile runs. */
 static int core_with(lua_State *L)
 {
   mp_capture *c;
@@ -153,7 +153,34 @@ static int core_with(lua_State *L)
   change(L, c, before, &ch);
   lua_pushnumber(L, before);
   lua_pushnumber(L, c->labels.run);
-  return 2;
+  mp_guard_push(L);
+  return 3;
+}
+
+/* Whether a number from Lua is a set of labels of that run. */
+static bool is_set(const mp_capture *c, double set, double run)
+{
+  return (double)c->labels.run == run && set >= 0 && set <= c->zones.nnodes;
+}
+
+/* core_back for calls by the FFI, which compiled code makes itself: sets these
+** labels of the running coroutine, if the VM of that guard has such a run. 1:
+** it did; 0: it did not, and core_back is to be asked; -1: no profile runs. */
+static int set_again(mp_guard *g, double set, double run)
+{
+  mp_ctx *c = mp_guard_now(g);
+  mp_capture *capture;
+  lua_State *L;
+  bool ok;
+  if (c == NULL) return -1;
+  capture = &c->profile.capture;
+  if (!capture->vm->proved || !is_set(capture, set, run)) return 0;
+  L = mp_vm_thread(capture->vm);
+  if (L == NULL || (const char *)L == capture->vm->mainl) return 0;
+  mp_capture_enter(capture);
+  ok = mp_capture_label(capture, L, (uint32_t)set);
+  mp_capture_leave(capture);
+  return ok;
 }
 
 /* back(before, run, made): sets the labels that were there, if that profile is
@@ -167,8 +194,7 @@ static int core_back(lua_State *L)
   if (c == NULL || (lua_toboolean(L, 3) && lua_pushthread(L))) return 0;
   capture = &c->profile.capture;
   before = luaL_checknumber(L, 1);
-  if ((double)capture->labels.run != luaL_checknumber(L, 2) ||
-      !(before >= 0 && before <= capture->zones.nnodes)) {
+  if (!is_set(capture, before, luaL_checknumber(L, 2))) {
     lua_pushboolean(L, false);
     return 1;
   }
@@ -186,4 +212,7 @@ void mp_label_functions(lua_State *L)
   lua_setfield(L, -2, "with");
   lua_pushcfunction(L, core_back);
   lua_setfield(L, -2, "back");
+  /* A number: an address may have more bits than light userdata. */
+  lua_pushnumber(L, (double)(uintptr_t)set_again);
+  lua_setfield(L, -2, "set_again");
 }

@@ -69,16 +69,8 @@ void mp_coroutines_free(mp_coroutines *c);
 
 /* -- For the hook --------------------------------------------------------- */
 
-/* Whether the others of these need to be called: they need not for most blocks.
-** c may be NULL. */
-static inline bool mp_coroutines_may(const mp_coroutines *c, size_t osize,
-				     size_t nsize)
-{
-  return c != NULL &&
-	 (c->fresh != NULL || osize == c->size || nsize == c->size);
-}
-
-/* A block is about to be freed, or to be allocated. */
+/* A block is about to be freed, or to be allocated. A block of another
+** size needs no call, unless one is allocated while `fresh` is set. */
 void mp_coroutines_settle(mp_coroutines *c);
 void mp_coroutines_freed(mp_coroutines *c, const void *block);
 static inline void mp_coroutines_before(mp_coroutines *c, const void *ptr,

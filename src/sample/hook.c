@@ -503,11 +503,22 @@ static void *hook_telling(void *ud, void *ptr, size_t osize, size_t nsize)
   return telling(ud, ptr, osize, nsize, RET, FRAME);
 }
 
+/* Whether a call may be of a coroutine. The block of one is looked at when the
+** next one is allocated, which is that of its stack. */
+static inline bool may_know(const mp_alloc *h, const void *ptr, size_t osize,
+			    size_t nsize)
+{
+  if (nsize == 0) return osize == h->cosize;
+  if (nsize == h->cosize) return true;
+  return ptr != NULL ? osize == h->cosize :
+	 h->coroutines != NULL && h->coroutines->fresh != NULL;
+}
+
 /* hook_direct, for an owner that is to know of coroutines alone. */
 static void *hook_knowing(void *ud, void *ptr, size_t osize, size_t nsize)
 {
   mp_alloc *h = ud;
-  if (mp_coroutines_may(h->coroutines, osize, nsize))
+  if (may_know(h, ptr, osize, nsize))
     return telling(h, ptr, osize, nsize, RET, FRAME);
   return sampling(h, ptr, osize, nsize, true, RET, FRAME);
 }
@@ -546,6 +557,7 @@ static void know_coroutines(mp_alloc *h, bool all)
 {
   h->coroutines = mp_coroutines_new(&h->vm, all);
   h->capture->coroutines = h->coroutines;
+  h->cosize = h->coroutines != NULL ? h->coroutines->size : 0;
 }
 
 void mp_hook_install(mp_alloc *h, lua_State *L)

@@ -318,6 +318,7 @@ void mp_alloc_close(mp_alloc *h)
   retire(h);
   mp_coroutines_free(h->coroutines);
   h->coroutines = h->capture->coroutines = NULL;
+  h->cosize = 0;
   mp_live_free(&h->live);
   mp_tags_free(&h->tags);
   mp_samples_free(&h->samples);

@@ -93,6 +93,7 @@ struct mp_alloc {
   mp_held kept;			/* Survivors of collections, for leaks. */
 
   mp_coroutines *coroutines;	/* Where wanted; or NULL. */
+  size_t cosize;		/* Bytes of one, or 0. */
 
   /* -- The owner's -- */
   mp_alloc_owner owner;

@@ -390,6 +390,9 @@ setmetatable(var, { __index = function(_, k)
 end })
 ngx = { get_phase = function() return phase end, var = var }
 local mp, label = require("jit.mp"), require("jit.mp.nginx").label
+local ffi = require("ffi")
+ffi.cdef("int fork(void); int waitpid(int, int *, int); void _exit(int);")
+local status = ffi.new("int[1]")
 local function make(n) local f for i = 1, n do f = function() end end end
 local function handle(path, n, more)
   coroutine.wrap(function()
@@ -401,6 +404,7 @@ end
 -- Without a profile there is nothing to set.
 coroutine.wrap(function() uri = "/early/1" assert(not label()) end)()
 assert(label() == false)
+assert(select(2, pcall(label, 7)):find("the route or a table of labels"))
 for _, name in ipairs { arg[1], arg[2] } do
   mp.start("b1", name)
   for i = 1, 3000 do -- More than are remembered.
@@ -412,19 +416,31 @@ for _, name in ipairs { arg[1], arg[2] } do
     handle("/user/8", 10, { plugin = "jwt" })
     phase = i < 100 and "content" or "access"
     handle("/last", 3)
+    handle("/unknown"..i, 4, "/known")
   end
   phase = "content"
+  coroutine.wrap(function()
+    assert(label("/forked"))
+    if ffi.C.fork() == 0 then
+      assert(label("/forked") == false)
+      ffi.C._exit(7)
+    end
+    ffi.C.waitpid(-1, status, 0)
+    assert(status[0] == 7 * 256 and label("/forked"))
+  end)()
   mp.stop()
+  coroutine.wrap(function() assert(label("/forked") == false) end)()
 end
 ]]).." "..stored.." "..again)
 tap.is(r.status, 0, "a host like nginx", r.err)
 for _, file in ipairs { stored, again } do
   local routes = report("hory:route:m0", file)
   for route, n in pairs { ["/cart/:id"] = 3000, ["/user/:id"] = 2000,
-      ["/last"] = 300, ["/file30"] = 5 } do
+      ["/last"] = 300, ["/file30"] = 5, ["/known"] = 400 } do
     tap.ok(tonumber(routes:match("(%d+)   "..route:gsub("%p", "%%%0").."\n")
       or 0) >= n, "route "..route, routes)
   end
+  tap.unlike(routes, "/unknown", "a path whose route is given")
   tap.unlike(routes, "/early", "labels from before are not taken over")
   local plugins = report("hory:plugin:m0", file)
   tap.ok(tonumber(plugins:match("(%d+)   jwt\n") or 0) >= 1000,

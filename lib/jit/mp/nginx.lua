@@ -152,18 +152,31 @@ local function route_of(path)
   end))
 end
 
--- Routes by paths, and by phase, host and route what core.back needs for the
--- labels of a handler: most requests are like others. Both are forgotten when
--- there are that many paths.
+-- Labels are set by the FFI where there is one: compiled code makes such a call
+-- itself.
+local has_ffi, ffi = pcall(require, "ffi")
+local set_again = has_ffi and
+  ffi.cast("int (*)(void *, double, double)", core.set_again)
+local guard            -- Of the VM's profiles, for set_again.
+local running = false  -- Whether a profile was running when we looked last.
+
+-- Routes by paths; and by phase, host and route what set_again and core.back
+-- need for the labels of a handler: most requests are like others. Both are
+-- forgotten when they are that many.
 local KNOWN = 1000
 local routes, sets, known = {}, {}, 0
+
+local function count()
+  if known == KNOWN then routes, sets, known = {}, {}, 0 end
+  known = known + 1
+end
 
 local function known_route(path)
   local route = routes[path]
   if not route then
-    if known == KNOWN then routes, sets, known = {}, {}, 0 end
+    count()
     route = route_of(path)
-    known, routes[path] = known + 1, route
+    routes[path] = route
   end
   return route
 end
@@ -177,30 +190,63 @@ local function below(t, key)
   return child
 end
 
-local function request() return ngx.var.uri, ngx.var.server_name end
+-- Phases with a request whose handlers run in a coroutine.
+local has_request = { server_rewrite = true, rewrite = true, access = true,
+  content = true }
 
 local none = {}
 
+-- Gives the labels of a set to the running coroutine, in place of all others.
+-- Returns true, false if these have to be made first, or nil if no profile runs
+-- or the coroutine is the main one.
+local function renew(set)
+  if guard and set.number then
+    local done = set_again(guard, set.number, set.run)
+    if done ~= 0 then return done > 0 or nil end
+  end
+  return core.back(set.number or 0, set.run or -1, true)
+end
+
+local function make(set, labels)
+  core.label()  -- The coroutine may have served another request.
+  core.label(labels)
+  local kept
+  set.number, set.run, kept = core.with(none, count)
+  guard = set_again and kept
+end
+
 -- Gives labels to the coroutine of a handler, in place of all others: route,
--- host and phase of the request, and those of a table. Some phases run outside
+-- host and phase of the request, and those of a table. With a string, which is
+-- the route, there is no host: it has to be looked for. Some phases run outside
 -- of a coroutine, which requests would share: nothing is done there, nor while
 -- no profile runs. Returns whether labels were set.
 local function label(more)
-  if more ~= nil and type(more) ~= "table" then
-    error("label: a table of labels is needed, as in { plugin = \"jwt\" }", 2)
+  local given = type(more)
+  if given ~= "string" and given ~= "table" and more ~= nil then
+    error("label: the route or a table of labels is needed, as in "..
+      "{ plugin = \"jwt\" }", 2)
   end
-  local phase, route = ngx.get_phase(), nil
-  local has_request, path, host = pcall(request)
-  if not has_request or host == "" then host = nil end
-  if has_request then route = known_route(path) end
-  local set = below(below(below(sets, phase), host or ""), route or "")
-  local done = core.back(set.number or 0, set.run or -1, true)
-  if done == nil then return false end
-  if not done then
-    core.label()  -- The coroutine may have served another request.
-    core.label({ phase = phase, route = route, host = host })
-    set.number, set.run = core.with(none, label)
+  running = running or core.back(0, -1, true) ~= nil
+  if not running then return false end
+  local phase, route, host = ngx.get_phase(), nil, nil
+  if given == "string" then
+    route, more = more, nil
+  elseif has_request[phase] then
+    local var = ngx.var
+    local named = more and more.route
+    route = type(named) == "string" and named or known_route(var.uri)
+    host = var.server_name
+    if host == "" then host = nil end
   end
+  local set = below(below(sets, phase), host or "")[route or ""]
+  if not set then
+    count()
+    set = below(below(below(sets, phase), host or ""), route or "")
+  end
+  local done = renew(set)
+  running = done ~= nil
+  if not running then return false end
+  if not done then make(set, { phase = phase, route = route, host = host }) end
   if more then core.label(more) end
   return true
 end
