@@ -11,6 +11,9 @@ os.remove(dir)
 assert(os.execute("mkdir "..dir) == 0)
 local function read(name) return tap.read(dir.."/"..name) end
 
+-- There are no limits then, and memory that was freed stays in use.
+local sanitized = (os.getenv("LIBASAN") or "") ~= ""
+
 -- The holder is a table that only a function of a module has.
 tap.write(dir.."/session.lua", [[
 local sessions = {}
@@ -20,10 +23,10 @@ function session.add(n)
 end
 function session.drop() sessions = {} end
 return session]])
-local function run(options, program, before)
+local function run(options, program, before, arguments)
   tap.write(dir.."/app.lua", program)
-  return tap.sh(("%s%s -joff -jm=%s app.lua"):format(before or "", tap.command,
-    options), { dir = dir })
+  return tap.sh(("%s%s -joff -jm=%s app.lua%s"):format(before or "",
+    tap.command, options, arguments or ""), { dir = dir })
 end
 
 -- -- Memory ------------------------------------------------------------------
@@ -48,10 +51,11 @@ local wait = [[
   end
 ]]
 local r = run("fB20m,a-%e.txt,a-%e.mp,plain.txt,a-%e.html", wait..[[
-print(until_there("a-memory-last.html", high),
-  until_there("a-memory-2-last.html", waves))
-os.exit(7)]])
-tap.is(r.status..r.err..r.out, "7true\ttrue\n", "the program's result")
+print(until_there("a-memory-last.html", high))
+if not arg[1] then print(until_there("a-memory-2-last.html", waves)) end
+os.exit(7)]], nil, sanitized and " once" or "")
+tap.is(r.status..r.err..r.out, sanitized and "7true\n" or "7true\ntrue\n",
+  "the program's result")
 local text = read("a-memory.txt") or ""
 local first = text:match("^[^\n]*") or ""
 tap.like(first, "^in use [%d.]+ MB, more than 21%.0 MB; at %S*%.lua:%d",
@@ -73,9 +77,11 @@ local last = read("a-memory-last.txt") or ""
 tap.like(last, "^in use [^\n]*held at package%.loaded",
   "the report of the last half minute begins so, too")
 tap.like(last, "\nluajit%-mp  app%.lua   window of ", "and is a window")
-tap.like(read("a-memory-2.txt") or "", "^in use [^\n]*held at package%.loaded"..
-  "[^\n]*[,;] [^;]*[%d.]+ MB[^;]* [%d.]+ m?s[^;]*; the Lua heap",
-  "the second event is compared to the first")
+if not sanitized then
+  tap.like(read("a-memory-2.txt") or "", "^in use [^\n]*held at package%."..
+    "loaded[^\n]*[,;] [^;]*[%d.]+ MB[^;]* [%d.]+ m?s[^;]*; the Lua heap",
+    "the second event is compared to the first")
+end
 tap.like(read("a-end.txt") or "", "^luajit%-mp  app%.lua",
   "the file of the end has no event")
 tap.like(read("plain.txt") or "", "^luajit%-mp  app%.lua",
@@ -107,9 +113,7 @@ end
 
 -- -- A limit -----------------------------------------------------------------
 
--- With a sanitizer there are no such limits.
-if (os.getenv("LIBASAN") or "") == "" and not tap.slow and
-    not tap.is_foreign() then
+if not sanitized and not tap.slow and not tap.is_foreign() then
   local program = [[
 local session = require("session")
 for i = 1, 1e5 do session.add(i) end]]
