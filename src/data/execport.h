@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The interface between the library that intercepts exec, and calls by which
-** the program enters a sandbox (src/preload/exec.c), and the core, which writes
-** its reports then (process/exec.h, module/confine.h).
+** The interface between the library that intercepts exec, calls by which the
+** program enters a sandbox, and calls that look for signals
+** (src/preload/exec.c), and the core, which writes its reports then, or takes
+** its own signal back (process/exec.h, module/confine.h).
 **
 ** The library is preloaded and knows nothing of LuaJIT.
 */
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 #define MP_EXECPORT_SYMBOL	"luajit_mp_exec_port"
-#define MP_EXECPORT_VERSION	2
+#define MP_EXECPORT_VERSION	3
 
 typedef struct mp_execport {
   uint32_t version;		/* MP_EXECPORT_VERSION */
@@ -23,6 +24,8 @@ typedef struct mp_execport {
   /* It is about to take a filter of system calls, a struct sock_fprog; NULL: in
   ** which it may only read, write and exit. */
   void (*volatile confined)(const void *filter);
+  /* It is about to look for signals that it blocks in this thread. */
+  void (*volatile awaits)(void);
 } mp_execport;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** libluajit-mp-exec.so: intercepts the functions that replace the program, or
-** confine it, see data/execport.h.
+** libluajit-mp-exec.so: intercepts the functions that replace the program,
+** confine it, or look for signals that wait, see data/execport.h.
 **
 ** The C library's own calls, as in system and popen, are not intercepted: they
 ** are made in children that have no profile. Neither are calls for files that
@@ -14,13 +14,18 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "data/execport.h"
@@ -229,3 +234,45 @@ EXPORT long syscall(long number, ...)
   if (real.syscall == NULL) find_calls();
   return real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
+
+/* -- Signals that wait ---------------------------------------------------- */
+
+struct pollfd;
+
+/* Of <poll.h>, where it may be a macro or an inline function. */
+int ppoll(struct pollfd *, unsigned long, const struct timespec *,
+	  const sigset_t *);
+
+static void before_wait(void)
+{
+  void (*f)(void) = port.awaits;
+  if (f != NULL) f();
+}
+
+#define WAIT(name, parameters, ...) \
+  EXPORT int name parameters \
+  { \
+    static int (*volatile original) parameters; \
+    int (*f) parameters = original; \
+    if (f == NULL) { \
+      find(&f, #name); \
+      original = f; \
+    } \
+    before_wait(); \
+    return f(__VA_ARGS__); \
+  }
+
+WAIT(sigpending, (sigset_t *set), set)
+WAIT(sigsuspend, (const sigset_t *mask), mask)
+WAIT(sigwait, (const sigset_t *set, int *sig), set, sig)
+WAIT(sigwaitinfo, (const sigset_t *set, siginfo_t *info), set, info)
+WAIT(sigtimedwait, (const sigset_t *set, siginfo_t *info,
+		    const struct timespec *time), set, info, time)
+WAIT(signalfd, (int fd, const sigset_t *set, int flags), fd, set, flags)
+WAIT(ppoll, (struct pollfd *fds, unsigned long n, const struct timespec *time,
+	     const sigset_t *mask), fds, n, time, mask)
+WAIT(pselect, (int n, fd_set *in, fd_set *out, fd_set *except,
+	       const struct timespec *time, const sigset_t *mask),
+     n, in, out, except, time, mask)
+WAIT(epoll_pwait, (int fd, struct epoll_event *events, int n, int time,
+		   const sigset_t *mask), fd, events, n, time, mask)

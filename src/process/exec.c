@@ -68,4 +68,5 @@ void mp_exec_install(void)
   if (port == NULL || port->version != MP_EXECPORT_VERSION) return;
   port->failed = failed;
   port->before = before;
+  port->awaits = mp_cpu_withhold;
 }

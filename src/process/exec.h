@@ -5,7 +5,8 @@
 ** If libluajit-mp-exec.so was preloaded (data/execport.h), a child writes the
 ** reports before the call, as one does for a process that is stuck
 ** (process/standin.h). If the call fails, the program continues with its
-** profile, whose report at the end replaces that one.
+** profile, whose report at the end replaces that one. A program that calls the
+** functions that look for signals that wait does not find the timer's.
 */
 #ifndef MP_EXEC_H
 #define MP_EXEC_H

@@ -666,6 +666,18 @@ void mp_cpu_look(mp_cpu *c)
   mp_unlock();
 }
 
+void mp_cpu_withhold(void)
+{
+  mp_cpu *c;
+  if (!mp_lock_is_free()) return;
+  mp_lock();
+  c = mp_ticks_user(this_thread());
+  if (c != NULL &&
+      mp_ticks_look(c->ticks, !c->by_process) == MP_TICKS_BLOCKED)
+    withhold(c);
+  mp_unlock();
+}
+
 #define GAP_MIN	0.25		/* Seconds of CPU time without a sample, */
 #define GAP_TICKS 25		/* or intervals: then the timer was lost. */
 

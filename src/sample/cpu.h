@@ -150,6 +150,10 @@ int mp_cpu_interval(const mp_cpu *c);
 ** mended. In the thread of the VM. */
 void mp_cpu_look(mp_cpu *c);
 
+/* The program is about to look for signals that it blocks in this thread: none
+** of ours waits there, or will. It may be in a signal handler. */
+void mp_cpu_withhold(void);
+
 /* Whether samples have ceased to come: now is mp_cpu_time. */
 bool mp_cpu_lost(const mp_cpu *c, double now);
 

@@ -76,6 +76,43 @@ allocate(0.05)
 assert(compute(20) >= 20)
 ]])
 
+-- A program that has no sample between that and its wait: luajit-mp run sees
+-- the call. What such a program finds is printed.
+local waits = {
+  sigwait = "C.kill(C.getpid(), 12) C.sigwait(all, sig) print(sig[0])",
+  sigwaitinfo = "C.kill(C.getpid(), 12) print(C.sigwaitinfo(all, nil))",
+  sigtimedwait = "print(C.sigtimedwait(all, nil, none))",
+  sigpending = "C.sigpending(set) print(set[2])",
+  signalfd = "local fd = C.signalfd(-1, all, 2048) print(C.read(fd, set, 128))",
+  ppoll = "print(C.ppoll(nil, 0, none, old))",
+  pselect = "print(C.pselect(0, nil, nil, nil, none, old))",
+  sigsuspend = "C.signal(12, ffi.cast('void *', C.abs)) "..
+    "C.kill(C.getpid(), 12) C.sigsuspend(old) C.sigpending(set) print(set[2])",
+}
+local cpath = tap.builddir.."/.uninstalled/?.so;;"
+for name, body in pairs(waits) do
+  local program = tap.program(common..([[
+ffi.cdef [=[
+int sigpending(void *); int sigsuspend(const void *);
+int sigwaitinfo(const void *, void *);
+int sigtimedwait(const void *, void *, const void *);
+int signalfd(int, const void *, int); long read(int, void *, size_t);
+int ppoll(void *, unsigned long, const void *, const void *);
+int pselect(int, void *, void *, void *, const void *, const void *);
+]=]
+local sig, set = ffi.new("int[1]"), ffi.new("unsigned char[128]")
+local none = ffi.new("long[2]")
+block()
+local stop = os.clock() + 0.1
+while os.clock() < stop do end
+]])..body)
+  local plain = tap.luajit(program)
+  r = tap.sh(("exec %s run -O fi1 -o /dev/null %s"):format(tap.mp, program),
+    { env = { LUA_CPATH = cpath } })
+  tap.is(r.status..r.out..r.err, plain.status..plain.out..plain.err,
+    name.." finds what it would without a profile")
+end
+
 -- -- An interval that adapts --------------------------------------------------
 
 run("the interval adapts", [[
