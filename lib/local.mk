@@ -38,6 +38,7 @@ dist_mpmodel_DATA = \
 	lib/jit/mp/model/larger.lua \
 	lib/jit/mp/model/loops.lua \
 	lib/jit/mp/model/leaks.lua \
+	lib/jit/mp/model/listing.lua \
 	lib/jit/mp/model/merge.lua \
 	lib/jit/mp/model/names.lua \
 	lib/jit/mp/model/numbers.lua \

@@ -132,6 +132,7 @@ core_la_SOURCES = \
 	src/sample/lend.c src/sample/lend.h \
 	src/sample/ticks.c src/sample/ticks.h \
 	src/sample/label.c src/sample/label.h \
+	src/sample/listing.c src/sample/listing.h \
 	src/sample/tracing.c src/sample/tracing.h \
 	src/sample/waits.c src/sample/waits.h \
 	src/profile/cnames.c src/profile/cnames.h \

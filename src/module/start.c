@@ -64,6 +64,7 @@ static void set_plan(mp_ctx *c)
     plan->trigger.walk.share > 0, plan->waits
   };
   p->compiler.on = plan->compiler;
+  p->compiler.lists = plan->listings;
   p->waits.on = plan->waits;
   p->limit = (size_t)plan->limit;
   p->reportlimit = (size_t)mp_report_limit(plan);

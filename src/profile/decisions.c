@@ -61,6 +61,7 @@ static void push_traces(lua_State *L, const mp_compiler *c,
     if (c->heard) mp_field(L, "ticks", m.ticks);
     if (c->heard) mp_field(L, "allocated", m.allocated);
     mp_field_string(L, "state", m.gone ? "gone" : "live");
+    mp_field_string(L, "recorded", m.listing);
     lua_rawseti(L, -2, (int)i);
   }
 }
@@ -130,6 +131,9 @@ static void push_head(lua_State *L, const mp_profile *p)
   mp_field_string(L, "why", c->why);
   mp_field_bool(L, "proved", vm->proved && mp_jitstate_penalties());
   mp_field_bool(L, "looked", c->looked && mp_jitstate_traces());
+  if (c->lists) mp_field_bool(L, "listed", true);
+  if (c->lists) mp_field_string(L, "unlisted", c->unlisted);
+  if (c->leftout > 0) mp_field(L, "left_out", c->leftout);
   mp_field(L, "started", c->started);
   mp_field(L, "made", c->stopped);
   mp_field(L, "given_up", c->aborted);

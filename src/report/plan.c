@@ -65,6 +65,7 @@ static void read_plan(lua_State *R, mp_plan *plan)
   plan->memory = bool_field(R, "memory");
   plan->calls = bool_field(R, "calls");
   plan->compiler = bool_field(R, "compiler");
+  plan->listings = bool_field(R, "listings");
   plan->waits = bool_field(R, "waits");
   plan->types = bool_field(R, "types");
   plan->lines = bool_field(R, "lines");

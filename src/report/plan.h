@@ -44,6 +44,7 @@ typedef struct mp_plan {
   bool events, leaks, live, memory;  /* Whether these are wanted. */
   bool calls;			/* Every call is counted. */
   bool compiler;		/* The JIT compiler's decisions are recorded. */
+  bool listings;		/* With listings of its traces. */
   bool waits;			/* Coroutines are watched. */
   bool types;			/* A report shows types of objects. */
   bool lines;			/* A report shows lines. */

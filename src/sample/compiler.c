@@ -188,9 +188,10 @@ void mp_compiler_take(mp_compiler *c)
 
 static void forget(mp_compiler *c)
 {
+  mp_decided_unlist(c);
   c->started = c->stopped = c->aborted = c->dropped = 0;
   c->ngiveups = c->nflushes = c->nmade = c->nblacklisted = c->live = 0;
-  c->nescaped = 0;
+  c->nescaped = c->leftout = 0;
   mp_map_clear(&c->giveupmap);
   mp_map_clear(&c->escapedmap);
 }
@@ -210,6 +211,7 @@ void mp_compiler_free(mp_compiler *c)
 {
   free_numbers(c);
   forget(c);
+  mp_listing_free(&c->listing);
   mp_map_free(&c->giveupmap);
   mp_map_free(&c->escapedmap);
   mp_free(c->giveups);

@@ -21,6 +21,7 @@
 #define MADE_MAX	8192u
 #define FLUSHES_MAX	4096u
 #define ESCAPED_MAX	4096u
+#define LISTED_MAX	(4u << 20)	/* Bytes of all listings. */
 
 /* -- Places -------------------------------------------------------------- */
 
@@ -184,6 +185,43 @@ static void add_objects(mp_compiler *c, uint32_t number)
   }
 }
 
+/* -- Listings -------------------------------------------------------------- */
+
+/* Another thread may read it when the process ends. */
+static void unlist(mp_compiler *c, mp_made *m)
+{
+  char *s = m->listing;
+  if (s == NULL) return;
+  mp_lock();
+  m->listing = NULL;
+  c->listed -= strlen(s) + 1;
+  mp_unlock();
+  mp_free(s);
+}
+
+void mp_decided_unlist(mp_compiler *c)
+{
+  uint32_t i;
+  for (i = 1; i <= c->nmade; i++) unlist(c, &c->made[i]);
+}
+
+void mp_decided_list(mp_compiler *c, uint32_t number)
+{
+  mp_made *m = &c->made[c->by_number[number]];
+  const char *T = mp_trace_get(c->capture->vm, number);
+  char *s;
+  if (c->by_number[number] == 0 || T == NULL) return;
+  unlist(c, m);
+  s = mp_listing_end(&c->listing, T);
+  if (s == NULL || c->listed + strlen(s) >= LISTED_MAX) {
+    mp_free(s);
+    c->leftout++;
+    return;
+  }
+  m->listing = s;
+  c->listed += strlen(s) + 1;
+}
+
 /* -- Traces made --------------------------------------------------------- */
 
 /* Moves what was counted for a number to its trace: ticks, which may come
@@ -209,11 +247,18 @@ void mp_decided_fold(mp_compiler *c)
     if (c->by_number[n] != 0) fold(c, n);
 }
 
+/* One that used nothing is of no interest any more. */
+static void lose(mp_compiler *c, mp_made *m)
+{
+  m->gone = true;
+  if (m->ticks == 0 && m->allocated == 0) unlist(c, m);
+}
+
 void mp_decided_lose(mp_compiler *c, uint32_t number)
 {
   fold(c, number);
   if (c->by_number[number] == 0) return;
-  c->made[c->by_number[number]].gone = true;
+  lose(c, &c->made[c->by_number[number]]);
   c->by_number[number] = 0;
   c->live--;
 }

@@ -15,6 +15,7 @@
 #include "data/map.h"
 #include "sample/capture.h"
 #include "sample/cpu.h"
+#include "sample/listing.h"
 #include "vm/escape.h"
 #include "vm/jitstate.h"
 
@@ -43,6 +44,7 @@ typedef struct mp_made {
   uint32_t ticks;		/* Weights of CPU samples in its code. */
   double allocated;		/* Bytes, estimated from samples. */
   bool gone;			/* It was flushed or collected. */
+  char *listing;		/* Or NULL. */
 } mp_made;
 
 typedef enum mp_flushed {	/* Why all traces were thrown away: */
@@ -77,7 +79,8 @@ typedef struct mp_escaped {
 typedef struct mp_compiler {
   mp_capture *capture;		/* The profile's. */
   mp_cpu *cpu;			/* The profile's CPU sampler. */
-  bool on;			/* The profile asks for it. */
+  bool on;			/* The profile asks for it, */
+  bool lists;			/* and for listings. */
   bool listens;			/* The event's handler is ours. */
   bool heard;			/* The event's handler is or was ours. */
   const void *handler;		/* Our handler. */
@@ -92,6 +95,10 @@ typedef struct mp_compiler {
   uint32_t nmade, capmade;
   uint32_t *by_number;		/* Number of a trace -> its index in made. */
   uint32_t live;		/* Of these, not gone. */
+  mp_listing listing;		/* Of the trace that is recorded. */
+  const char *unlisted;		/* The part that listings lack. Static. */
+  size_t listed;		/* Bytes of all listings. */
+  uint32_t leftout;		/* Traces whose listings had no room. */
   mp_flush *flushes;
   uint32_t nflushes, capflushes;
   mp_blacklisted *blacklisted;
@@ -126,6 +133,12 @@ void mp_decided_giveup(mp_compiler *c, const mp_giveup *g);
 
 /* Reads the trace of that number. False: there is none. */
 bool mp_decided_trace(mp_compiler *c, uint32_t number);
+
+/* Gives the trace of that number the listing that was recorded. */
+void mp_decided_list(mp_compiler *c, uint32_t number);
+
+/* Forgets all listings. */
+void mp_decided_unlist(mp_compiler *c);
 
 /* Gives the traces that there are, or were before the last flush, what was
 ** counted for them. */

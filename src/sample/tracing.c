@@ -48,6 +48,7 @@ static void on_start(mp_compiler *c, lua_State *L)
   uint32_t number = (uint32_t)lua_tointeger(L, 2);
   mp_decided_settle(c);
   c->started++;
+  if (c->lists) mp_listing_begin(&c->listing);
   if (number < MP_TRACE_NUMBERS) mp_decided_lose(c, number);
   c->start = mp_decided_place(c->capture, L, 3);
   c->startpt = NULL;
@@ -84,19 +85,45 @@ static void on_stop(mp_compiler *c, lua_State *L)
   c->stopped++;
   if (c->capture->vm->proved && number < MP_TRACE_NUMBERS)
     mp_decided_trace(c, number);
+  if (c->lists && c->capture->vm->proved && number < MP_TRACE_NUMBERS)
+    mp_decided_list(c, number);
 }
 
-/* The handler: the arguments are those that jit.v takes. */
+/* An instruction is recorded: after the trace's number the event has a
+** function, the instruction's number, and how deep the call is. */
+static void on_record(mp_compiler *c, lua_State *L)
+{
+#ifdef MP_LAYOUT
+  const char *fn = lua_topointer(L, 2);
+  uint32_t depth = (uint32_t)lua_tointeger(L, 4);
+  if (!c->lists || !c->capture->vm->proved || !lua_isfunction(L, 2)) return;
+  if (func_proto(fn) != NULL)
+    mp_listing_bytecode(&c->listing, func_proto(fn),
+			(uint32_t)lua_tointeger(L, 3), depth);
+  else
+    mp_listing_builtin(&c->listing, AT(const uint8_t, fn, FUNC_FFID), depth);
+#else
+  (void)c; (void)L;
+#endif
+}
+
+/* The handler of the events "trace" and "record": the arguments are those that
+** jit.v and jit.dump take. */
 static int on_trace(lua_State *L)
 {
-  const char *what = lua_tostring(L, 1);
+  const char *what = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : "";
   mp_compiler *c;
   lua_pushlightuserdata(L, &compiler_key);
   lua_rawget(L, LUA_REGISTRYINDEX);
   c = lua_touserdata(L, -1);
   lua_pop(L, 1);
-  if (c == NULL || !c->listens || what == NULL) return 0;
+  if (c == NULL || !c->listens) return 0;
   mp_capture_enter(c->capture);
+  if (lua_type(L, 1) == LUA_TNUMBER) {
+    on_record(c, L);
+    mp_capture_leave(c->capture);
+    return 0;
+  }
   if (strcmp(what, "flush") == 0) on_flush(c);
   else if (strcmp(what, "start") == 0) on_start(c, L);
   else if (strcmp(what, "stop") == 0) on_stop(c, L);
@@ -115,12 +142,12 @@ static int event_key(const char *name)
 }
 
 /* The handler of that event, or NULL. */
-static const void *handler(lua_State *L)
+static const void *handler(lua_State *L, const char *event)
 {
   const void *f = NULL;
   lua_getfield(L, LUA_REGISTRYINDEX, "_VMEVENTS");
   if (lua_istable(L, -1)) {
-    lua_rawgeti(L, -1, event_key("trace"));
+    lua_rawgeti(L, -1, event_key(event));
     f = lua_topointer(L, -1);
     lua_pop(L, 1);
   }
@@ -132,8 +159,12 @@ static const void *handler(lua_State *L)
 void mp_tracing_look(mp_compiler *c)
 {
   lua_State *L = c->capture->anchor;
-  if (c->listens && L != NULL && handler(L) != c->handler)
+  if (c->listens && L != NULL && handler(L, "trace") != c->handler)
     c->why = "the program has set a handler of its own (jit.attach) since";
+  if (c->listens && c->lists && c->unlisted == NULL && L != NULL &&
+      handler(L, "record") != c->handler)
+    c->unlisted = "bytecode is missing since the program has set a handler "
+		  "of its own for it (jit.attach)";
 }
 
 /* Pushes LuaJIT's jit.attach. False: the program has put another thing there,
@@ -163,10 +194,29 @@ static void set_key(lua_State *L, char *key, int value)
   lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
+/* For listings: attaches the function at 3 to the event "record", too, if the
+** program has no handler of it. jit.attach is at 2. */
+static void listen_to_records(mp_compiler *c, lua_State *L)
+{
+  if (!c->capture->vm->proved) {
+    c->unlisted = "where this LuaJIT keeps them is not known";
+    return;
+  }
+  if (handler(L, "record") != NULL) {
+    c->unlisted = "bytecode is missing, as the program has a handler of its "
+		  "own for it (jit.attach)";
+    return;
+  }
+  lua_pushvalue(L, 2);
+  lua_pushvalue(L, 3);
+  lua_pushliteral(L, "record");
+  lua_call(L, 2, 0);
+}
+
 static int listen(lua_State *L)
 {
   mp_compiler *c = lua_touserdata(L, 1);
-  if (handler(L) != NULL) {
+  if (handler(L, "trace") != NULL) {
     c->why = "the program has a handler of its own (jit.attach)";
     return 0;
   }
@@ -178,6 +228,7 @@ static int listen(lua_State *L)
   c->handler = lua_topointer(L, -1);
   set_key(L, &compiler_key, 1);
   set_key(L, &handler_key, 3);
+  if (c->lists) listen_to_records(c, L);
   lua_pushliteral(L, "trace");
   c->listens = c->heard = true;
   lua_call(L, 2, 0);

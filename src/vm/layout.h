@@ -96,9 +96,23 @@ enum {				/* Types of objects (gct). */
 
 #define BC_SIZE		4	/* An instruction; its operand A is byte 1. */
 #define BC_A		1
+#define BC_ISEQS	6	/* With a constant: a string */
+#define BC_ISNES	7
+#define BC_ISEQN	8	/* or a number. */
+#define BC_ISNEN	9
+#define BC_ADDVN	22	/* A number, from here on */
+#define BC_MODNV	31	/* to here. */
+#define BC_KSTR		39
+#define BC_KNUM		42
 #define BC_USETV	46	/* Stores into upvalues, to here, */
+#define BC_USETS	47
+#define BC_USETN	48
 #define BC_USETP	49
+#define BC_GGET		54	/* With a string. */
+#define BC_GSET		55
+#define BC_TGETS	57
 #define BC_TSETV	60	/* and into tables, to here. */
+#define BC_TSETS	61
 #define BC_TSETR	64
 #define BC_TNEW		52	/* The compiler may change its operand D; */
 #define BC_CALLM	65	/* from here on, the operation and D. */

@@ -296,6 +296,97 @@ tap.like(r.out, "\n[~%d. ms]- +%d[%d.]+ MB +%d+ +%d+ +%d+: [^\n]+:3, loop\n",
 tap.like(r.out, "\n[~%d. ms]- +%d+ +%d+ +%d+: [^\n]+:2, loop\n",
   "one that allocates nothing")
 
+-- -- Listings ---------------------------------------------------------------
+
+file = tap.program([[
+local kept, key = {}, "name"
+local function half(x) return x * 0.5 end
+local function run(n) local s = 0
+  for i = 1, n do
+    s = s + half(i)
+    kept[key] = math.floor(i)
+  end
+  return s
+end
+run(1000)
+]])
+r = tap.luajit("-jm=J+m0 "..file)
+local listing = r.out:match("\nTrace 1, %S+:4[^\n]*:\n(.*)") or ""
+tap.like(listing, "^  %-%- %S+:3\n  %d+ +5 UGET +%d+ +%d+\n",
+  "J+: the function, and a bytecode with its line")
+tap.like(listing, "\n  %-%- %S+:2\n  0000 +2   FUNCF [^\n]+\n"..
+  "  0001 +2   MULVN +%d+ +%d+ +0  ; 0%.5\n", "in a call, with a constant")
+tap.like(listing, "; \"floor\"\n", "a constant that is a string")
+tap.like(listing, "\n +math%.floor\n", "a builtin")
+tap.like(listing, "\n  (%d+) +4 FORL +%d+ => %d+\n", "a jump")
+tap.like(listing, "\n  %-%- instructions\n +exit 0\n  0001 >? +int SLOAD  #%d",
+  "the compiler's instructions, with the exit")
+tap.like(listing, "num MUL +%d+  0%.5\n.*\n    loop\n.*num MUL +%d+  0%.5\n",
+  "a number, before the loop and in it")
+tap.like(listing, " fun EQ +%d+  math%.floor\n", "a function")
+tap.like(listing, " HREFK? +%d+  \"name\"", "a string")
+tap.like(listing, "int PHI +%d+  %d+", "and the end")
+tap.unlike(r.out, "Listings of traces", "nothing is missing")
+tap.unlike(tap.luajit("-jm=Jm0 "..file).out, "\nTrace 1", "J alone has none")
+
+local saved, shown = tap.tmpname(".mp"), tap.tmpname(".html")
+r = tap.luajit(("-jm=J+,-,%s,%s %s"):format(saved, shown, file))
+local again = tap.sh(tap.mp.." report "..saved.." J+")
+tap.is(again.out..again.err, r.out, "a file has the listings")
+tap.like(tap.read(shown), '"listing":%[%d', "and a page")
+tap.luajit("-jm=J,"..saved.." "..file)
+again = tap.sh(tap.mp.." report "..saved.." J+")
+tap.like(again.err, "where the program ran with option J%+",
+  "a file without them says so")
+
+r = tap.luajit("-jm=J+m0 "..tap.program(
+  'jit.attach(function() end, "record")\n'..tap.read(file)))
+tap.like(r.out, "Listings of traces: bytecode is missing since",
+  "a handler that is set later is not missed")
+r = tap.luajit(tap.program(
+  'jit.attach(function() end, "record") require("jit.mp").start("J+m0")\n'..
+  tap.read(file)))
+tap.like(r.out, "Listings of traces: bytecode is missing",
+  "with a handler of the program's own it is said what is missing")
+tap.like(r.out, "\nTrace 1[^\n]+:\n  %-%- instructions\n", "the rest is there")
+r = tap.luajit(tap.program(
+  'jit.attach(function() end, "trace") require("jit.mp").start("J+m0")\n'..
+  tap.read(file)))
+tap.like(r.out, "No trace has a listing", "without the event there is none")
+
+-- Listings that have no room are left out, and that is said.
+r = tap.luajit("-Omaxmcode=16384 -jm=J+ "..tap.program([[
+local keep = {}
+for k = 1, 150 do
+  local t = { "local s = 0 for i = 1, 100 do s = s + i" }
+  for i = 1, 300 do t[#t+1] = ("s = s + (i + %d) * i"):format(k * i) end
+  keep[k] = loadstring(table.concat(t, "\n").." end")
+  keep[k]()
+end
+]]))
+tap.like(r.out, "The listings of %d+ traces were left out", "no room for all")
+
+-- The report does not change what the program does, or what it allocates.
+r = tap.luajit(tap.program([[
+local mp = require("jit.mp")
+local function run(n) local s, t = 0, {}
+  for i = 1, n do t[i % 7] = s s = s + i end return s end
+local function used(options)
+  collectgarbage() collectgarbage() collectgarbage("stop")
+  assert(mp.start(options, "/dev/null"))
+  local before = collectgarbage("count")
+  run(2000)
+  local n = collectgarbage("count") - before
+  mp.stop()
+  collectgarbage("restart")
+  return n
+end
+used("J") used("J+")
+local plain, listed = used("J"), used("J+")
+print(listed - plain == 0, plain, listed)
+]]))
+tap.like(r.out, "^true\t", "listings take nothing from the program's heap")
+
 -- -- Code that is loaded again ----------------------------------------------
 
 r = tap.luajit("-jm=Jm0b1 "..tap.program([[

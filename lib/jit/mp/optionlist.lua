@@ -120,8 +120,9 @@ local list = {
   { "M", "memory of the process: a table that adds up to its RSS",
     report = true, lined = true, sets = "memory",
     shows = "text .mp:measured .json:measured" },
-  { "J", "the JIT compiler: what runs interpreted and why, traces given up, "..
-    "traces made, flushes",
+  { "J[+]", "the JIT compiler: what runs interpreted and why, traces given "..
+    "up, traces made, flushes; J+: with the bytecode and the instructions of "..
+    "traces", letter = "J",
     report = true, sets = "compiler",
     shows = "text .mp:measured .html:measured" },
   { "I", "idle: where coroutines wait, in seconds of all of them, and how "..

@@ -114,6 +114,10 @@ local function parse_one(o, seen, text, pos)
     if opt.unit then return parse_number(o, opt, text, pos) end
     if opt.trigger then return parse_trigger(o, opt, text, pos) end
     if c == "y" then return parse_label(o, text, pos) end
+    if c == "J" and text:sub(pos + 1, pos + 1) == "+" then
+      o.listings = true
+      return pos + 2
+    end
   elseif c == "-" then
     o.invert = true
     seen["-<n>"] = seen["-<n>"] or pos
@@ -259,6 +263,7 @@ local asks_for_help = { help = true, ["--help"] = true, ["?"] = true }
 --   text, seen (positions by letter; those of numbers are <n> and -<n>),
 --   views ("cpu", "alloc", "inuse", "peak"), chosen (how many were given),
 --   states ("t", "z", "y", "v" or nil), label (the name behind y, or nil),
+--   listings (J+ was given),
 --   scope ("f", "F", "l" or "": states only),
 --   scope_given, depth_given, min_given (whether they are not the default),
 --   levels (of the rows of a table, see above), split ("stack" or nil),

@@ -52,6 +52,8 @@ local function absent(p, o)
     return "table of the memory", "M"
   elseif o.compiler and not p.compiler.enabled then
     return "decisions of the compiler", "J"
+  elseif p.from_file and o.listings and not p.compiler.listed then
+    return "listings of traces", "J+"
   elseif o.waits and not p.waits.enabled then
     return "times of waiting coroutines", "I"
   end

@@ -308,7 +308,7 @@ local function escapes(p, label, place)
 end
 
 -- The bytes that code allocated, by function or line (scope "f" or "l"), the
--- most first: { name, bytes, compiled, interpreted, c, reason, escape }.
+-- most first: { name, frame, bytes, compiled, interpreted, c, reason, escape }.
 -- reason: that for which some of it is interpreted, or nil; escape: why
 -- compiled code makes the objects, or nil. j: from join.
 local function allocated(p, j, scope)
@@ -324,8 +324,8 @@ local function allocated(p, j, scope)
       local name = label(frame)
       local e = by[name]
       if not e then
-	e = { name = name, bytes = 0, compiled = 0, interpreted = 0, c = 0,
-	  escape = escape_of[name] }
+	e = { name = name, frame = frame, bytes = 0, compiled = 0,
+	  interpreted = 0, c = 0, escape = escape_of[name] }
 	by[name], list[#list+1] = e, e
       end
       e.bytes = e.bytes + row.alloc_bytes
@@ -340,6 +340,12 @@ local function allocated(p, j, scope)
     return a.name < b.name
   end)
   return list
+end
+
+-- The reason why most of an entry's bytes were allocated; or nil.
+local function allocated_why(e)
+  if e.interpreted >= e.bytes / 2 then return e.reason end
+  return e.compiled >= e.bytes / 2 and e.escape or nil
 end
 
 -- The place where most of the traces begin that have no parent, and their
@@ -476,7 +482,8 @@ local function flush_reason(why)
 end
 
 return {
-  join = join, allocated = allocated, reasons_of = reasons_of,
+  join = join, allocated = allocated,
+  allocated_why = allocated_why, reasons_of = reasons_of,
   first_that_stays = first_that_stays,
   most_begun = most_begun, tree = tree, placer = placer,
   ending = ending, flushes = flushes, flush_reason = flush_reason,

@@ -129,6 +129,8 @@ local groups = {
     { "proved", "flag", optional = true },
     { "looked", "flag", optional = true },
     { "spelled", "flag", optional = true },
+    { "listed", "flag", optional = true },
+    { "unlisted", "text", optional = true }, amount("left_out"),
     amount("started"), amount("made"), amount("given_up"), amount("dropped"),
     amount("maxtrace"), amount("maxrecord"), amount("maxirconst"),
     amount("maxside"), amount("maxsnap"), amount("hotloop"), amount("hotexit"),
@@ -275,6 +277,7 @@ local tables = {
     { "times", "number" }, { "ticks", "number", optional = true },
     { "allocated", "number", optional = true },
     { "state", "text", one_of = set("live gone") },
+    { "listing", "text", optional = true },
   } },
   { name = "flush", key = "flushes", recorded = true, fields = {
     { "wall", "number", max = SECONDS },

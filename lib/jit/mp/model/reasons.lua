@@ -5,6 +5,7 @@
 ----------------------------------------------------------------------------
 
 local builtins = require("jit.mp.model.builtins")
+local listing = require("jit.mp.model.listing")
 
 -- -- Texts -------------------------------------------------------------------
 
@@ -60,7 +61,8 @@ local function text_of(vmdef, g, frames)
   end))
 end
 
--- Gives the traces given up and the flushes of a snapshot their texts.
+-- Gives the traces given up, the flushes and the listings of a snapshot their
+-- texts.
 local function spell(snapshot)
   local head = snapshot.compiler
   if not head or not head.enabled or not snapshot.giveups then return end
@@ -69,6 +71,10 @@ local function spell(snapshot)
   for _, g in ipairs(snapshot.giveups) do
     if g.number then g.reason = text_of(vmdef, g, snapshot.frames) end
     g.number, g.detail = nil, nil
+  end
+  for _, t in ipairs(snapshot.traces) do
+    if t.recorded then t.listing = listing.text(t.recorded, vmdef) end
+    t.recorded = nil
   end
   for _, f in ipairs(snapshot.flushes) do
     if f.why == "given up" then

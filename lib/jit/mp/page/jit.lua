@@ -44,19 +44,36 @@ end
 
 local function traces(p, strs, number)
   local nodes, flat = decisions.tree(p), {}
-  local t = { level = {}, start = {}, ends = {} }
+  local t = { level = {}, start = {}, ends = {}, listing = {} }
   for i, node in ipairs(nodes) do
     flat[i] = node.trace
     t.level[i], t.start[i] = node.level, number(node.trace.start)
     t.ends[i] = strs(decisions.ending(node.trace)..
       (node.trace.state == "gone" and ", gone" or ""))
+    t.listing[i] = node.trace.listing and strs(node.trace.listing) or -1
   end
   return object({ "level", list(t.level), "start", list(t.start),
-    "ends", list(t.ends), "number", encode.ints(flat, "number"),
+    "ends", list(t.ends), "listing", list(t.listing),
+    "number", encode.ints(flat, "number"),
     "parent", encode.ints(flat, "parent"), "exit", encode.ints(flat, "exit"),
     "bytes", encode.ints(flat, "bytes"), "taken", encode.ints(flat, "taken"),
     "ticks", encode.ints(flat, "ticks"),
     "allocated", encode.ints(flat, "allocated") })
+end
+
+-- The bytes that lines allocated, by the VM's state, and why.
+local function memory(p, strs, number)
+  local t = { at = {}, why = {} }
+  local entries = decisions.allocated(p, decisions.join(p), "l")
+  for i, e in ipairs(entries) do
+    local why = decisions.allocated_why(e)
+    t.at[i], t.why[i] = number(e.frame), why and strs(why) or -1
+  end
+  return object({ "at", list(t.at), "why", list(t.why),
+    "bytes", encode.ints(entries, "bytes"),
+    "compiled", encode.ints(entries, "compiled"),
+    "interpreted", encode.ints(entries, "interpreted"),
+    "c", encode.ints(entries, "c") })
 end
 
 local function flushes(p)
@@ -73,10 +90,12 @@ return function(p, strs)
   if not p.compiler.enabled or not p.giveups then return "null" end
   local number, columns = places(p, strs)
   local given, made = giveups(p, strs, number), traces(p, strs, number)
+  local allocated = memory(p, strs, number)
   local black = {}
   for i, b in ipairs(p.blacklisted) do black[i] = number(b.start) end
   return object({ "words", str(decisions.words(p)),
     "ticks", encode.number(p.cpu.samples), "giveups", given, "traces", made,
+    "memory", allocated,
     "blacklisted", list(black), "flushes", flushes(p),
     "places", object({ "label", list(columns.label),
       "source", list(columns.source), "line", list(columns.line) }) })

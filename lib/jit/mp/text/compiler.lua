@@ -17,7 +17,8 @@ local LOADS = 3     -- Said from so many on: a line may have equal functions.
 local AGAIN = 50    -- Traces of one place, until all are thrown away.
 local LOAD_ONCE = "load that code once, and keep the function"
 local PLACES = 20   -- Shown of those where traces were given up.
-local TRACES = 40   -- Shown.
+local TRACES = 40   -- Shown,
+local LISTINGS = 8  -- and of these so many with their listings.
 
 -- -- The head ---------------------------------------------------------------
 
@@ -40,6 +41,15 @@ local function lacks(p, width)
   if (c.dropped or 0) > 0 then
     t[#t+1] = ("%.0f entries were dropped for lack of room.\n"):format(
       c.dropped)
+  end
+  if c.listed and not c.events then
+    t[#t+1] = "No trace has a listing.\n"
+  elseif c.listed and c.unlisted then
+    t[#t+1] = "Listings of traces: "..c.unlisted..".\n"
+  end
+  if (c.left_out or 0) > 0 then
+    t[#t+1] = ("The listings of %.0f traces were left out for lack of room.\n")
+      :format(c.left_out)
   end
   for i, line in ipairs(t) do t[i] = cells.wrap(line, width, 0) end
   return table.concat(t)
@@ -266,12 +276,6 @@ end
 
 -- -- Memory ------------------------------------------------------------------
 
--- The reason why most of an entry's bytes were allocated; or nil.
-local function reason_of(e)
-  if e.interpreted >= e.bytes / 2 then return e.reason end
-  return e.compiled >= e.bytes / 2 and e.escape or nil
-end
-
 -- The bytes that code allocated, by the VM's state.
 local function memory(p, o, j, width)
   local rows, hidden = { { "allocated", "compiled", "interpreted", "in C",
@@ -279,7 +283,7 @@ local function memory(p, o, j, width)
   local function bytes(n) return n > 0 and views.bytes(n, o) or "-" end
   for _, e in ipairs(decisions.allocated(p, j, o.shows_lines and "l" or "f")) do
     if views.shows(e.bytes / j.all.bytes, o) then
-      local why = reason_of(e)
+      local why = decisions.allocated_why(e)
       rows[#rows+1] = { views.bytes(e.bytes, o), bytes(e.compiled),
 	bytes(e.interpreted), bytes(e.c), e.name..(why and ": "..why or "") }
     else
@@ -332,11 +336,29 @@ local function traces(p, o, j, width)
   return text..("  and %d more traces\n"):format(#nodes - TRACES)
 end
 
+-- With option J+, the listings of the traces that have most of the CPU; with
+-- m0 those that have no sample, too.
+local function listings(p, o, j)
+  local out = {}
+  for _, node in ipairs(o.listings and decisions.tree(p) or {}) do
+    local t = node.trace
+    local share = p.cpu.samples > 0 and (t.ticks or 0) / p.cpu.samples or 0
+    if t.listing and #out < LISTINGS and
+	(o.min == 0 or views.shows(share, o)) then
+      out[#out+1] = ("\nTrace %.0f, %s%s:\n%s"):format(t.number,
+	j.place(t.start), share > 0 and ", "..numbers.share(share, 1)..
+	" of CPU" or "", (t.listing:gsub("[^\n]+", "  %0")))
+    end
+  end
+  return table.concat(out)
+end
+
 return function(p, o, env)
   local width = env.width
   local j = decisions.join(p)
   local head = cells.wrap("JIT compiler"..(p.info.window and
     ", since the profile began" or "")..": "..decisions.words(p).."\n", width)
   return head..lacks(p, width).."\n"..interpreted(p, o, j, width)..
-    memory(p, o, j, width)..given_up(p, j, width)..traces(p, o, j, width)
+    memory(p, o, j, width)..given_up(p, j, width)..traces(p, o, j, width)..
+    listings(p, o, j)
 end

@@ -70,15 +70,41 @@ function giveupRow(i) {
       "; never compiled again" : "")),
     el("td", { class: "mute" }, advice[i] < 0 ? "" : STR[advice[i]]));
 }
-function traceRow(i) {
+
+/* The listing of a trace, in a row below its own. */
+function showListing(button, i) {
+  const tr = row("trace", i), below = tr.nextElementSibling;
+  const shown = below?.className === "listing";
+  if (shown) below.remove();
+  else
+    tr.after(el("tr", { class: "listing" }, el("td",
+      { colspan: String(tr.cells.length) },
+      el("pre", { tabindex: "0" }, STR[J.traces.listing[i]]))));
+  button.setAttribute("aria-expanded", String(!shown));
+}
+function traceName(i) {
   const T = J.traces, from = T.parent[i] ? ` from exit ${T.exit[i]}` : "";
+  const name = `${T.number[i]}${from}`;
+  return T.listing[i] < 0 ? name : el("button", { type: "button",
+    class: "link", title: "Bytecode and instructions",
+    "aria-expanded": "false", onclick: (e) => showListing(e.currentTarget, i) },
+    name);
+}
+function traceRow(i) {
+  const T = J.traces;
   return el("tr", { id: `trace-${i}`, tabindex: "-1" },
     number(J.ticks ? percent(T.ticks[i] / J.ticks) : ""),
     number(T.allocated[i] ? bytes(T.allocated[i]) : ""),
     number(bytes(T.bytes[i])), number(String(T.taken[i])),
-    el("td", { class: "tree", "--level": String(T.level[i]) },
-      `${T.number[i]}${from}`),
+    el("td", { class: "tree", "--level": String(T.level[i]) }, traceName(i)),
     el("td", {}, placeCell(T.start[i])), el("td", {}, STR[T.ends[i]]));
+}
+
+function memoryRow(i) {
+  const M = J.memory, cell = (n) => number(n ? bytes(n) : "");
+  return el("tr", {}, cell(M.bytes[i]), cell(M.compiled[i]),
+    cell(M.interpreted[i]), cell(M.c[i]), el("td", {}, placeCell(M.at[i])),
+    el("td", {}, M.why[i] < 0 ? "" : STR[M.why[i]]));
 }
 
 function table(title, names, n, make) {
@@ -102,6 +128,10 @@ function create() {
     ...J.giveups.at.length ? [el("h3", {}, "Traces given up"),
       ...table("Traces given up", ["Times", "At", "From", "Reason",
         "What may help"], J.giveups.at.length, giveupRow)] : [],
+    ...J.memory.at.length ? [el("h3", {}, "Memory by the state of the VM"),
+      ...table("Memory by the state of the VM", ["Allocated", "Compiled",
+        "Interpreted", "In C", "At", "Why"], J.memory.at.length, memoryRow)] :
+      [],
     ...J.traces.start.length ? [el("h3", {}, "Traces made"),
       ...table("Traces made", ["CPU", "Allocated", "Code", "Exits", "Trace",
         "From", "Ends"], J.traces.start.length, traceRow)] : []);
