@@ -360,6 +360,12 @@ local start = decode(json(html(made(), opts("lvou")))).start
 tap.is(table.concat({ start.view, tostring(start.objects),
   tostring(start.lines), start.group, tostring(start.kib) }, " "),
   "inuse true true state false", "options say how the page opens")
+local waiting = made()
+waiting.waits = { enabled = true }
+waiting.rows[1].blocked = 0.5
+tap.is(decode(json(html(waiting, opts("I")))).start.view, "blocked",
+  "with option I: the first time that there is")
+tap.is(decode(json(html(waiting, opts("f")))).start.view, "cpu", "else CPU")
 e = decode(json(html(made(), opts("hk"))))
 tap.is(e.profiles[1].info.facts[2][2], "11.8 MiB", "KiB, MiB and GiB")
 

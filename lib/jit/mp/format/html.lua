@@ -75,11 +75,23 @@ local function encode_absent()
     "type", str(terms.no_type) })
 end
 
+-- The view that the page opens with: the one asked for first, or with option I
+-- the first time that there is some of.
+local function start_view(p, o)
+  for _, time in ipairs(o.waits and o.chosen == 0 and wall.list or {}) do
+    local value = wall.values(p, time)
+    for _, row in ipairs(p.rows) do
+      if p.waits.enabled and value(row) > 0 then return time.name end
+    end
+  end
+  return o.views and o.views[1] or "cpu"
+end
+
 -- The state in which the page opens, by the options.
 local function encode_start(p, o)
   local groups = { t = "type", v = "state", z = "zone",
     y = o.label and "label:"..names.printable(o.label) or "label" }
-  return object({ "view", str(o.views and o.views[1] or "cpu"),
+  return object({ "view", str(start_view(p, o)),
     "objects", tostring(o.objects and true or false),
     "kib", tostring(o.kib and true or false),
     "lines", tostring(o.shows_lines or false),

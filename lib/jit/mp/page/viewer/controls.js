@@ -65,6 +65,7 @@ function addFilters(box) {
 
 function addViews(box) {
   box.classList.toggle("pairs", DIFF);
+  box.classList.toggle("many", VIEWS.length > 6);
   box.append(...VIEWS.map((v, i) => el("button", { type: "button",
     role: "radio", "data-v": v, "--c": color(v), "aria-keyshortcuts": i + 1,
     onclick: () => state.set({ view: v }) })));
