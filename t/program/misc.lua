@@ -144,5 +144,57 @@ tap.like(r.out, "\nALLOCATIONS\n", "memprof's parser")
 r = tap.luajit("-ljit.mp.misc parse.lua --leak-only memprof_new.bin",
   { dir = dir })
 tap.like(r.out, "^HEAP SUMMARY:\n"..line.." holds %d+ bytes", "with an option")
+
+-- -- sysprof ------------------------------------------------------------------
+
+tap.write(dir.."/sysprof.lua", [[
+jit.off() require("jit.mp.misc")
+local function fib(n) return n < 2 and n or fib(n - 1) + fib(n - 2) end
+local function sum()
+  local r, n = misc.sysprof.report(), 0
+  for _, v in pairs(r.vmstate) do n = n + v end
+  return r, n
+end
+print(sum().samples)
+print(misc.sysprof.start())
+print(misc.sysprof.start { mode = "A" })
+print(misc.sysprof.start { mode = "D", interval = -1 })
+print(misc.sysprof.start { mode = "C", path = 1 })
+print(misc.sysprof.start { mode = "C", path = "no/where.bin" })
+print(misc.sysprof.stop())
+print(misc.sysprof.start { mode = "D", interval = 1 })
+print(misc.sysprof.start { mode = "D" })
+print(misc.memprof.start("memprof.bin"))
+print(misc.memprof.stop())
+print(misc.sysprof.report())
+local stop = os.clock() + 0.2
+repeat fib(15) until os.clock() > stop
+print(misc.sysprof.stop())
+local r, n = sum()
+print(r.samples > 0 and n == r.samples, r.vmstate.TRACE + r.vmstate.RECORD)
+print(misc.sysprof.start { mode = "C", interval = 1, path = "sys.data" })
+stop = os.clock() + 0.2
+repeat fib(15) until os.clock() > stop
+require("jit.mp").stop()
+print(misc.sysprof.stop())
+print(misc.sysprof.report().samples)
+print(misc.memprof.start("memprof.bin"))
+print(misc.sysprof.stop())
+print(misc.memprof.stop())
+]])
+r = tap.luajit("sysprof.lua", { dir = dir })
+tap.is(r.out, table.concat({ "0", "nil\tprofiler misuse\t22",
+  "nil\tprofiler misuse\t22", "nil\tprofiler misuse\t22",
+  "nil\tprofiler misuse\t22",
+  r.out:match("nil\t[^\n]*no/where.bin[^\n]*\t2\n") or "said\n" }, "\n")..
+  table.concat({ "nil\tprofiler is not running\t22", "true",
+  "nil\tprofiler is running already\t22",
+  "nil\tprofiler is running already\t22",
+  "nil\tprofiler is not running\t22", "nil\tprofiler misuse\t22",
+  "true", "true\t0", "true", "nil\tprofiler is not running\t22", "0",
+  "true", "nil\tprofiler is not running\t22", "true", "" }, "\n"),
+  "sysprof's functions", r.err)
+r = tap.sh(tap.mp.." report sys.data", { dir = dir })
+tap.like(r.out, "%d%%.-fib\n", "its file is a profile", r.err)
 os.execute("rm -r "..dir)
 tap.done()

@@ -1,13 +1,17 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Stands in for Tarantool's misc, of which it has the memory profiler:
+-- Stands in for Tarantool's misc, of which it has the profilers:
 --
 --   local misc = require("jit.mp.misc")
 --   misc.memprof.start("memprof.bin")  -- true; or nil, message, errno
 --   misc.memprof.stop()                -- the same
+--   misc.sysprof.start { mode = "C", interval = 10, path = "sysprof.bin" }
+--   misc.sysprof.stop()
+--   misc.sysprof.report()              -- { samples =, vmstate = {} }
 --
--- The file is a profile with exact events: luajit-mp report memprof.bin e
--- Tarantool's own tools read it as memprof's (format/memprof).
+-- memprof's file is a profile with exact events:
+-- luajit-mp report memprof.bin e. Tarantool's own tools read it as memprof's
+-- (format/memprof). sysprof's file is a profile of CPU time.
 --
 -- The module is the global misc, too, where there is none, and
 -- require("memprof")(arg) is that report, where there is no such module.
@@ -17,7 +21,7 @@ local mp = require("jit.mp")
 
 local EINVAL = 22
 
--- The messages of memprof, by our error numbers: EALREADY and ESRCH.
+-- The messages of both, by our error numbers: EALREADY and ESRCH.
 local messages = {
   [114] = "profiler is running already", [3] = "profiler is not running"
 }
@@ -37,9 +41,76 @@ local function start(name)
   return answer(mp.start("e", name, "--for=memprof"))
 end
 
+local sampling = false -- sysprof's profile is under way, as far as is known.
+
 local function stop()
+  if sampling then return answer(nil, nil, 3) end
   return answer(mp.stop())
 end
+
+-- -- sysprof ------------------------------------------------------------------
+
+-- The states of LuaJIT's profiler, of which sysprof has more.
+local names = { I = "LFUNC", N = "TRACE", C = "CFUNC", G = "GC", J = "RECORD" }
+
+local function counts(rows)
+  local n = { INTERP = 0, LFUNC = 0, FFUNC = 0, CFUNC = 0, GC = 0, EXIT = 0,
+    RECORD = 0, OPT = 0, ASM = 0, TRACE = 0 }
+  local report = { samples = 0, vmstate = n }
+  for _, row in ipairs(rows) do
+    if row.cpu > 0 then
+      report.samples = report.samples + row.cpu
+      n[names[row.state]] = n[names[row.state]] + row.cpu
+    end
+  end
+  return report
+end
+
+local last = counts({}) -- Of the profile that ended last.
+
+local function misuse() return nil, "profiler misuse", EINVAL end
+
+-- The options, or nil: they are wrong.
+local function sysprof_options(o)
+  if type(o) ~= "table" then return nil end
+  local mode, interval, path = o.mode, o.interval, o.path
+  if mode ~= "D" and mode ~= "L" and mode ~= "C" then return nil end
+  if type(interval) ~= "number" then interval = 10 end
+  if interval < 1 or interval > 1e6 then return nil end
+  if mode == "D" then path = "/dev/null"
+  elseif path == nil then path = "sysprof.bin" end
+  return type(path) == "string" and path, math.floor(interval)
+end
+
+-- The stacks are there in each mode; D writes no file.
+local function sysprof_start(o)
+  local path, interval = sysprof_options(o)
+  if not path then return misuse() end
+  local ok, msg, errno = mp.start("cfi"..interval, path, "--for=memprof")
+  if ok then
+    sampling = true
+    last = counts({})
+  end
+  return answer(ok, msg, errno)
+end
+
+local function sysprof_stop()
+  if not sampling then return answer(nil, nil, 3) end
+  local p, msg, errno = mp.snapshot()
+  if not p then
+    sampling = errno ~= 3 -- It was ended elsewhere.
+    return answer(nil, msg, errno)
+  end
+  sampling, last = false, counts(p.rows)
+  return answer(mp.stop())
+end
+
+local function sysprof_report()
+  if sampling then return misuse() end
+  return last
+end
+
+-- -- The module ---------------------------------------------------------------
 
 -- In place of memprof's parser: its options, and the name of a profile.
 local function parse(args)
@@ -53,7 +124,12 @@ local function parse(args)
     true)
 end
 
-local misc = { memprof = { start = start, stop = stop } }
+local misc = {
+  memprof = { start = start, stop = stop },
+  sysprof = {
+    start = sysprof_start, stop = sysprof_stop, report = sysprof_report
+  }
+}
 
 if rawget(_G, "misc") == nil then rawset(_G, "misc", misc) end
 if not package.preload.memprof and

@@ -9,7 +9,8 @@
 -- of these, so that numbers and bytes of each place, and of the places that the
 -- freed memory came from, are as they were counted. Their order is not the
 -- program's, sizes are means, and addresses are numbers. Of more events than
--- MOST no stream is made: it would take long, and much memory.
+-- MOST no stream is made: it would take long, and much memory. Nor is one made
+-- of a profile without events.
 --
 ----------------------------------------------------------------------------
 
@@ -187,7 +188,9 @@ end
 -- Returns the file's contents, or nil and a message.
 return function(p)
   local profile, msg = write(p)
-  if not profile or count(p) > MOST then return profile, msg end
+  if not profile or not p.events or count(p) > MOST then
+    return profile, msg
+  end
   local s = stream(p)
   return s..profile..("%015.0f\n"):format(#s)
 end
