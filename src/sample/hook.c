@@ -493,6 +493,7 @@ static __attribute__((noinline)) void *telling(mp_alloc *h, void *ptr,
     h->owner.refused(h->owner.data, nsize);
   if (h->coroutines != NULL && ptr == NULL && p != NULL)
     mp_coroutines_after(h->coroutines, p, nsize);
+  h->cofresh = h->coroutines != NULL && h->coroutines->fresh != NULL;
   return p;
 }
 
@@ -510,8 +511,7 @@ static inline bool may_know(const mp_alloc *h, const void *ptr, size_t osize,
 {
   if (nsize == 0) return osize == h->cosize;
   if (nsize == h->cosize) return true;
-  return ptr != NULL ? osize == h->cosize :
-	 h->coroutines != NULL && h->coroutines->fresh != NULL;
+  return ptr != NULL ? osize == h->cosize : h->cofresh;
 }
 
 /* hook_direct, for an owner that is to know of coroutines alone. */
@@ -558,6 +558,7 @@ static void know_coroutines(mp_alloc *h, bool all)
   h->coroutines = mp_coroutines_new(&h->vm, all);
   h->capture->coroutines = h->coroutines;
   h->cosize = h->coroutines != NULL ? h->coroutines->size : 0;
+  h->cofresh = false;
 }
 
 void mp_hook_install(mp_alloc *h, lua_State *L)

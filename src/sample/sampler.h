@@ -94,6 +94,7 @@ struct mp_alloc {
 
   mp_coroutines *coroutines;	/* Where wanted; or NULL. */
   size_t cosize;		/* Bytes of one, or 0. */
+  bool cofresh;			/* One may just have been made. */
 
   /* -- The owner's -- */
   mp_alloc_owner owner;

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Labels of requests in nginx, copas and luv: every allocation is counted, and
--- each request makes a known number of functions.
+-- Labels of requests in nginx, copas, luv and lua-http: every allocation is
+-- counted, and each request makes a known number of functions.
 
 local tap = require("tap")
 local hosts = require("hosts")
@@ -178,10 +178,12 @@ tap.like(tap.sh(tap.mp.." report "..server.dir.."/out/zone.mp I").out,
   "\na zone was open while no Lua function ran: a coroutine that yields in a "..
   "zone", "a note says so")
 
--- -- copas and luv ------------------------------------------------------------
+-- -- copas, luv and lua-http --------------------------------------------------
 
 local root = hosts.unpack("labels",
-  "lua-copas lua-coxpcall lua-socket lua-luv libluajit-5.1-2")
+  "lua-copas lua-coxpcall lua-socket lua-luv libluajit-5.1-2 lua-http "..
+  "lua-basexx lua-binaryheap lua-bit32 lua-compat53 lua-cqueues lua-fifo "..
+  "lua-lpeg lua-lpeg-patterns lua-luaossl")
 local dir = hosts.directory()
 
 local function run(name, text)
@@ -248,4 +250,38 @@ check("luv", run("luv", [[
   end)
   uv.run()
 ]]), "task", { t0 = 20000, t1 = 20000, t2 = 20000, expire = 5000 })
+
+check("lua-http", run("lua-http", [[
+  local cqueues, headers = require("cqueues"), require("http.headers")
+  local request = require("http.request")
+  local server = assert(require("http.server").listen {
+    host = "127.0.0.1", port = 0,
+    onstream = function(_, stream)
+      local path = assert(stream:get_headers()):get(":path")
+      mp.label("route", path:match("^[^?]+"))
+      make(1000)
+      cqueues.sleep(0.01)
+      make(1000)
+      local answer = headers.new()
+      answer:append(":status", "200")
+      assert(stream:write_headers(answer, false))
+      assert(stream:write_chunk("done", true))
+    end
+  })
+  assert(server:listen())
+  local _, _, port = server:localname()
+  local cq, open = cqueues.new(), 30
+  cq:wrap(function() assert(server:loop()) end)
+  for i = 1, 30 do
+    cq:wrap(function()
+      local r = request.new_from_uri(("http://127.0.0.1:%d/r%d?n=%d"):format(
+        port, i % 3, i))
+      local _, stream = assert(r:go(20))
+      assert(stream:get_body_as_string() == "done")
+      open = open - 1
+      if open == 0 then server:close() end
+    end)
+  end
+  assert(cq:loop())
+]]), "route", { ["/r0"] = 20000, ["/r1"] = 20000, ["/r2"] = 20000 })
 hosts.done()

@@ -58,6 +58,28 @@ os.exit(0)
 tap.is(r.out, '36\n{"a":[1,2,3]}\n', "fibers")
 tap.is(r.status, 0, "end well")
 tap.like(tap.read(dir.."/out.txt"), "build", "the report has what they did")
+
+r = run("hy:route:m0", [[
+local mp, fiber = require("jit.mp"), require("fiber")
+local channel = fiber.channel(10)
+for k = 1, 4 do
+  fiber.create(function()
+    mp.label("route", k % 2 == 0 and "/even" or "/odd")
+    for i = 1, 300 do
+      local t = {}
+      for n = 1, 200 do t[n] = { n, tostring(n * i) } end
+      fiber.yield()
+    end
+    channel:put(k)
+  end)
+end
+for k = 1, 4 do channel:get() end
+os.exit(0)
+]])
+tap.is(r.status, 0, "fibers with labels end well", r.err)
+local text = tap.read(dir.."/out.txt")
+tap.like(text, " MB   /even\n", "the labels of some")
+tap.like(text, " MB   /odd\n", "and of others")
 r = run("fb1", [[
 box.cfg{ log_level = 0, wal_mode = "none", memtx_memory = 64 * 1024 * 1024 }
 local s = box.schema.space.create("s")

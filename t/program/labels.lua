@@ -416,7 +416,7 @@ for _, name in ipairs { arg[1], arg[2] } do
     handle("/user/8", 10, { plugin = "jwt" })
     phase = i < 100 and "content" or "access"
     handle("/last", 3)
-    handle("/unknown"..i, 4, "/known")
+    handle("/unknown"..i, 4, i % 2 == 0 and "/known" or { route = "/known" })
   end
   phase = "content"
   coroutine.wrap(function()

@@ -228,13 +228,13 @@ local function label(more)
   end
   running = running or core.back(0, -1, true) ~= nil
   if not running then return false end
-  local phase, route, host = ngx.get_phase(), nil, nil
+  local phase, route, host, named = ngx.get_phase(), nil, nil, nil
   if given == "string" then
     route, more = more, nil
   elseif has_request[phase] then
     local var = ngx.var
-    local named = more and more.route
-    route = type(named) == "string" and named or known_route(var.uri)
+    named = more and type(more.route) == "string" and more.route
+    route = named or known_route(var.uri)
     host = var.server_name
     if host == "" then host = nil end
   end
@@ -247,7 +247,9 @@ local function label(more)
   running = done ~= nil
   if not running then return false end
   if not done then make(set, { phase = phase, route = route, host = host }) end
-  if more then core.label(more) end
+  if more and (not named or next(more, next(more)) ~= nil) then
+    core.label(more)
+  end
   return true
 end
 
