@@ -10,7 +10,7 @@ local count = trial.count(400)
 local dir, remove = trial.directory()
 
 local options = { "f", "fb1", "l", "fl", "e", "L", "W", "tb1", "a", "g", "vf",
-  "zf", "x", "s", "G", "q", "cri1", "uob4k" }
+  "zf", "x", "s", "G", "q", "cri1", "uob4k", "J", "J+b1" }
 local file_options = { "f", "fb1", "b4ki1", "C2mw60" }
 local suffixes = { ".txt", ".txt", ".txt", ".html", ".mp", ".heap.pb.gz",
   ".speedscope.json", ".heapprofile", ".dhat.json", ".prom" }

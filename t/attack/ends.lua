@@ -111,7 +111,7 @@ add("SIGTERM, blocked in C code",
   "C._exit(0) end C.poll(nil, 0, 30000) while true do end", 1)
 table.sort(ends, function(a, b) return a[1] < b[1] end)
 
-local modes = { "f", "fb1", "flb1", "e", "L", "W", "Ji1" }
+local modes = { "f", "fb1", "flb1", "e", "L", "W", "Ji1", "J+b1i1" }
 
 local function run(options, flags, program)
   return tap.sh(("exec timeout -s KILL 120 %s %s %s %s"):format(tap.command,

@@ -34,7 +34,7 @@ print(sum)
 
 local modes = { "f,OUT.txt", "flb1,OUT.html", "e,OUT.txt", "L,OUT.txt",
   "Wb16k,OUT.mp", "tfb1,OUT.folded", "as,OUT.txt", "f,OUT.pb.gz,OUT.txt",
-  "W,OUT.txt", "fw1,OUT.txt", "J,OUT.txt", "fB400k,OUT-%e.txt",
+  "W,OUT.txt", "fw1,OUT.txt", "J,OUT.txt", "J+i1,OUT.html", "fB400k,OUT-%e.txt",
   "L100k,OUT.txt" }
 
 local function run(mode, env)

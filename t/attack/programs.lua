@@ -8,7 +8,8 @@ local trial = require("attack.trial")
 
 local names = { "binarytrees", "buffers", "cdata", "closures", "coroutines",
   "hashes", "json", "matrix", "nbody", "objects", "strings", "tablechurn" }
-local modes = { "f", "fl", "vf", "zl", "tb1", "flb1", "e", "L", "W", "a", "x" }
+local modes = { "f", "fl", "vf", "zl", "tb1", "flb1", "e", "L", "W", "a", "x",
+  "J+i1" }
 local flags = { "", "-Ohotloop=2 -Ohotexit=1", "-joff" }
 
 local cases = {}

@@ -8,7 +8,7 @@ local generate = require("attack.generate")
 
 local modes = { "f", "fl", "flb1", "zl", "e", "el", "Ll", "W", "fn", "xi1",
   "fli1", "b1i1", "vb100", "Lb100", "J",
-  "Ji1", "Jb1i1" }
+  "Ji1", "Jb1i1", "J+i1", "J+b1" }
 local flags = { "", "-Ohotloop=2 -Ohotexit=1", "-joff",
   "-Ohotloop=5 -Omaxtrace=30 -Omaxmcode=64" }
 

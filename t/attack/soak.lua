@@ -57,7 +57,7 @@ local program = tap.program([==[
   end
   print(n, sum)]==])
 
-local modes = { "li1", "fli1b1", "lei1", "fi1", "fli1w1", "Ji1" }
+local modes = { "li1", "fli1b1", "lei1", "fi1", "fli1w1", "Ji1", "J+i1" }
 local seconds = trial.count(4)
 
 -- A loop without end is killed.

@@ -5,7 +5,18 @@
 
 local tap = require("tap")
 
+-- The program with the compiler's decisions and listings recorded, too.
+local function with_decisions(text)
+  return (text:gsub('(mp[")]*%.start%(")[^"LWeIM]+"', '%1J+b1"')
+    :gsub("^%-jm=f$", "-jm=J+b1"))
+end
+
 local function run(name, program, opts, env)
+  local more = { with_decisions(program), with_decisions(opts or "") }
+  if not tap.slow and (more[1] ~= program or more[2] ~= (opts or "")) then
+    local r = tap.luajit(more[2].." "..tap.program(more[1]), env)
+    tap.is(r.status, 0, name..", with J+: exit status", r.err)
+  end
   local r = tap.luajit((opts or "").." "..tap.program(program), env)
   tap.is(r.status, 0, name..": exit status", r.err)
   return r

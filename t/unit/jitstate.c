@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "check_main.h"
 #include "check_vm.h"
@@ -118,12 +119,46 @@ START_TEST(given_up)
 }
 END_TEST
 
+/* Without memory for the private state nothing is shown: nothing is read. */
+START_TEST(nothing_shown)
+{
+  mp_vm vm;
+  mp_jittrace t;
+  mp_penalties p = { .live = true };
+  struct rlimit limit, none;
+  int bytecode = 1, off = 1;
+  uint32_t i;
+  lua_State *L = check_open(&vm, true), *other;
+  if (L == NULL || mp_jitstate_penalties()) return;
+  ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
+  none = limit;
+  none.rlim_cur = 0;
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &none), 0);
+  other = luaL_newstate();
+  if (other == NULL) mp_jitstate_learn();
+  ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+  if (other != NULL) return;  /* Memory that it had was enough. */
+  mp_jitstate_learn();
+  ck_assert(!mp_jitstate_penalties() && !mp_jitstate_traces());
+  mp_jitstate_reasons(&bytecode, &off);
+  ck_assert(bytecode == 0 && off == 0);
+  ck_assert_int_eq(param(&vm, "hotloop"), -1);
+  run(L, "for k = 1, 200 do for i = 1, 99 do local f = function() end end end\n"
+	 "local s = 0 for i = 1, 1000 do s = s + i end");
+  ck_assert(!mp_jitstate_trace(&vm, 1, &t));
+  mp_jitstate_read(&vm, &p);
+  for (i = 0; i < MP_PENALTIES; i++) ck_assert(p.list[i].pc == 0);
+  lua_close(L);
+}
+END_TEST
+
 #else
 
 START_TEST(parameters) { (void)check_open; } END_TEST
+START_TEST(nothing_shown) {} END_TEST
 START_TEST(traces) {} END_TEST
 START_TEST(given_up) {} END_TEST
 
 #endif
 
-CHECK_MAIN("jitstate", parameters, traces, given_up)
+CHECK_MAIN("jitstate", nothing_shown, parameters, traces, given_up)

@@ -86,7 +86,7 @@ function traceName(i) {
   const T = J.traces, from = T.parent[i] ? ` from exit ${T.exit[i]}` : "";
   const name = `${T.number[i]}${from}`;
   return T.listing[i] < 0 ? name : el("button", { type: "button",
-    class: "link", title: "Bytecode and instructions",
+    class: "link at", title: "Bytecode and instructions",
     "aria-expanded": "false", onclick: (e) => showListing(e.currentTarget, i) },
     name);
 }
