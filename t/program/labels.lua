@@ -343,6 +343,16 @@ local function report(options, file, command)
     file or stored, options)).out:gsub("^.-\n\n", "")
 end
 
+do
+  local function header(options)
+    return tap.sh(tap.mp.." report "..stored.." "..options).out
+  end
+  tap.like(header("hy:rout"), "\nno label is named 'rout'; there are: "..
+    "plugin, route\n", "a name that no label has")
+  tap.unlike(header("hy:plugin")..header("hy"), "no label is named",
+    "one that some have")
+end
+
 -- Whether the table has rows with these names and numbers, or some more:
 -- mp.with and its caller make objects, too.
 local function has(options, file, want)

@@ -8,6 +8,7 @@ local curve = require("jit.mp.text.curve")
 local facts = require("jit.mp.model.facts")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
+local terms = require("jit.mp.model.terms")
 local trigger = require("jit.mp.heap.trigger")
 
 local NUMBER = 11 -- Columns before a topic's number.
@@ -91,10 +92,31 @@ local function topics(p, o)
     native_topic(p, o.kib), memory_topic(p, o.kib) or {} }
 end
 
+local NAMED = 5 -- Names of labels, at most.
+
+-- Says that no label has the name behind letter y; or nil.
+local function no_such_label(p, o)
+  local known, list = {}, {}
+  if o.states ~= "y" or not o.label then return nil end
+  for _, key in pairs(p.zones.key) do
+    if key == o.label then return nil end
+    if not known[key] and key ~= terms.other then
+      known[key], list[#list+1] = true, names.printable(key)
+    end
+  end
+  if not list[1] then return nil end
+  table.sort(list)
+  local more = #list - NAMED
+  if more > 0 then list[NAMED + 1] = "and "..more.." more" end
+  return ("no label is named '%s'; there are: %s"):format(
+    names.printable(o.label),
+    table.concat(list, ", ", 1, math.min(#list, NAMED + 1)))
+end
+
 -- The capture of the profile, and its notes.
 local function remarks(p, o, width)
   local out = { cells.parts(capture_topic(p, o), width, MARGIN) }
-  local list = joined(facts.lost(p), facts.cut(p))
+  local list = joined(facts.lost(p), facts.cut(p), no_such_label(p, o))
   for _, note in ipairs(p.info.notes) do
     list[#list+1] = names.printable(note)
   end
