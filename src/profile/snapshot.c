@@ -131,8 +131,8 @@ static void push_time(lua_State *L, const mp_span *span, const mp_sums *sums,
 static void note_ticks(mp_profile *p)
 {
   if (p->cpu.waited)
-    mp_notes_add(&p->notes, "no CPU samples while another Lua state has the "
-		 "profiling timer: there is one in a thread");
+    mp_notes_add(&p->notes, "no CPU samples while another Lua state of the "
+		 "thread has the profiling timer");
   if (p->cpu.blocked)
     mp_notes_add(&p->notes, "no CPU samples while the program blocks SIGURG, "
 		 "the signal of the timer");

@@ -380,9 +380,20 @@ static int check_target(mp_output *o)
   return find_again(o);
 }
 
+bool mp_output_replaces(mp_output *o)
+{
+  struct stat st;
+  if (!(o->since > 0) || o->written || o->path == NULL || o->special)
+    return false;
+  return check_target(o) == 0 &&
+    mp_target_check(o->dir.fd, o->name, &st) == 0 && S_ISREG(st.st_mode) &&
+    (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9 >= o->since;
+}
+
 static int write_file(mp_output *o, const char *text, size_t len)
 {
   int err = check_target(o);
+  o->written = true;
   if (err == 0) err = replace_file(o->dir.fd, o->name, text, len);
   if (err != ENOENT) return err;
   err = find_target(o);  /* The directory may have been made again. */

@@ -53,6 +53,9 @@ typedef struct mp_output {
   bool special;			/* Not a regular file. */
   bool literal;			/* A % stands for itself. */
   bool together;		/* It gets the sum of several profiles. */
+  bool written;			/* This one has written it. */
+  double since;			/* Unix time, or 0. A file written later */
+				/* is another's of this program. */
   pid_t pid;			/* Process that the name was made for. */
   double started;		/* Unix time, for %t. */
   char event[MP_EVENT_SIZE];	/* For %e; "": the end. */
@@ -92,6 +95,10 @@ void mp_output_event(mp_output *o, const char *name);
 
 /* Whether a text replaces the one before: it is a regular file, or a writer. */
 bool mp_output_is_file(const mp_output *o);
+
+/* Whether the file there is one that another process or Lua state has written
+** since the program began. */
+bool mp_output_replaces(mp_output *o);
 
 /* In the child of a fork, whose report has the same destination. */
 void mp_output_forked(mp_output *o);

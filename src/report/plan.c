@@ -72,6 +72,8 @@ static void read_plan(lua_State *R, mp_plan *plan)
   plan->functions = bool_field(R, "functions");
   plan->cpu_only = bool_field(R, "cpu_only");
   plan->help = bool_field(R, "contents");
+  plan->together = bool_field(R, "together");
+  plan->began = number_field(R, "began");
   lua_getfield(R, -1, "text");
   plan->text = strdup(lua_tostring(R, -1));
   lua_pop(R, 1);
@@ -83,6 +85,15 @@ static int open_output(const planning *p, mp_output *o, const char *name)
   const luajit_mp_writer *w = &p->plan->writer;
   return w->write != NULL ? mp_output_hand(o, name, w) :
 	 mp_output_open(o, name, p->origin->cwd);
+}
+
+/* Whether the output by that name has the profiles of several states. */
+static bool is_for_all(const mp_plan *plan, const mp_output *o,
+		       const char *name)
+{
+  if (strstr(name, "%m") != NULL) return true;
+  return plan->together && strstr(name, "%s") == NULL &&
+    mp_output_is_file(o);
 }
 
 /* Opens the files of the plan on top of the stack. */
@@ -107,7 +118,8 @@ static void open_outputs(lua_State *R, planning *p)
     name = luaL_gsub(R, lua_tostring(R, -1), "%s", number);
     name = luaL_gsub(R, name, "%m", MP_TOGETHER);
     p->err = open_output(p, o, name);
-    o->together = strstr(lua_tostring(R, -3), "%m") != NULL;
+    o->together = is_for_all(plan, o, lua_tostring(R, -3));
+    o->since = plan->began;
     if (p->err != 0)
       snprintf(p->buf, p->n, "cannot open '%s' for the report: %s",
 	       mp_output_name(shown, name), mp_output_error(p->err));

@@ -51,6 +51,9 @@ typedef struct mp_plan {
   bool functions;		/* Lines are not wanted at all. */
   bool cpu_only;		/* No view of the heap is. */
   bool help;			/* The report is the list of the options. */
+  bool together;		/* The profiles of all states add up. */
+  double began;			/* Unix time when luajit-mp run started the */
+				/* program; 0: it did not. */
 } mp_plan;
 
 /* Makes a plan of the arguments on L's stack: an option string, or a table of

@@ -89,6 +89,15 @@ static void push_sum(lua_State *R, const request *rq)
   else lua_pushnil(R);
 }
 
+/* Whether the report takes the place of another one of the same program. */
+static bool replaces(const request *rq)
+{
+  size_t len;
+  return rq->final && rq->out != NULL &&
+    !(rq->out->together && mp_together_get(rq->out->given, &len) != NULL) &&
+    mp_output_replaces(rq->out);
+}
+
 /* Leaves the text, nil or a message, the bytes that leak or nil, a remark or
 ** nil, and the new sum or nil on the stack. False: there is no text. */
 static bool push_report(lua_State *R, request *rq, const char *name,
@@ -103,7 +112,8 @@ static bool push_report(lua_State *R, request *rq, const char *name,
   else lua_pushnil(R);
   lua_pushboolean(R, rq->patient);
   push_sum(R, rq);
-  lua_call(R, 6, 5);
+  lua_pushboolean(R, replaces(rq));
+  lua_call(R, 7, 5);
   leaked = lua_tonumber(R, -3);
   if (leaked > *rq->leaked) *rq->leaked = leaked;
   if (lua_type(R, -5) == LUA_TSTRING) return true;

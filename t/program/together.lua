@@ -75,7 +75,7 @@ if built and asan == "" and tap.read(library) and not tap.slow then
   tap.write(dir.."/running", "")
   r = tap.sh("(sleep 1; rm running) & LD_PRELOAD="..library..
     " ./host running one two three; wait", { dir = dir, env = {
-      LUAJIT_MP = "fhb1,threads.%m.mp,threads.%m.txt,thread.%s.mp" } })
+      LUAJIT_MP = "fhb1,threads.%m.mp,threads.%m.txt,thread.%s.mp,plain.mp" } })
   tap.is(r.out, "right\n", "three threads: their results", r.err)
   local all = read("threads.all.mp")
   sum = 0
@@ -84,10 +84,41 @@ if built and asan == "" and tap.read(library) and not tap.slow then
     sum = sum + p.heap.alloc_objects
   end
   tap.is(all.heap.alloc_objects, sum, "three threads add up")
+  tap.is(read("plain.mp").heap.alloc_objects, sum,
+    "and in an output of one name")
   local text = tap.read(dir.."/threads.all.txt")
+  tap.like(text, "^luajit%-mp[^\n]* in 3 profiles\n", "which says so")
   for _, name in ipairs({ "one", "two", "three" }) do
     tap.ok(text:find('[string "'..name..'"]:2', 1, true), "thread "..name, text)
   end
+end
+
+-- -- Several programs, one after the other -----------------------------------
+
+local app = tap.program("local t = {} for i = 1, 3e5 do t[i % 9] = { i } end")
+
+-- Runs two by luajit-mp run with that output.
+local function run_two(options, name)
+  local command = tap.command.." "..app
+  r = tap.sh(("exec %s run -O %s -o %s -- sh -c %s"):format(tap.mp, options,
+    name, tap.quote(command.."; "..command)), { dir = dir })
+  tap.is(r.status..r.err, "0", "two programs with "..name)
+end
+
+if not tap.is_foreign() and asan == "" then
+  local replaced = "another process or Lua state of this program had"
+  for _, options in ipairs({ "f", "L" }) do
+    run_two(options, "last.txt")
+    tap.like(tap.read(dir.."/last.txt"), replaced, "the last of two says so")
+    run_two(options, "each.%p.txt")
+    r = tap.sh("cat each.*.txt; rm each.*.txt", { dir = dir })
+    tap.is(select(2, r.out:gsub("luajit%-mp ", "")), 2, "each has one")
+    tap.unlike(r.out, "another process or", "which replaces none")
+  end
+  tap.sh("exec "..tap.mp.." run -O f -o last.txt -- "..tap.command.." "..app,
+    { dir = dir })
+  tap.unlike(tap.read(dir.."/last.txt"), "another process or",
+    "a file of an earlier run is no other's")
 end
 
 os.execute("rm -r "..dir)

@@ -43,6 +43,7 @@ local function begin(what, signal)
     local core = require("jit.mp.core")
     check(pcall(core.on_signal, signal, switch(mp, what)))
   else
+    what[#what+1] = "--for=program"
     check(pcall(mp.start, unpack(what)))
   end
 end

@@ -68,6 +68,7 @@ local function load_modules(o)
     if why then return "cannot make a profile file: "..why end
     if name:find("%m", 1, true) then o.add = require("jit.mp.together") end
   end
+  if o.together then o.add = require("jit.mp.together") end
   if o.live then o.livekeys = require("jit.mp.livekeys") end
   if o.leak_limit then formats.view("-", o) end
 end
@@ -111,10 +112,18 @@ local function check(o, outputs, words)
     words.sort and effects.check_word(o, "--sort", "table g", outputs)
 end
 
+-- Whether profiles of these options can be added up without a loss.
+local function adds_up(o)
+  return not (o.walk or o.leaks or o.events or o.calls or o.compiler or
+    o.memory or o.trigger_share or o.trigger_bytes or o.trigger_busy or
+    o.help) and not require("jit.mp.format.columns").missing()
+end
+
 -- Takes an option string, or a table of options (jit.mp.settings), and names of
 -- outputs; false or "" stands for none. Among the names may be --sort=KEY, the
 -- order of rows, and --for=report, a report of a profile that is under way, or
 -- --for=others, other outputs than those that the options were meant for, or
+-- --for=program, all Lua states of a program and its children, or
 -- --for=memprof, a profile in a file of any name.
 -- Returns the parsed options (jit.mp.options) with these fields besides, or nil
 -- and a message:
@@ -125,29 +134,42 @@ end
 --   types       an output shows types of objects
 --   contents    the text to be written in place of a report: the help
 --   livekeys    jit.mp.livekeys, for option T
---   add         jit.mp.together, if a name has %m, which stands for one report
---               of several profiles: the core asks for their sum then
+--   together    the profiles of a program's states add up in its outputs
+--   began       Unix time when the program was started by luajit-mp run, or nil
+--   add         jit.mp.together, if together or if a name has %m, which stands
+--               for one report of several profiles: the core asks for their sum
+--               then
 local function make(...)
   local o, outputs, words = parse(...)
   if not o then return nil, outputs end
   o.files, o.remarks = files(outputs, o)
   o.types = o.states == "t"
   for _, name in ipairs(o.files) do imply(o, formats.of(name, o)) end
-  local msg = check(o, outputs, words) or load_modules(o)
+  local msg = check(o, outputs, words)
+  if not msg and words["for"] == "program" then
+    o.together = adds_up(o)
+    o.began = tonumber(os.getenv("LUAJIT_MP_BEGAN"))
+  end
+  msg = msg or load_modules(o)
   if msg then return nil, msg end
   o.bold = style.allowed()
   if o.help then o.contents = options.help() end
   return o
 end
 
+local REPLACES = "another process or Lua state of this program had its "..
+  "report in this file: %p and %s in the name make one for each"
+
 -- Makes the report for one of the files. width: columns of the terminal that
 -- the report goes to, or nil. patient: this is the last try to send it to a
 -- server. sum: false, or the sum of profiles that this one is to be added to,
--- or nil. Returns the results of render, the remark or nil, and the new sum or
+-- or nil. replaces: the file has the report of another process or state of the
+-- program. Returns the results of render, the remark or nil, and the new sum or
 -- nil.
-local function report(plan, snapshot, name, width, patient, sum)
+local function report(plan, snapshot, name, width, patient, sum, replaces)
   if plan.contents then return plan.contents end
   local p, new_sum = profile.new(snapshot), nil
+  if replaces then table.insert(p.info.notes, REPLACES) end
   if sum ~= false then p, new_sum = plan.add(p, sum) end
   local text, msg, leaked = render.render(p, plan, { name = name,
     width = width, patient = patient, bold = width and plan.bold })

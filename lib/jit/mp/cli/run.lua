@@ -7,9 +7,14 @@ local files = require("jit.mp.cli.files")
 local program = require("jit.mp.cli.program")
 local stop = require("jit.mp.cli.stop")
 
+local ffi
+
 local function define()
-  local ffi = require("ffi")
+  if ffi then return ffi end
+  ffi = require("ffi")
   ffi.cdef [[
+    typedef struct { long sec, nsec; } mp_run_time;
+    int clock_gettime(int, mp_run_time *);
     int execvp(const char *, char *const *);
     int setenv(const char *, const char *, int);
     int open(const char *, int, ...);
@@ -22,7 +27,7 @@ end
 -- Replaces this process: the program keeps its terminal, signals and status.
 -- env: further variables of the program.
 local function exec(argv, env)
-  local ffi = define()
+  define()
   for name, value in pairs(env) do ffi.C.setenv(name, value, 1) end
   local c = ffi.new("const char *[?]", #argv + 1)
   for i, s in ipairs(argv) do c[i-1] = s end
@@ -111,11 +116,20 @@ local function run_script(script, arguments, words, env, luajit)
   exec(argv, env)
 end
 
+-- Unix time by the clock that gives files their times.
+local function now()
+  define()
+  local t = ffi.new("mp_run_time")
+  ffi.C.clock_gettime(5, t)  -- CLOCK_REALTIME_COARSE.
+  return ("%d.%09d"):format(tonumber(t.sec), tonumber(t.nsec))
+end
+
 -- Any other program is profiled by its environment: its own states by the
 -- preloaded library, and luajit itself, whose functions are not called through
 -- the loader, by LUA_INIT.
 local function run_program(name, arguments, words, env)
   env.LUAJIT_MP = words
+  env.LUAJIT_MP_BEGAN = now()
   env.LUAJIT_MP_PROGRAM = tostring(define().C.getpid())
   env.LUA_INIT = program.init(os.getenv("LUA_INIT"))
   exec({ name, unpack(arguments) }, env)

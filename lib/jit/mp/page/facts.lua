@@ -117,7 +117,7 @@ local function about(p)
   if i.started then
     t[#t+1] = os.date("!%Y-%m-%d %H:%M:%S UTC", i.started)
   end
-  if i.wall then t[#t+1] = "ran "..numbers.seconds(i.wall) end
+  if i.wall then t[#t+1] = "ran "..facts.duration(p) end
   return strings(t)
 end
 

@@ -82,7 +82,7 @@ local function title(p)
   return joined("luajit-mp"..(script and "  "..script or ""),
     p.info.window and ("window of %s, from %s on"):format(
       numbers.seconds(p.info.wall), numbers.seconds(p.info.window)) or
-    p.info.wall and "ran "..numbers.seconds(p.info.wall))
+    p.info.wall and "ran "..facts.duration(p))
 end
 
 -- The lines by topics, whose numbers stand below each other.
