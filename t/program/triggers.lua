@@ -155,6 +155,60 @@ print(#("x"):rep(2e8))]], cgroup)
   end
 end
 
+-- -- Where an event may come --------------------------------------------------
+
+-- A child that was forked has events of its own, and its parent none.
+r = run("fB20m,f-%e-%p.txt", wait..[[
+local ffi = require("ffi")
+ffi.cdef("int fork(void); int waitpid(int, int *, int); int getpid(void);")
+local pid, status = ffi.C.fork(), ffi.new("int[1]")
+if pid == 0 then
+  local name = ("f-memory-%d.txt"):format(ffi.C.getpid())
+  os.exit(until_there(name, high) and 5 or 6)
+end
+print(ffi.C.waitpid(pid, status, 0) == pid, status[0] / 256)
+local f = io.open(("f-memory-%d.txt"):format(pid))
+print(f:read("*l"))
+print(io.open(("f-memory-%d.txt"):format(ffi.C.getpid())))]])
+tap.like(r.status..r.err..r.out, "^0true\t5\nin use [^\n]*held at "..
+  "package%.loaded%.session%.%a+ %^sessions[^\n]*\nnil\t",
+  "in the child of a fork")
+
+-- What another state has is in use, too, but nobody's here.
+r = run("fB20m,s-%e.txt", wait..[[
+local ffi = require("ffi")
+ffi.cdef("void *luaL_newstate(void); void lua_close(void *);"..
+  "void luaL_openlibs(void *); int luaL_loadstring(void *, const char *);"..
+  "int lua_pcall(void *, int, int, int);")
+local C = ffi.C
+local L = C.luaL_newstate()
+C.luaL_openlibs(L)
+assert(C.luaL_loadstring(L, "t = {} for i = 1, 200 do "..
+  "t[i] = ('x'):rep(200000)..i end") == 0 and C.lua_pcall(L, 0, 0, 0) == 0)
+print(until_there("s-memory.txt", tostring))
+C.lua_close(L)]])
+tap.is(r.status..r.err..r.out, "0true\n", "memory of another state")
+first = (read("s-memory.txt") or ""):match("^[^\n]*") or ""
+tap.like(first, "^in use [%d.]+ MB, more than 21%.0 MB; at ", "is an event")
+tap.unlike(first, "%d MB held", "without a holder in this one")
+
+-- There is no safepoint in a finalizer: the report comes after it, or never.
+r = run("fB20m,z-%e.txt", wait..[[
+local function finalizer(f)
+  local u = newproxy(true)
+  getmetatable(u).__gc = f
+end
+local function grow() for i = 1, 200 do session.add(i) end end
+finalizer(grow)
+collectgarbage()
+print(until_there("z-memory.txt", tostring))
+session.drop()
+finalizer(function() grow() print("closed") end)]])
+tap.is(r.status..r.err..r.out, "0true\nclosed\n", "in finalizers: the result")
+tap.like(read("z-memory.txt") or "", "^in use [^\n]*held at package%.loaded",
+  "the report")
+tap.like(read("z-end.txt") or "", "^luajit%-mp  app%.lua", "that of the end")
+
 -- -- The processor -----------------------------------------------------------
 
 r = run("fB1sB100%,d-%e.txt", wait..[[
