@@ -174,7 +174,7 @@ tap.like(r.status..r.err..r.out, "^0true\t5\nin use [^\n]*held at "..
   "package%.loaded%.session%.%a+ %^sessions[^\n]*\nnil\t",
   "in the child of a fork")
 
--- What another state has is in use, too, but nobody's here.
+-- Memory of another state is in use, too, but held by nobody in this one.
 r = run("fB20m,s-%e.txt", wait..[[
 local ffi = require("ffi")
 ffi.cdef("void *luaL_newstate(void); void lua_close(void *);"..
