@@ -209,10 +209,13 @@ static void see_root(const eye *e, const char *o, mp_root root)
   see(e, o, MP_BY_ROOT, root);
 }
 
-/* The same of a word that need not be an object. */
-static void see_perhaps(const eye *e, const char *o, mp_root root)
+/* The same of a word that need not be an object of that kind. On versions
+** without the VM's coroutine a value that was used last is in its place. */
+static void see_perhaps(const eye *e, const char *o, unsigned gct,
+			mp_root root)
 {
-  if (mp_places_find(&e->h->places, o) != 0) see_root(e, o, root);
+  if (mp_places_find(&e->h->places, o) != 0 && obj_gct(o) == gct)
+    see_root(e, o, root);
 }
 
 static void see_ffi(const eye *e)
@@ -220,7 +223,8 @@ static void see_ffi(const eye *e)
   const char *cts = mp_heap_ctstate(e->h);
   int i;
   for (i = 0; cts != NULL && i < 2; i++)
-    see_perhaps(e, AT(const char *, cts, CTS_MAPS + i * WORD), MP_ROOT_FFI);
+    see_perhaps(e, AT(const char *, cts, CTS_MAPS + i * WORD), GCT_TAB,
+		MP_ROOT_FFI);
 }
 
 /* The VM's array of the objects that it needs itself. */
@@ -235,7 +239,7 @@ static void see_array(const eye *e)
 	MP_ROOT_BASEMT | (uint64_t)(i - names) << 8);
   for (; i < n + ROOTS_IO; i++)
     see_root(e, REF(const char *, roots + i, 0), MP_ROOT_IO);
-  see_perhaps(e, REF(const char *, roots + i, 0), MP_ROOT_FINALIZERS);
+  see_perhaps(e, REF(const char *, roots + i, 0), GCT_TAB, MP_ROOT_FINALIZERS);
   for (i = 0; i < names; i++)
     see_root(e, REF(const char *, roots + i, 0), MP_ROOT_NAMES);
 }
@@ -265,7 +269,7 @@ static void see_roots(const eye *e)
   see_array(e);
   see_queue(e);
   see_perhaps(e, REF(const char *, h->g, h->layout->registry + sizeof(slot)),
-	      MP_ROOT_VMTHREAD);
+	      GCT_THREAD, MP_ROOT_VMTHREAD);
   for (i = 0; i < h->nfixed; i++) see_root(e, h->fixed[i], MP_ROOT_FIXED);
 }
 
