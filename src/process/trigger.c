@@ -20,8 +20,11 @@
 
 #define PAUSE	0.25		/* Seconds between two looks. */
 #define GONE	0.9		/* Memory below that part of it has gone. */
+#define SOON	0.05		/* While a report is made. */
 #define URGENT	0.9		/* From that part on, the program waits for */
 				/* the report. */
+#define COPIED	((double)(64u << 20))  /* Bytes that may be copied between */
+				/* two looks. */
 #define HALF	0.5		/* Memory is far from it. */
 #define STEPS	32		/* Looks while a limit is filled, at least. */
 #define RECENT	15		/* Seconds between two moments. */
@@ -194,12 +197,24 @@ static bool is_above(mp_ctx *c, double part, size_t more, mp_trigger *a)
   return request->bytes > 0 && a->used + asked >= request->bytes * part;
 }
 
+/* The bytes that the program leaves free for a report. Where its memory is
+** limited, and not its addresses, each page that it writes to while a child
+** reads it is there twice: a collection alone writes to most of the heap. */
+static double margin(const mp_ctx *c, mp_limitkind k)
+{
+  double least = (double)c->triggers.limits.most[k] * (1 - URGENT);
+  double copies = (double)mp_alloc_inuse(c->profile.heap);
+  if (k != MP_LIMIT_CGROUP && k != MP_LIMIT_MACHINE) return least;
+  if (copies > COPIED) copies = COPIED;
+  return copies > least ? copies : least;
+}
+
 /* Whether the limit is nearly met, with so many bytes more. */
 static bool is_near(const mp_ctx *c, mp_limitkind k, size_t more)
 {
   const mp_limits *s = &c->triggers.limits;
   return s->most[k] > 0 && (double)s->used[k] + grown_since(c) + (double)more >=
-	 (double)s->most[k] * URGENT;
+	 (double)s->most[k] - margin(c, k);
 }
 
 /* Whether memory is so near a limit that the program waits for a report, which
@@ -255,7 +270,8 @@ static void look_at_limits(mp_ctx *c)
   mp_limits_look(s, "");
   c->triggers.inuse = mp_alloc_inuse(c->profile.heap);
   if (HAS_LOW_HEAP) s->used[MP_LIMIT_POINTERS] = c->triggers.inuse;
-  c->triggers.next = mp_span_wall(&c->profile.span) + PAUSE;
+  c->triggers.next = mp_span_wall(&c->profile.span) +
+    (is_telling(c) ? SOON : PAUSE);
 }
 
 /* Whether it is time to look again: the heap may fill a limit in less than the
