@@ -66,9 +66,10 @@ local function load_modules(o)
     local why = format and format.view == "format.file_write" and
       require("jit.mp.format.columns").missing()
     if why then return "cannot make a profile file: "..why end
-    if name:find("%m", 1, true) then o.add = require("jit.mp.together") end
+    if o.together or name:find("%m", 1, true) then
+      o.add = require("jit.mp.together")
+    end
   end
-  if o.together then o.add = require("jit.mp.together") end
   if o.live then o.livekeys = require("jit.mp.livekeys") end
   if o.leak_limit then formats.view("-", o) end
 end
