@@ -19,6 +19,19 @@ _luajit_mp_processes() {
   COMPREPLY=("${list[@]}")
 }
 
+# An option string with one letter more, and what that letter says. $1: the
+# command, which lists them.
+_luajit_mp_letters() {
+  local letter text list=()
+  while read -r letter text; do
+    [[ $cur == *"$letter"* ]] || list+=("$cur$letter $text")
+  done < <("$1" run -O H 2>/dev/null | sed -n \
+    's/^  \([A-Za-z]\)[^ ]*  *\(view: [^;]*\|[^;:(]*\).*/\1 \2/p')
+  [ ${#list[@]} -ne 1 ] || list=("${list[0]%% *}")
+  COMPREPLY=("${list[@]}")
+  compopt +o filenames -o nospace -o nosort 2>/dev/null
+}
+
 _luajit_mp() {
   local commands='run attach top report diff merge convert push open help'
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} options=
@@ -30,12 +43,13 @@ _luajit_mp() {
     prev=${COMP_WORDS[COMP_CWORD-2]}
   fi
   if [ "$COMP_CWORD" -eq 1 ]; then
-    options='-h --help -V --version'
-    COMPREPLY=($(compgen -W "$commands $options" -- "$cur"))
+    [[ $cur != -* ]] || commands='-h --help -V --version'
+    COMPREPLY=($(compgen -W "$commands" -- "$cur"))
     return
   fi
   case $prev in
-    -O|--options|--threshold|-t|--time|--state) return ;;
+    -O|--options) _luajit_mp_letters "$1"; return ;;
+    --threshold|-t|--time|--state) return ;;
     --sort)
       case ${COMP_WORDS[1]} in
         diff) options='change before after name' ;;

@@ -14,6 +14,18 @@ function __luajit_mp_processes
     end
 end
 
+# An option string with one letter more, and what that letter says.
+function __luajit_mp_letters
+    set -l given (commandline -ct | string replace -r -- '^(-O|--options=)' '')
+    set -l program (commandline -opc)[1]
+    $program run -O H 2>/dev/null |
+        sed -n 's/^  \([A-Za-z]\)[^ ]*  *\(view: [^;]*\|[^;:(]*\).*/\1\t\2/p' |
+        while read -l line
+        string match -q -- '*'(string sub -l 1 -- $line)'*' "$given"
+        or echo $given$line
+    end
+end
+
 set -l first 'test (count (commandline -opc)) -eq 1'
 complete -c luajit-mp -n $first -f -a run -d 'profiles a program'
 complete -c luajit-mp -n $first -f -a attach -d 'profiles a process'
@@ -37,7 +49,7 @@ complete -c luajit-mp -n '__luajit_mp_command run attach report diff merge' \
     -s o -l output -r -d 'the output'
 complete -c luajit-mp \
     -n '__luajit_mp_command run attach top report diff convert push open' \
-    -s O -l options -x -d 'the report'
+    -s O -l options -x -a '(__luajit_mp_letters)' -d 'the report'
 complete -c luajit-mp \
     -n '__luajit_mp_command run attach report diff convert open' \
     -l no-source -d 'leaves sources out of a page'

@@ -63,6 +63,14 @@ for name in r.out:gmatch("%-%-(%a[%a-]*)") do
     "the manual has --"..name)
 end
 
+local list = tap.sh(tap.command.." -jm=H").out
+tap.like(list, "^luajit %-jm", "the list of options")
+for _, words in ipairs({ "run -O H", "attach --options=H", "report -OH",
+    "top -O help", "diff -O H one" }) do
+  r = run(words)
+  tap.is(r.status..r.out..r.err, "0"..list, words.." lists the options")
+end
+
 write("alias.lua", [[
 local keep = {}
 local function make(i) keep[i % 9] = { i } end

@@ -2,6 +2,7 @@
 -- The completions offer what the parser of the command takes, and no more.
 
 local tap = require("tap")
+local options = require("jit.mp.options")
 local spec = require("jit.mp.cli.spec")
 
 local function names(c)
@@ -24,16 +25,34 @@ local function long(words)
   return table.concat(list, " ")
 end
 
+-- The option letters are those that the command lists: the one under test.
+local bin = tap.tmpname()
+os.remove(bin)
+os.execute("mkdir "..bin)
+tap.write(bin.."/luajit-mp", "#!/bin/sh\nexec "..tap.mp..' "$@"\n')
+os.execute("chmod +x "..bin.."/luajit-mp")
+local with_command = ("PATH=%s:$PATH "):format(bin)
+
 -- bash itself is asked, where it is there.
 local file = tap.srcdir.."/completion/luajit-mp.bash"
 local function ask_in(first, ...)
   local words = { ... }
   for i, word in ipairs(words) do words[i] = "'"..word.."'" end
-  return tap.sh(("bash -c '. \"%s\"; %s COMP_WORDS=(luajit-mp \"$@\"); "..
-    "COMP_CWORD=$#; _luajit_mp; echo \"${COMPREPLY[*]}\"' x %s"):format(file,
-      first, table.concat(words, " "))).out:gsub("\n$", "")
+  return tap.sh((with_command.."bash -c '. \"%s\"; %s "..
+    "COMP_WORDS=(luajit-mp \"$@\"); COMP_CWORD=$#; _luajit_mp luajit-mp; "..
+    "echo \"${COMPREPLY[*]}\"' x %s"):format(file, first,
+      table.concat(words, " "))).out:gsub("\n$", "")
 end
 local function ask(...) return ask_in("", ...) end
+
+-- All option letters without those of that set.
+local function all_but(set)
+  local list = {}
+  for _, opt in ipairs(options.list) do
+    list[#list+1] = opt[1]:match("^%a")
+  end
+  return (table.concat(list):gsub("["..set.."]", ""))
+end
 
 local pid = tap.read("/proc/self/stat"):match("^%d+")
 local dir = tap.tmpname()
@@ -46,8 +65,8 @@ if tap.sh("bash --version").status == 0 then
     tap.is(long((ask(c.name, "-"))), names(c), "bash: options of "..c.name)
     tap.is((ask(c.name:sub(1, 3))), c.name, "bash: "..c.name:sub(1, 3))
   end
-  tap.is((ask("")), table.concat(all, " ").." help -h --help -V --version",
-    "bash: the commands")
+  tap.is((ask("")), table.concat(all, " ").." help", "bash: the commands")
+  tap.is((ask("-")), "-h --help -V --version", "bash: its own options")
   tap.is((ask("help", "")), table.concat(all, " ").." help",
     "bash: commands for help")
   local there = "cd "..dir.."; "
@@ -64,6 +83,12 @@ if tap.sh("bash --version").status == 0 then
     "bash: files behind convert's profile")
   tap.is(both("report", "-o", "app."), "app.lua app.mp",
     "bash: files for an output")
+  local letters = ask("run", "-O", "f")
+  tap.like(letters, "^fF function names with their module fl lines fs split ",
+    "bash: letters, and what they say")
+  tap.like(letters, " fL leaks .* fB ", "bash: those with numbers")
+  tap.is(ask("run", "-O", all_but("H")), all_but("H").."H",
+    "bash: the last letter")
   -- A process with LuaJIT in it: the test is one.
   tap.is((ask("attach", pid)), pid, "bash: a process by its number")
   tap.like((ask("top", "")), "%f[%d]"..pid.."%f[%D]", "bash: all processes")
@@ -76,9 +101,10 @@ end
 -- So is fish. What is offered for a line, in one line, sorted.
 local function offered(line)
   local list = {}
-  for word in tap.sh(("HOME=%s fish --no-config -c 'source \"%s\"; "..
-      "complete -C \"%s\"'"):format(tap.quote(tap.tmpname()), tap.srcdir..
-      "/completion/luajit-mp.fish", line)).out:gmatch("([^\t\n]+)[^\n]*\n") do
+  for word in tap.sh((with_command.."HOME=%s fish --no-config -c "..
+      "'source \"%s\"; complete -C \"%s\"'"):format(
+      tap.quote(tap.tmpname()), tap.srcdir.."/completion/luajit-mp.fish",
+      line)).out:gmatch("([^\t\n]+)[^\n]*\n") do
     list[#list+1] = word
   end
   table.sort(list)
@@ -102,6 +128,11 @@ if tap.sh("fish --version").status == 0 then
   end
   tap.is(offered("luajit-mp diff --sort "), "after before change name",
     "fish: keys")
+  tap.is(offered("luajit-mp attach -O "..all_but("lL")),
+    all_but("lL").."L "..all_but("lL").."l", "fish: option letters")
+  tap.is(offered("luajit-mp run -O"..all_but("lL")),
+    "-O"..all_but("lL").."L -O"..all_but("lL").."l",
+    "fish: option letters in one word")
 end
 
 -- And zsh, in a pseudo-terminal: each candidate is printed between two bytes.
@@ -132,7 +163,7 @@ zpty -d z
 print -rn -- "$out"
 ]==])
 local function ask(line)
-  return tap.sh(("timeout 60 zsh -f %s %s %s"):format(ask_zsh,
+  return tap.sh((with_command.."timeout 60 zsh -f %s %s %s"):format(ask_zsh,
     tap.quote(tap.srcdir.."/completion"), tap.quote(line))).out
 end
 local function offered_by_zsh(line)
@@ -161,6 +192,43 @@ if not sanitized and tap.sh("zsh --version").status == 0 then
   end
   tap.is(offered_by_zsh("luajit-mp diff --sort="), "after before change name",
     "zsh: keys")
+  tap.is(offered_by_zsh("luajit-mp report -O "..all_but("lL")), "L l",
+    "zsh: option letters")
+  tap.like(" "..offered_by_zsh("luajit-mp attach ").." ", " "..pid.." ",
+    "zsh: processes")
+end
+
+-- bash behind a Tab, in such a terminal, too: what it lists, and then the line
+-- in brackets.
+local ask_bash = tap.program([==[
+zmodload zsh/zpty || exit 1
+zpty z bash --norc --noprofile -i
+zpty -w z "PS1=; stty -echo; . ${(q)1}; bind 'set show-all-if-ambiguous on'
+bind 'set page-completions off'
+bind -x '\"\C-t\": echo \"[\$READLINE_LINE]END\"'
+echo REA''DY"
+zpty -r z out '*READY*'
+zpty -w -n z "$2"$'\t\x14'
+zpty -r z out '*\]END*'
+zpty -d z
+print -rn -- "$out"
+]==])
+local function typed_in_bash(line)
+  return tap.sh((with_command.."timeout 60 zsh -f %s %s %s"):format(ask_bash,
+    tap.quote(file), tap.quote(line))).out
+end
+if not sanitized and tap.sh("zsh --version").status == 0 then
+  for line, whole in pairs({ ["luajit-mp att"] = "luajit-mp attach",
+    ["luajit-mp diff --sort=b"] = "luajit-mp diff --sort=before",
+    ["luajit-mp help pu"] = "luajit-mp help push",
+    ["luajit-mp attach -O "..all_but("H")] =
+      "luajit-mp attach -O "..all_but("H").."H" }) do
+    tap.like(typed_in_bash(line), "%["..whole:gsub("%-", "%%-").." ?%]END$",
+      "bash in a terminal: "..line)
+  end
+  tap.like(typed_in_bash("luajit-mp run -O "..all_but("Ll")),
+    "\n[^\n]+l lines%s+[^\n]+L leaks%s",
+    "bash in a terminal: what letters say")
 end
 
 -- The lists of the others are read.
@@ -189,5 +257,5 @@ for _, c in ipairs(spec.commands) do
   tap.is(long(table.concat(found, " ")), names(c), "fish: options of "..c.name)
 end
 
-os.execute("rm -r "..dir)
+os.execute("rm -r "..dir.." "..bin)
 tap.done()

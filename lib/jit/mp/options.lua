@@ -255,8 +255,9 @@ local function set_defaults(o, seen)
     not o.walk and not o.trigger_walk
 end
 
--- These words ask for the help. None is options that go together.
-local asks_for_help = { help = true, ["--help"] = true, ["?"] = true }
+-- These ask for the help, and for nothing else. None of the words is options
+-- that go together.
+local asks_for_help = { H = true, help = true, ["--help"] = true, ["?"] = true }
 
 -- Parses an option string. Returns a table, or nil and a message:
 --   the fields that optionlist.lua names in `field` and `sets`,
@@ -297,5 +298,6 @@ local function parse(text)
 end
 
 return {
-  parse = parse, range = range, help = optionlist.help, list = list
+  parse = parse, range = range, asks_for_help = asks_for_help,
+  help = optionlist.help, list = list
 }

@@ -5,6 +5,7 @@
 -- -- before operands.
 ----------------------------------------------------------------------------
 
+local options = require("jit.mp.options")
 local spec = require("jit.mp.cli.spec")
 local stop = require("jit.mp.cli.stop")
 local words = require("jit.mp.cli.words")
@@ -83,7 +84,7 @@ local function parse(command, arguments)
       i = i + take(command, given, word, arguments[i+1])
     end
   end
-  if given.help then return given end
+  if given.help or options.asks_for_help[given.opts] then return given end
   local least, most = command.operands[1], command.operands[2]
   if #operands < least then
     stop.usage(("%s: %s"):format(command.name, command.missing), command)

@@ -13,7 +13,7 @@ local target = require("jit.mp.cli.target")
 local elsewhere = { { "live", "T", "luajit-mp top shows a process live" },
   { "every", "w", "choose the time with -t" },
   { "trigger_walk", "B", "files are written here, at the end" },
-  { "help", "H", "luajit -jm=H prints the list of options" } }
+  { "help", "H", "alone, it lists the options" } }
 
 local function check(o, outs, command)
   for _, e in ipairs(elsewhere) do

@@ -7,6 +7,7 @@ local args = require("jit.mp.cli.args")
 local cells = require("jit.mp.text.cells")
 local formats = require("jit.mp.format.formats")
 local names = require("jit.mp.model.names")
+local options = require("jit.mp.options")
 local spec = require("jit.mp.cli.spec")
 local stop = require("jit.mp.cli.stop")
 local words = require("jit.mp.cli.words")
@@ -26,7 +27,7 @@ Commands and long options may be abbreviated: rep for report.
 Profiles are files that end in .mp, as luajit -jm=f,app.mp writes them; - is
 standard input. The suffix of an output says its format:
 %s
-The options of reports are those of luajit -jm: luajit -jm=H lists them.
+The options of reports are those of luajit -jm: luajit-mp run -O H lists them.
 The manual is luajit-mp(1), and luajit-mp help COMMAND describes a command.
 
 Report bugs to the issue tracker of the repository.
@@ -107,6 +108,7 @@ local function perform(arguments, env)
   if command == "help" then return print_out(help_about(arguments[2])) end
   local given, operands = args.parse(command, arguments)
   if given.help then return print_out(help(command)) end
+  if options.asks_for_help[given.opts] then return print_out(options.help()) end
   if not pcall(require, "ffi") then
     stop.data(("%s needs a LuaJIT with the FFI library: %s has none"):format(
       command.name, env.luajit))

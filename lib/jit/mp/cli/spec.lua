@@ -9,7 +9,7 @@ local options = {
   { name = "out", short = "-o", long = "--output", value = "OUT", many = true,
     about = "write here (default: standard output)" },
   { name = "opts", short = "-O", long = "--options", value = "OPTIONS",
-    about = "the report's options, those of luajit -jm" },
+    about = "the report's options; -O H lists them" },
   { name = "nosource", long = "--no-source",
     about = "leaves sources out of a page" },
   { name = "native", long = "--native",
