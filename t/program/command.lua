@@ -56,7 +56,7 @@ for line in r.out:gmatch("[^\n]+") do
 end
 local page = tap.read(tap.srcdir.."/man/luajit-mp.1")
 for name in r.out:gmatch("luajit%-mp (%l+)") do
-  tap.like(page, "\n%.It Cm "..name.."\n", "the manual has "..name)
+  tap.like(page, "\n%.It Xo\n%.Cm "..name.."\n", "the manual has "..name)
 end
 for name in r.out:gmatch("%-%-(%a[%a-]*)") do
   tap.like(page, "\n%.?[^\n]*Fl %-"..name:gsub("%-", "%%-").."%f[^%w-]",
