@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <stdio.h>
 
 #include "data/clock.h"
@@ -118,11 +119,21 @@ static void get_error(const mp_state *s, char *buf, size_t n)
 
 /* -- The state ----------------------------------------------------------- */
 
+/* LuaJIT makes invalid conversions of numbers, for which the program may have
+** asked for SIGFPE. Nor is the way in which it rounds ours. */
+static void leave_arithmetic(fenv_t *programs)
+{
+  fegetenv(programs);
+  fesetenv(FE_DFL_ENV);
+}
+
 int mp_state_open(mp_state *s, const char *path,
 		  const lua_CFunction *functions, char *buf, size_t n)
 {
   opening o = { s, path, functions };
+  fenv_t programs;
   char msg[256];
+  int err;
   s->taken = s->ffi_half_open = false;
   s->R = luaL_newstate();
   if (s->R == NULL) {
@@ -132,7 +143,10 @@ int mp_state_open(mp_state *s, const char *path,
   s->memory.f = lua_getallocf(s->R, &s->memory.ud);
   mp_state_limit(s, 0);
   lua_setallocf(s->R, mp_state_alloc, s);
-  if (lua_cpcall(s->R, open_state, &o) == 0) return 0;
+  leave_arithmetic(&programs);
+  err = lua_cpcall(s->R, open_state, &o);
+  fesetenv(&programs);
+  if (err == 0) return 0;
   get_error(s, msg, sizeof(msg));
   snprintf(buf, n, "cannot load the reports: %s", msg);
   return EIO;
@@ -177,7 +191,9 @@ void mp_state_give_back(mp_state *s)
 bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
 		   size_t n)
 {
+  fenv_t programs;
   bool ok;
+  leave_arithmetic(&programs);
   lua_settop(s->R, 0);
   lua_pushlightuserdata(s->R, (void *)f);
   lua_rawget(s->R, LUA_REGISTRYINDEX);
@@ -188,6 +204,7 @@ bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
   mp_port_resume();
   if (!ok && buf != NULL) get_error(s, buf, n);
   lua_settop(s->R, 0);
+  fesetenv(&programs);
   return ok;
 }
 

@@ -138,6 +138,12 @@ local programs = {
     debug.sethook(function() n = n + #{ 1 } end, "", 100)
     local t = {} for i = 1, 20000 do t[i % 10] = { i } end
     debug.sethook() print(n > 0)]] },
+  { "SIGFPE for invalid arithmetic", [[
+    local ffi = require("ffi") ffi.cdef "int feenableexcept(int);"
+    local there, m = pcall(ffi.load, "m")
+    pcall(function() m.feenableexcept(1) end)
+    local t = {} for i = 1, 20000 do t[i % 10] = { i } end
+    print(#t)]] },
   { "jit.p's timer taken over", [[
     local p = require("jit.profile")
     p.start("li10", function() end)
