@@ -38,9 +38,17 @@ static double next_step(double step)
 ** written. */
 static bool is_done(const mp_session *s, const mp_attach_call *call)
 {
+  if (call->request == MP_REQUEST_PREPARE) return !s->answer.preparing;
   return s->answer.open == 0 && s->answer.phase != MP_ATTACH_NOTHING &&
 	 (call->request == MP_REQUEST_START ||
 	  s->answer.phase != MP_ATTACH_RUNNING);
+}
+
+/* Whether the request waits for a place where it can be done. One that is being
+** done would only be held up by a visit. */
+static bool is_open(const mp_session *s)
+{
+  return s->answer.open != 0 && !s->answer.performing;
 }
 
 /* Whether no Lua code runs, and none has since. */
@@ -65,7 +73,7 @@ static mp_visited ask(mp_session *s, const mp_attach_call *call, double seconds,
   while (!*end && mp_clock_wall() < until) {
     double pause = mp_clock_wall() + step;
     mp_visited v = MP_VISITED;
-    if (placed == 0 || !mp_visit_read(s) || s->answer.open != 0)
+    if (placed == 0 || !mp_visit_read(s) || is_open(s))
       v = mp_visit(s, call, &placed);
     if (mp_session_poor(s)) return MP_VISIT_FAILED;
     if (v != MP_VISITED) return v;
@@ -147,10 +155,13 @@ bool mp_session_start(mp_session *s, int state, const char *options,
     return fails(s, "the options or the path of modules are too long");
   strcpy(call.options, options);
   strcpy(call.path, path);
-  call.request = MP_REQUEST_START;
   call.mainl = s->state->mainl;
   mp_visit_choose(s);
+  call.request = MP_REQUEST_PREPARE;
   v = ask(s, &call, seconds, end, &answered);
+  call.request = MP_REQUEST_START;
+  if (v == MP_VISITED && answered)
+    v = ask(s, &call, seconds, end, &answered);
   if (v == MP_VISIT_GONE) return fails(s, "the process has ended");
   if (v == MP_VISIT_FAILED) return give_up(s, &call);
   if (!answered && take_back(s, &call)) {

@@ -102,9 +102,10 @@ static void leave(mp_tracee *t)
 static bool wait_call(mp_tracee *t, mp_place *p, double begin, int *status)
 {
   double last = mp_clock_wall();
+  unsigned looks = 0;
   while (!mp_stops_seen(t, status)) {
     double now = mp_clock_wall();
-    mp_stops_rest(now < last + SPIN ? MP_REST : LONG_REST);
+    mp_stops_rest(&looks, now < last + SPIN ? MP_REST : LONG_REST);
     if (now < begin + LONG) continue;
     if (*p->end) {
       leave(t);

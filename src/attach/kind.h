@@ -17,7 +17,8 @@ typedef struct mp_kind {
   uint64_t (*resting)(const mp_maps *m, const mp_found *state,
 		      const mp_mapping *vm, uint64_t sp, bool *idle);
   uint64_t (*cframe)(pid_t pid, const mp_found *state);
-  bool (*leave)(const mp_code *c, const mp_found *state, mp_tracee *t);
+  bool (*leave)(const mp_code *c, const mp_found *state, mp_tracee *t,
+		double seconds);
 } mp_kind;
 
 extern const mp_kind mp_kind_gc64, mp_kind_refs32;

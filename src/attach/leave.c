@@ -254,7 +254,6 @@ static bool far_trace_repeats(const far_trace *t, uint32_t exit)
 
 /* -- The way out ---------------------------------------------------------- */
 
-#define TIME	0.02		/* Seconds, at most. */
 #define CODE_MAX (64 << 20)	/* Bytes of code that are searched. */
 #define MOVES	24		/* Moves at the beginning of a loop, at most. */
 #define HEAD_STEPS 2		/* Until a trace has noted its number. */
@@ -492,9 +491,9 @@ static bool to_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
   return there;
 }
 
-static way leave(const mp_code *c, const mp_found *state, mp_tracee *t)
+static way leave(const mp_code *c, const mp_found *state, mp_tracee *t,
+		 double until)
 {
-  double until = mp_clock_wall() + TIME;
   way w = ANOTHER;
   if (!mp_maps_compiled(mp_maps_find(c->maps, mp_tracee_registers(t).ip)) &&
       !to_trace(c, state, t, until))
@@ -509,11 +508,12 @@ static way leave(const mp_code *c, const mp_found *state, mp_tracee *t)
   return w;
 }
 
-bool mp_leave(const mp_code *c, const mp_found *state, mp_tracee *t)
+bool mp_leave(const mp_code *c, const mp_found *state, mp_tracee *t,
+	      double seconds)
 {
   bool left;
   mp_tracee_begin_steps(t);
-  left = leave(c, state, t) == LEFT;
+  left = leave(c, state, t, mp_clock_wall() + seconds) == LEFT;
   mp_tracee_end_steps(t);
   return left;
 }

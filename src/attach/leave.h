@@ -15,7 +15,9 @@
 
 /* If the thread is in compiled code, steps it, instruction by instruction, to a
 ** place where the code can be left for the interpreter, and makes it leave
-** there. False: the thread is elsewhere, or no such place was reached. */
-bool mp_leave(const mp_code *c, const mp_found *state, mp_tracee *t);
+** there. False: the thread is elsewhere, or no such place was reached within
+** that many seconds. */
+bool mp_leave(const mp_code *c, const mp_found *state, mp_tracee *t,
+	      double seconds);
 
 #endif

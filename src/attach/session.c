@@ -249,7 +249,7 @@ static bool no_library(mp_session *s)
 static bool is_at_rest(mp_session *s, mp_attach_block *b)
 {
   return s->block == 0 || !mp_remote_read(s->pid, b, s->block, sizeof(*b)) ||
-	 !b->performing;
+	 !(b->performing || b->preparing);
 }
 
 /* A process has states of one kind. */

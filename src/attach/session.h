@@ -37,6 +37,8 @@ typedef struct mp_session {
   mp_attach_caller caller;	/* This command. */
   pid_t tracer;			/* Who came between, or 0. */
   bool asked;			/* The module has got a request of ours. */
+  double leaving;		/* Seconds in which compiled code is to be */
+				/* left at the next visit. */
   mp_attach_block answer;	/* As it was read last. */
   bool gone;			/* It has ended before it was done. */
   bool partial;			/* The profile in it is not the last one. */

@@ -5,16 +5,21 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "attach/stops.h"
 #include "data/clock.h"
 
-void mp_stops_rest(long ns)
+#define YIELDS	200		/* Looks without a rest: the kernel makes a */
+				/* rest last as long as several stops. */
+
+void mp_stops_rest(unsigned *looks, long ns)
 {
   const struct timespec step = { 0, ns };
-  nanosleep(&step, NULL);
+  if (++*looks < YIELDS) sched_yield();
+  else nanosleep(&step, NULL);
 }
 
 bool mp_stops_seen(struct mp_tracee *t, int *status)
@@ -27,16 +32,18 @@ bool mp_stops_seen(struct mp_tracee *t, int *status)
 
 bool mp_stops_await(struct mp_tracee *t, int *status)
 {
-  while (!mp_stops_seen(t, status)) mp_stops_rest(MP_REST);
+  unsigned looks = 0;
+  while (!mp_stops_seen(t, status)) mp_stops_rest(&looks, MP_REST);
   return !t->gone;
 }
 
 bool mp_stops_within(struct mp_tracee *t, double seconds, int *status)
 {
   double end = mp_clock_wall() + seconds;
+  unsigned looks = 0;
   while (!mp_stops_seen(t, status)) {
     if (mp_clock_wall() > end) return false;
-    mp_stops_rest(MP_REST);
+    mp_stops_rest(&looks, MP_REST);
   }
   return !t->gone;
 }

@@ -30,7 +30,9 @@ struct mp_tracee {
 
 #define MP_REST	20000		/* Nanoseconds between two looks. */
 
-void mp_stops_rest(long ns);
+/* Between two looks, which it counts, from 0: gives way to other threads at
+** first, and rests for that many nanoseconds later. */
+void mp_stops_rest(unsigned *looks, long ns);
 
 /* Whether the thread has stopped or ended. */
 bool mp_stops_seen(struct mp_tracee *t, int *status);

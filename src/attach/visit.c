@@ -30,6 +30,8 @@
 #define HURRY	(-20)		/* The highest priority. */
 #define ENTERED	1.0		/* Seconds in which a state is entered once. */
 #define AGAIN	0.3		/* Seconds until a hook is taken for lost. */
+#define LEAVE_MIN 0.002		/* Seconds in which compiled code is to be */
+#define LEAVE_MAX 0.02		/* left, at the first visit and at most. */
 
 static mp_visited fails(mp_session *s, const char *msg)
 {
@@ -313,6 +315,14 @@ static bool may_call(const mp_session *s, const mp_tracee *t)
 	 (s->enter != 0 || mp_safe_loader(&s->code));
 }
 
+/* Leads the thread out of compiled code. From where no way out is reached soon,
+** one may be after the program has gone on. */
+static void leave(mp_session *s, mp_tracee *t)
+{
+  s->kind->leave(&s->code, s->state, t, s->leaving);
+  s->leaving = s->leaving * 1.5 < LEAVE_MAX ? s->leaving * 1.5 : LEAVE_MAX;
+}
+
 static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
 			double *placed)
 {
@@ -325,11 +335,12 @@ static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
       mine.now = usable_now(s, t);
     if (*placed == 0 || mine.now != 0 || now > *placed + AGAIN) {
       v = work(s, t, &mine);
+      if (*placed == 0) s->leaving = LEAVE_MIN;
       *placed = now;
     }
   }
   if (v == MP_VISITED && *placed > 0 && s->answer.open != 0 && s->answer.steps)
-    s->kind->leave(&s->code, s->state, t);
+    leave(s, t);
   return v;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 #include "process/ends.h"
 #include "process/signal.h"
 #include "profile/leaks.h"
+#include "report/report.h"
 #include "report/write.h"
 
 #include "lauxlib.h"
@@ -39,6 +41,8 @@ static mp_attach_call wanted;	/* A copy of the call. */
 static volatile bool writing;	/* A profile that has ended is written, */
 static pid_t writer;		/* in this process. */
 static pid_t process;		/* That the last request came to. */
+static pid_t preparer;		/* Where a start is prepared, */
+static char path[sizeof(wanted.path)];	/* with that path. */
 static mp_attach_caller run_caller;  /* Who wanted the profile: */
 static mp_ctx *volatile run;	/* the profile that we started, or NULL. */
 static struct { int fd; dev_t dev; ino_t ino; } file = { -1, 0, 0 };
@@ -428,15 +432,39 @@ static void write_now(void)
   mp_cpu_trigger(&c->profile.cpu);  /* The next one has what it counts. */
 }
 
-/* Whether the caller may have its request: each but a start is about what the
-** caller has here. */
+#define NICE	10		/* By that it is behind the program. */
+
+/* Loading the modules takes far longer than all else that a start does. The
+** priority is the thread's alone. */
+static void *open_ahead(void *data)
+{
+  (void)data;
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
+  mp_report_prepare(path);
+  block.preparing = false;
+  return NULL;
+}
+
+/* A forked child has no such thread. */
+static void prepare(const mp_attach_call *call)
+{
+  if (block.preparing && preparer == getpid()) return;
+  memcpy(path, call->path, sizeof(path));
+  preparer = getpid();
+  block.preparing = true;
+  if (!mp_aside(open_ahead, NULL)) block.preparing = false;
+}
+
+/* Whether the caller may have its request: each but a start, and what prepares
+** it, is about what the caller has here. */
 static bool admit(const mp_attach_call *call)
 {
   bool busy = process == getpid() &&
 	      (block.open != 0 || is_running() || is_writing());
   if (call->version != MP_ATTACH_VERSION || block.performing) return false;
   if (!same(&call->caller, &block.caller)) {
-    if (call->request != MP_REQUEST_START ||
+    if ((call->request != MP_REQUEST_START &&
+	 call->request != MP_REQUEST_PREPARE) ||
 	(busy && !same(&call->over, &block.caller)))
       return false;
     block.caller = call->caller;
@@ -470,6 +498,8 @@ void mp_attach_enter(const mp_attach_call *call)
     forget(L);
   } else if (call->request == MP_REQUEST_WRITE) {
     write_now();
+  } else if (call->request == MP_REQUEST_PREPARE) {
+    prepare(call);
   } else {
     if (block.open != call->request) {
       memcpy(&wanted, call, sizeof(wanted));

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define MP_ATTACH_VERSION 3	/* Of what follows. */
+#define MP_ATTACH_VERSION 4	/* Of what follows. */
 #define MP_ATTACH_ENTER	"mp_attach_enter"
 #define MP_ATTACH_ANSWER "mp_attach_answer"
 #define MP_ATTACH_LEASE	10	/* Seconds. */
@@ -25,8 +25,9 @@ typedef enum mp_request {
   MP_REQUEST_START = 1,		/* Profile. */
   MP_REQUEST_STOP,		/* Write the profile, and leave. */
   MP_REQUEST_NONE,		/* Forget the request that is open. */
-  MP_REQUEST_WRITE		/* Write the profile so far: another thread */
+  MP_REQUEST_WRITE,		/* Write the profile so far: another thread */
 				/* does it, and the VM need not be at rest. */
+  MP_REQUEST_PREPARE		/* Make ready what a start needs, likewise. */
 } mp_request;
 
 /* A command: its process, the namespace of that number, and the time when it
@@ -61,6 +62,7 @@ typedef struct mp_attach_block {
   mp_attach_caller caller;	/* Whose request and profile that is. */
   volatile uint32_t open;	/* The request that has not been done, or 0. */
   volatile uint32_t performing;	/* It is being done. */
+  volatile uint32_t preparing;	/* That thread prepares a start. */
   volatile uint32_t beat;	/* The caller's clock, in seconds. A profile */
 				/* that nobody waits for any more ends after */
 				/* MP_ATTACH_LEASE seconds. */

@@ -197,7 +197,7 @@ int mp_guard_stop(lua_State *L, char *buf, size_t n)
   mp_ctx_await(c);
   mp_leaks_collect(&c->profile, L);
   if (mp_guard_get(L) != c) return 0;  /* A finalizer has ended it. */
-  if (c->plan.memory) mp_memory_take(&c->profile, &c->report.state.memory);
+  if (c->plan.memory) mp_memory_take(&c->profile, &c->report.state->memory);
   mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
   mp_signal_hold();
   err = mp_guard_end(L, buf, n);
@@ -231,7 +231,7 @@ static int guard_gc(lua_State *L)
   if (c != NULL) {
     mp_ctx_await(c);
     if (c->plan.memory)
-      mp_memory_take(&c->profile, &c->report.state.memory);
+      mp_memory_take(&c->profile, &c->report.state->memory);
     mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_CLOSING);
     mp_signal_hold_at_end();
     if (end_run(g, L, msg, sizeof(msg)) != 0) mp_say(msg);

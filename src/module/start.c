@@ -91,7 +91,7 @@ static bool make_plan(mp_ctx *c, unsigned state, lua_State *L, problem *p)
   p->err = mp_report_open(&c->report, &c->profile, path, p->msg,
 			  sizeof(p->msg));
   if (p->err == 0)
-    p->err = mp_plan_make(&c->plan, &c->report.state, L, o, p->msg,
+    p->err = mp_plan_make(&c->plan, c->report.state, L, o, p->msg,
 			  sizeof(p->msg));
   if (p->err != 0) return false;
   o->options = strdup(c->plan.text);

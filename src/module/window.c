@@ -85,10 +85,10 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_moment *from,
   int err;
   mp_ctx_await(c);
   mp_signal_hold();
-  err = mp_plan_make(&plan, &c->report.state, L, &p->origin, buf, n);
+  err = mp_plan_make(&plan, c->report.state, L, &p->origin, buf, n);
   *help = plan.help;
   if (err == 0) {
-    if (plan.memory) mp_memory_take(p, &c->report.state.memory);
+    if (plan.memory) mp_memory_take(p, &c->report.state->memory);
     mp_compiler_take(&p->compiler);
     mp_heapwalk_refresh(p, L, &plan.walk, MP_MEANWHILE);
     c->report.from = from;
@@ -96,7 +96,7 @@ int mp_window_write(lua_State *L, mp_ctx *c, const mp_moment *from,
     err = mp_report_write(&c->report, &plan, &leaked, buf, n);
     c->report.from = c->report.to = NULL;
   }
-  mp_plan_free(&plan, &c->report.state);
+  mp_plan_free(&plan, c->report.state);
   mp_heapwalk_drop(p);
   mp_memory_drop(p);
   mp_signal_release();

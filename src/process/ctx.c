@@ -128,7 +128,7 @@ void mp_ctx_end(mp_ctx *c)
 {
   if (kept) return;
   mp_ctx_no_past(c);
-  mp_plan_free(&c->plan, &c->report.state);
+  mp_plan_free(&c->plan, c->report.state);
   mp_report_close(&c->report);
   mp_screen_close(&c->screen);
   mp_heapwalk_drop(&c->profile);

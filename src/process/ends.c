@@ -134,7 +134,7 @@ static int report(mp_ctx *c, char *buf, size_t n)
     mp_span_end(&c->profile.span, mp_cpu_time(&c->profile.cpu));
   mp_screen_close(&c->screen);
   if (c->plan.memory && c->profile.memory == NULL)
-    mp_memory_take_partly(&c->profile, &c->report.state.memory);
+    mp_memory_take_partly(&c->profile, &c->report.state->memory);
   err = mp_report_finish(&c->report, &c->plan, &leaked, buf, n);
   if (c->plan.writer.on_stop != NULL && !mp_process_stands_in())
     c->plan.writer.on_stop(c->plan.writer.ctx, err < 0 ? -1 : err);
@@ -162,7 +162,7 @@ static void prepare(mp_ctx *c)
   if (L == NULL) return;
   mp_ctx_await(c);
   mp_leaks_collect(&c->profile, L);
-  if (c->plan.memory) mp_memory_take(&c->profile, &c->report.state.memory);
+  if (c->plan.memory) mp_memory_take(&c->profile, &c->report.state->memory);
   mp_compiler_take(&c->profile.compiler);
   mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_AT_END);
   mp_point_force(&c->profile);

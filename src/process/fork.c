@@ -87,7 +87,7 @@ static bool has_report(mp_ctx *c)
   on = goes_on(c) && !c->final.read;
   mp_screen_init(&c->screen);  /* It is the parent's. */
   if (c->final.read)  /* By a thread that is not here. */
-    c->report.state.R = NULL;
+    c->report.state->R = NULL;
   c->final.read = false;
   if (on && !c->heir.inherits && per_process(c)) {
     restart(c);

@@ -50,7 +50,7 @@ static void rewrite(mp_ctx *c, lua_State *L)
   put_off(c, began);
   if (c->final.read) return;  /* The last ones are still being made. */
   mp_point_force(p);
-  if (c->plan.memory) mp_memory_take(p, &c->report.state.memory);
+  if (c->plan.memory) mp_memory_take(p, &c->report.state->memory);
   mp_compiler_take(&p->compiler);
   request.lasting = true;
   if (request.share > 0 && L != NULL) {

@@ -157,7 +157,7 @@ static void write_event(mp_ctx *c, lua_State *L)
   const char *why = NULL;
   mp_point_force(p);
   c->triggers.memory = c->plan.memory;
-  if (c->plan.memory) mp_memory_take(p, &c->report.state.memory);
+  if (c->plan.memory) mp_memory_take(p, &c->report.state->memory);
   if (!inside) mp_compiler_take(&p->compiler);
   if (!inside && !has_room(c))
     why = "there are few addresses left (RLIMIT_AS)";

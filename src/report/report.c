@@ -5,7 +5,9 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/lock.h"
@@ -180,24 +182,71 @@ static int note_vm(lua_State *R)
   return 0;
 }
 
-int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
-		   size_t n)
+/* A state that was opened before it is needed. */
+typedef struct ahead {
+  mp_state *state;
+  char *path;
+} ahead;
+
+static ahead *_Atomic prepared;
+
+static int open_state(mp_state **s, const char *path, char *buf, size_t n)
 {
   static const lua_CFunction functions[] = {
     mp_plan_in_make, mp_plan_in_drop, write_report, draw_report, note_vm, NULL
   };
-  int err = mp_state_open(&r->state, path, functions, buf, n);
+  return mp_state_open(s, path, functions, buf, n);
+}
+
+static void drop(ahead *a)
+{
+  if (a == NULL) return;
+  mp_state_close(a->state);
+  free(a->path);
+  free(a);
+}
+
+void mp_report_prepare(const char *path)
+{
+  ahead *a = calloc(1, sizeof(*a));
+  char msg[256];
+  if (a == NULL) return;
+  a->path = strdup(path);
+  if (a->path != NULL && open_state(&a->state, path, msg, sizeof(msg)) == 0)
+    a = atomic_exchange(&prepared, a);
+  drop(a);
+}
+
+/* The state that was prepared for that path, or NULL. */
+static mp_state *take_prepared(const char *path)
+{
+  ahead *a = atomic_exchange(&prepared, NULL);
+  mp_state *s = NULL;
+  if (a != NULL && strcmp(a->path, path) == 0) {
+    s = a->state;
+    a->state = NULL;
+  }
+  drop(a);
+  return s;
+}
+
+int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
+		   size_t n)
+{
+  int err = 0;
+  r->state = take_prepared(path);
+  if (r->state == NULL) err = open_state(&r->state, path, buf, n);
   r->profile = p;
   r->from = r->to = NULL;
   r->at = NULL;
   r->walk = NULL;
   r->event = NULL;
   r->base = NULL;
-  if (err == 0 && !mp_state_call(&r->state, note_vm, r, buf, n)) err = ENOMEM;
+  if (err == 0 && !mp_state_call(r->state, note_vm, r, buf, n)) err = ENOMEM;
   return err;
 }
 
-void mp_report_close(mp_report *r) { mp_state_close(&r->state); }
+void mp_report_close(mp_report *r) { mp_state_close(r->state); }
 
 #define LIMIT_MIN 16777216.0
 
@@ -211,9 +260,9 @@ static int make(request *rq, lua_CFunction f)
 {
   char msg[256];
   bool ok;
-  mp_state_limit(&rq->r->state, (size_t)mp_report_limit(rq->plan));
-  ok = mp_state_call(&rq->r->state, f, rq, msg, sizeof(msg));
-  mp_state_limit(&rq->r->state, 0);
+  mp_state_limit(rq->r->state, (size_t)mp_report_limit(rq->plan));
+  ok = mp_state_call(rq->r->state, f, rq, msg, sizeof(msg));
+  mp_state_limit(rq->r->state, 0);
   while (rq->locks > 0) unlock(rq);
   if (ok) return rq->err;
   explain(rq, "make", "the report", msg);
@@ -289,7 +338,7 @@ static int write_all(mp_report *r, const mp_plan *plan, bool final,
   char msg[512];
   int i, e, err = 0;
   *leaked = 0;
-  if (!mp_state_take(&r->state, buf, n)) return EBUSY;
+  if (!mp_state_take(r->state, buf, n)) return EBUSY;
   for (i = 0; i < plan->nouts; i++) {
     mp_output *out = &plan->outs[i];
     request rq = new_request(r, plan, out, msg, sizeof(msg), leaked);
@@ -304,7 +353,7 @@ static int write_all(mp_report *r, const mp_plan *plan, bool final,
     else snprintf(buf, n, "%s", msg);
     if (err == 0) err = e;
   }
-  mp_state_give_back(&r->state);
+  mp_state_give_back(r->state);
   return err;
 }
 
@@ -325,7 +374,7 @@ int mp_report_event(mp_report *r, const mp_plan *plan, const char *event,
 {
   double leaked = 0;
   int i, err = 0;
-  if (!mp_state_take(&r->state, buf, n)) return EBUSY;
+  if (!mp_state_take(r->state, buf, n)) return EBUSY;
   for (i = 0; i < plan->nouts; i++) {
     mp_output *out = &plan->outs[i];
     request rq = new_request(r, plan, out, buf, n, &leaked);
@@ -336,7 +385,7 @@ int mp_report_event(mp_report *r, const mp_plan *plan, const char *event,
     mp_output_event(out, "");
     if (err == 0) err = e;
   }
-  mp_state_give_back(&r->state);
+  mp_state_give_back(r->state);
   return err;
 }
 
@@ -344,7 +393,7 @@ int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n)
 {
   double leaked = 0;
   int i, err = 0;
-  if (!mp_state_take(&r->state, buf, n)) return EBUSY;
+  if (!mp_state_take(r->state, buf, n)) return EBUSY;
   for (i = 0; i < plan->nouts; i++) {
     mp_output *out = &plan->outs[i];
     request rq = new_request(r, plan, out, buf, n, &leaked);
@@ -353,7 +402,7 @@ int mp_report_rewrite(mp_report *r, const mp_plan *plan, char *buf, size_t n)
     else if (mp_output_is_file(out)) e = make(&rq, write_report);
     if (err == 0) err = e;
   }
-  mp_state_give_back(&r->state);
+  mp_state_give_back(r->state);
   return err;
 }
 
@@ -363,7 +412,7 @@ void mp_report_draw(mp_report *r, const mp_plan *plan, mp_screen *s)
   char buf[256];
   request rq = new_request(r, plan, NULL, buf, sizeof(buf), &leaked);
   rq.screen = s;
-  if (!mp_state_take(&r->state, buf, sizeof(buf))) return;
+  if (!mp_state_take(r->state, buf, sizeof(buf))) return;
   if (make(&rq, draw_report) != 0) mp_screen_draw(s, buf, strlen(buf), NULL);
-  mp_state_give_back(&r->state);
+  mp_state_give_back(r->state);
 }

@@ -22,7 +22,7 @@ typedef struct mp_report {
   const struct mp_heapwalk *walk;  /* with that walk; or both NULL. */
   const mp_trigger *event;	/* As in mp_scope, */
   const struct mp_baseline *base;  /* likewise. */
-  mp_state state;
+  mp_state *state;
 } mp_report;
 
 /* Bytes that the reports of a plan may take while they are made. */
@@ -32,6 +32,10 @@ double mp_report_limit(const mp_plan *plan);
 int mp_report_open(mp_report *r, mp_profile *p, const char *path, char *buf,
 		   size_t n);
 void mp_report_close(mp_report *r);
+
+/* Opens a state for the next report with that path, which takes time. Any
+** thread. */
+void mp_report_prepare(const char *path);
 
 /* Makes and writes the reports of the plan, each whether or not others fail.
 ** Returns the error of the first that fails; the messages of others go to

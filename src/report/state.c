@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fenv.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "data/clock.h"
 #include "data/port.h"
@@ -127,16 +128,15 @@ static void leave_arithmetic(fenv_t *programs)
   fesetenv(FE_DFL_ENV);
 }
 
-int mp_state_open(mp_state *s, const char *path,
+int mp_state_open(mp_state **result, const char *path,
 		  const lua_CFunction *functions, char *buf, size_t n)
 {
+  mp_state *s = *result = calloc(1, sizeof(*s));
   opening o = { s, path, functions };
   fenv_t programs;
   char msg[256];
   int err;
-  s->taken = s->ffi_half_open = false;
-  s->R = luaL_newstate();
-  if (s->R == NULL) {
+  if (s == NULL || (s->R = luaL_newstate()) == NULL) {
     snprintf(buf, n, "not enough memory");
     return ENOMEM;
   }
@@ -155,10 +155,10 @@ int mp_state_open(mp_state *s, const char *path,
 /* lua_close has to find the allocator that the state was made with. */
 void mp_state_close(mp_state *s)
 {
+  if (s == NULL) return;
   if (s->R != NULL) lua_setallocf(s->R, s->memory.f, s->memory.ud);
   if (s->R != NULL) mp_own_close(s->R, s->ffi_half_open);
-  s->R = NULL;
-  s->memory = (mp_memory_of){ NULL, NULL };
+  free(s);
 }
 
 #define PATIENCE 10000		/* Milliseconds for another thread. */

@@ -35,10 +35,11 @@ typedef struct mp_state {
   pthread_t taker;		/* The thread that uses it. */
 } mp_state;
 
-/* Opens the state, with that package.path, loads the module jit.mp.plan, and
+/* Opens a state, with that package.path, loads the module jit.mp.plan, and
 ** makes the functions, a list that ends with NULL. Returns 0, or an errno value
-** and a message in buf. To be closed even if it fails. */
-int mp_state_open(mp_state *s, const char *path,
+** and a message in buf. *s is to be closed even if it fails, and NULL if there
+** was no memory for it. */
+int mp_state_open(mp_state **s, const char *path,
 		  const lua_CFunction *functions, char *buf, size_t n);
 void mp_state_close(mp_state *s);
 
