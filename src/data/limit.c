@@ -170,6 +170,26 @@ void mp_limits_find(mp_limits *s, const char *root)
   if (IS_32_BITS) s->most[MP_LIMIT_POINTERS] = end_of_addresses();
 }
 
+bool mp_limits_refuse(const char *root)
+{
+  static const char *const lines[] = {
+    "Max address space ", "Max data size "
+  };
+  char text[TEXT];
+  size_t i;
+  if (!read_text(text, root, "/proc/sys/vm/overcommit_memory", "") ||
+      text[0] == '2' || !read_text(text, root, "/proc/self/limits", ""))
+    return true;
+  for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+    const char *line = strstr(text, lines[i]);
+    if (line == NULL) return true;
+    line += strlen(lines[i]);
+    line += strspn(line, " ");
+    if (strncmp(line, "unlimited", strlen("unlimited")) != 0) return true;
+  }
+  return false;
+}
+
 void mp_limits_look(mp_limits *s, const char *root)
 {
   uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -38,6 +38,11 @@ void mp_limits_find(mp_limits *s, const char *root);
 ** not count. */
 void mp_limits_look(mp_limits *s, const char *root);
 
+/* Whether the kernel may refuse a process more addresses while the machine has
+** memory: they or its data are limited, the machine counts what it has
+** promised, or that is not known. */
+bool mp_limits_refuse(const char *root);
+
 /* The name of a limit, for people. */
 const char *mp_limit_name(mp_limitkind kind);
 

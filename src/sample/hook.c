@@ -14,12 +14,13 @@
 **	  else		sampled_free	sampled_free	exact_free
 **
 ** hook_sampling takes samples; hook_direct does the same over LuaJIT's own
-** allocator, whose functions it calls; hook_blind does the same if the VM's
-** layout is not known; hook_exact is used if every allocation is a sample, its
-** stack can be captured, and no object need have a record. hook_telling stands
-** for each of them where failures are to be reported, or coroutines are to be
-** known, and hook_knowing for hook_direct in the latter case. Others may have
-** kept a hook, and call it while another one is in use.
+** allocator, whose functions it calls, and hook_unlimited where nothing limits
+** the process's memory; hook_blind does the same if the VM's layout is not
+** known; hook_exact is used if every allocation is a sample, its stack can be
+** captured, and no object need have a record. hook_telling stands for each of
+** them where failures are to be reported, or coroutines are to be known, and
+** hook_knowing for hook_direct in the latter case. Others may have kept a hook,
+** and call it while another one is in use.
 **
 ** The hooks themselves must stay leaf functions, which save no register and
 ** have no frame: every allocation and every free of the program pays for them.
@@ -27,6 +28,7 @@
 */
 #include "config.h"
 
+#include "data/limit.h"
 #include "data/probe.h"
 #include "sample/hook.h"
 #include "sample/objects.h"
@@ -414,37 +416,51 @@ static inline bool free_matters(mp_alloc *h, const void *ptr, size_t osize)
   return false;
 }
 
+/* A hook calls one of these. */
+typedef enum callee {
+  ALLOCATOR,			/* The allocator. */
+  DIRECT,			/* Its functions: it would choose once more. */
+  UNLIMITED			/* They get the memory that they ask for. */
+} callee;
+
 /* Arguments are passed on as they are, which costs nothing. A fresh allocation
-** that fails is counted all the same: the program is out of memory. direct:
-** there are functions to call instead of the allocator, which would choose once
-** more. */
+** that fails is counted all the same: the program is out of memory. ret: NULL:
+** the hook's own, which is read where it is needed. */
 static inline __attribute__((always_inline)) void *
-sampling(mp_alloc *h, void *ptr, size_t osize, size_t nsize, bool direct,
+sampling(mp_alloc *h, void *ptr, size_t osize, size_t nsize, callee called,
 	 const void *ret, const char *frame)
 {
   if (nsize == 0) {
     if (free_matters(h, ptr, osize)) return sampled_free(h, ptr, osize);
     h->frees += ptr != NULL;
-    if (direct) return h->direct.release(h->allocd, ptr);
+    if (called != ALLOCATOR) return h->direct.release(h->allocd, ptr);
   } else if (ptr == NULL) {
     if ((h->now.countdown -= (int64_t)nsize) < 0)
-      return slow_alloc(h, NULL, 0, nsize, ret, frame);
+      return slow_alloc(h, NULL, 0, nsize, ret ? ret : RET,
+			ret ? frame : FRAME);
     h->now.allocs++;
-    return direct ? make_direct(h, nsize) : make(h, nsize);
+    if (called == UNLIMITED) return h->direct.make(h->allocd, nsize);
+    return called == DIRECT ? make_direct(h, nsize) : make(h, nsize);
   } else {
-    return quick_realloc(h, ptr, osize, nsize, ret, frame);
+    return quick_realloc(h, ptr, osize, nsize, ret ? ret : RET,
+			 ret ? frame : FRAME);
   }
   return h->allocf(h->allocd, ptr, osize, nsize);
 }
 
 static void *hook_sampling(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  return sampling(ud, ptr, osize, nsize, false, RET, FRAME);
+  return sampling(ud, ptr, osize, nsize, ALLOCATOR, NULL, NULL);
 }
 
 static void *hook_direct(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  return sampling(ud, ptr, osize, nsize, true, RET, FRAME);
+  return sampling(ud, ptr, osize, nsize, DIRECT, NULL, NULL);
+}
+
+static void *hook_unlimited(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  return sampling(ud, ptr, osize, nsize, UNLIMITED, NULL, NULL);
 }
 
 static void *hook_blind(void *ud, void *ptr, size_t osize, size_t nsize)
@@ -488,7 +504,8 @@ static __attribute__((noinline)) void *telling(mp_alloc *h, void *ptr,
     mp_coroutines_before(h->coroutines, ptr, osize, nsize);
   p = h->rows_only ? exact(h, ptr, osize, nsize, ret, frame) :
       !h->vm.proved ? hook_blind(h, ptr, osize, nsize) :
-      sampling(h, ptr, osize, nsize, h->direct.make != NULL, ret, frame);
+      sampling(h, ptr, osize, nsize,
+	       h->direct.make != NULL ? DIRECT : ALLOCATOR, ret, frame);
   if (p == NULL && nsize > 0 && is_told(h))
     h->owner.refused(h->owner.data, nsize);
   if (h->coroutines != NULL && ptr == NULL && p != NULL)
@@ -520,10 +537,26 @@ static void *hook_knowing(void *ud, void *ptr, size_t osize, size_t nsize)
   mp_alloc *h = ud;
   if (may_know(h, ptr, osize, nsize))
     return telling(h, ptr, osize, nsize, RET, FRAME);
-  return sampling(h, ptr, osize, nsize, true, RET, FRAME);
+  return sampling(h, ptr, osize, nsize, DIRECT, NULL, NULL);
 }
 
 /* -- In and out of place ------------------------------------------------- */
+
+/* More bytes than these are refused by a machine without that memory. */
+#define MODEST	((double)((size_t)1 << 30))
+
+/* Whether LuaJIT's own allocator may refuse blocks that are no samples. A
+** program that limits its memory only later, and then has none left in compiled
+** code, meets LuaJIT's bug (mp_vm_refused) as it would by itself. */
+static bool may_refuse(const mp_alloc *h)
+{
+#ifdef MP_REFS32
+  (void)h;
+  return true;
+#else
+  return h->period.mean > MODEST || mp_limits_refuse("");
+#endif
+}
 
 static lua_Alloc hook_for(const mp_alloc *h)
 {
@@ -532,13 +565,15 @@ static lua_Alloc hook_for(const mp_alloc *h)
     return hook_knowing;
   return h->wants.refusals || knowing ? hook_telling :
 	 h->rows_only ? hook_exact : !h->vm.proved ? hook_blind :
-	 direct ? hook_direct : hook_sampling;
+	 !direct ? hook_sampling : may_refuse(h) ? hook_direct :
+	 hook_unlimited;
 }
 
 static bool is_hook(lua_Alloc f)
 {
   return f == hook_exact || f == hook_sampling || f == hook_direct ||
-	 f == hook_blind || f == hook_telling || f == hook_knowing;
+	 f == hook_unlimited || f == hook_blind || f == hook_telling ||
+	 f == hook_knowing;
 }
 
 /* Where every allocation is counted, objects have no record if their rows say

@@ -46,9 +46,9 @@ struct mp_alloc {
   uint64_t frees;		/* A reallocation is one, too. */
   uint64_t watched;		/* Allocations when the heap was looked at. */
 
+  /* -- What it touches at many: the next line -- */
   lua_Alloc allocf;		/* That allocator. */
   size_t peak;			/* Highest total of the Lua heap so far. */
-  mp_vm vm;			/* The VM's layout; vm.g first. */
   uint8_t white;		/* The collector's white, when last seen. */
   bool frozen;			/* Allocations are the profiler's own. */
   bool installed;		/* The hook is in place. */
@@ -59,6 +59,8 @@ struct mp_alloc {
   uint32_t stamp;		/* Of the tags of objects born now: grows */
 				/* with each collection; 0: none is wanted. */
   uint32_t oldest;		/* Objects with an older one have this one. */
+  mp_vm vm;			/* The VM's layout; vm.g first. */
+
   mp_live live;			/* Sampled objects that are alive. */
   mp_tags tags;			/* All objects, if `tagged`. */
 

@@ -138,6 +138,42 @@ START_TEST(pointers_of_32_bits_limit)
 }
 END_TEST
 
+/* A system's /proc/self/limits. */
+static void put_limits(const char *data, const char *addresses)
+{
+  char text[512];
+  snprintf(text, sizeof(text),
+	   "Limit                     Soft Limit           Hard\n"
+	   "Max data size             %-20s unlimited\n"
+	   "Max stack size            8388608              unlimited\n"
+	   "Max address space         %-20s unlimited\n",
+	   data, addresses);
+  put("/proc/self/limits", text);
+}
+
+START_TEST(the_kernel_refuses_where_addresses_are_limited)
+{
+  begin();
+  ck_assert(mp_limits_refuse(root));
+  put("/proc/sys/vm/overcommit_memory", "0\n");
+  ck_assert(mp_limits_refuse(root));
+  put_limits("unlimited", "unlimited");
+  ck_assert(!mp_limits_refuse(root));
+  put_limits("unlimited", "4294967296");
+  ck_assert(mp_limits_refuse(root));
+  put_limits("4294967296", "unlimited");
+  ck_assert(mp_limits_refuse(root));
+  put("/proc/self/limits", "Max data size             unlimited\n");
+  ck_assert(mp_limits_refuse(root));
+  put_limits("unlimited", "unlimited");
+  put("/proc/sys/vm/overcommit_memory", "1\n");
+  ck_assert(!mp_limits_refuse(root));
+  put("/proc/sys/vm/overcommit_memory", "2\n");
+  ck_assert(mp_limits_refuse(root));
+  end();
+}
+END_TEST
+
 START_TEST(this_process_uses_memory)
 {
   mp_limits s;
@@ -151,4 +187,5 @@ END_TEST
 CHECK_MAIN("limit", the_lowest_cgroup_above_limits, older_cgroups_limit_too,
 	   a_path_that_is_not_there_is_the_mount,
 	   without_files_the_rest_is_known, pointers_of_32_bits_limit,
+	   the_kernel_refuses_where_addresses_are_limited,
 	   this_process_uses_memory)
