@@ -24,7 +24,7 @@ async function header(page) {
   is(await text(page, "h1"), "server.lua", "the script's name");
   like(
     await text(page, "#about"),
-    /luajit -jm=W,server.html server.lua --port 8080 · LuaJIT/,
+    /luajit -jm=W,server.html server.lua --port 8080 · ran 4\.20 s · LuaJIT/,
     "the command"
   );
   like(

@@ -309,8 +309,28 @@ local two = decode(json(html(made(), opts(), { before = q })))
 tap.is(#two.profiles, 2, "a comparison has two profiles")
 tap.is(two.profiles[2].frames.func[5], two.profiles[1].frames.func[5],
   "which share functions")
+tap.is(two.profiles[2].frames.func[1], two.profiles[1].frames.func[1],
+  "also where a file has another name")
+-- As it was when "work" had that name, began ten lines later, and was in
+-- another file.
+local function moved(name)
+  local p = made()
+  for _, f in ipairs(p.frames) do
+    if f.source == source and f.linedefined == 1 then
+      f.name, f.source, f.line, f.linedefined = name, "other.lua", f.line + 10,
+	f.linedefined + 10
+    end
+  end
+  return p
+end
+two = decode(json(html(made(), opts(), { before = moved("work") })))
+tap.is(two.profiles[2].frames.func[1], two.profiles[1].frames.func[1],
+  "and where a function began on another line in another file")
+tap.is(two.profiles[2].frames.line[1], two.profiles[1].frames.line[1],
+  "whose lines have moved with it")
+two = decode(json(html(made(), opts(), { before = moved("gone") })))
 tap.ok(two.profiles[2].frames.func[1] ~= two.profiles[1].frames.func[1],
-  "but not those of different files")
+  "but not those of different names")
 
 local function walked(bytes)
   local p = made()

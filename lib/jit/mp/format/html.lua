@@ -8,7 +8,8 @@
 -- strings to which they point. The script computes everything that it shows.
 --
 -- Two profiles to compare share functions and strings, so that equal ones have
--- equal numbers.
+-- equal numbers. Of functions that have moved, the places are those of the
+-- second profile, as in a comparison that is text.
 --
 ----------------------------------------------------------------------------
 
@@ -19,6 +20,7 @@ local heap = require("jit.mp.page.heap")
 local jit_of = require("jit.mp.page.jit")
 local files = require("jit.mp.page.source")
 local names = require("jit.mp.model.names")
+local pairing = require("jit.mp.model.pairing")
 local terms = require("jit.mp.model.terms")
 local views = require("jit.mp.model.views")
 local wall = require("jit.mp.model.wall")
@@ -28,8 +30,8 @@ local parts, missing = require("jit.mp.page.parts")()
 
 local list, object, str = encode.list, encode.object, encode.str
 
-local function encode_profile(p, o, add)
-  local t = columns.columns(p, o, add)
+local function encode_profile(p, o, add, moved)
+  local t = columns.columns(p, o, add, moved)
   t[#t+1], t[#t+2] = "info", facts.info(p, o.kib)
   return object(t)
 end
@@ -106,8 +108,12 @@ return function(p, o, extra)
   local before = extra and extra.before
   local strs, str_list = encode.interner()
   local add, funcs = columns.functions(strs, o)
-  local profiles = { encode_profile(p, o, add) }
-  if before then profiles[2] = encode_profile(before, o, add) end
+  local profiles = { encode_profile(p, o, add, {}) }
+  if before then
+    local _, _, moved = pairing.labels((before:functions()), (p:functions()),
+      "f", o.path)
+    profiles[2] = encode_profile(before, o, add, moved)
+  end
   local sources = files(p, o, strs, extra)
   local walk, decisions = heap(p, strs, before), jit_of(p, strs)
   local native = p.native.enabled or before and before.native.enabled

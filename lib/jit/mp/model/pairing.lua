@@ -95,7 +95,8 @@ end
 -- Labels of the functions of two profiles in a scope, as functions.labels has
 -- them, so that the same functions have the same label and others have not.
 -- Returns both, and a table from a function of the first profile that is in the
--- second, too, to { module: its name there, by: how many lines it has moved }.
+-- second, too, to { to: that one, module: its name there, by: how many lines it
+-- has moved }.
 local function labels(old, new, scope, path)
   local a, b, moved, taken = {}, {}, {}, {}
   local old_labels, _, old_plain = functions.labels(old, scope, path)
@@ -103,7 +104,7 @@ local function labels(old, new, scope, path)
   local function pair(x, y)
     a[x], b[y] = new_labels[y], new_labels[y]
     if x.kind == "Lua" and y.source then
-      moved[x] = { module = module_of(y.source),
+      moved[x] = { to = y, module = module_of(y.source),
 	by = (y.line or 0) - (x.line or 0) }
     end
   end

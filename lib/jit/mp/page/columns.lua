@@ -41,16 +41,19 @@ local function encode_functions(t)
     "source", list(t.source), "line", list(t.line), "kind", list(t.kind) })
 end
 
-local function frames(p, o, add)
+-- moved: as jit.mp.model.pairing has it, where the other profile has the same
+-- functions.
+local function frames(p, o, add, moved)
   local _, function_of = p:functions()
   local func, line = {}, {}
   for i = 1, #p.frames do func[i], line[i] = -1, -1 end
   for s = 1, #p.frame do
     local i = p.frame[s]
     if func[i] == -1 then
-      local f = p.frames[i]
-      func[i] = add(f, p:function_name(function_of[i], o.path))
-      line[i] = f.kind == "Lua" and f.line or -1
+      local f, fn = p.frames[i], function_of[i]
+      local there = moved[fn] or { to = fn, by = 0 }
+      func[i] = add(there.to.frame, p:function_name(there.to, o.path))
+      line[i] = f.kind == "Lua" and f.line and f.line + there.by or -1
     end
   end
   return object({ "func", list(func), "line", list(line) })
@@ -173,9 +176,10 @@ local function changes(p)
 end
 
 -- The columns of a profile as keys and texts.
-local function columns(p, o, add)
-  return { "frames", frames(p, o, add), "stacks", stacks(p), "zones", zones(p),
-    "rows", rows(p), "timeline", timeline(p), "changes", changes(p) }
+local function columns(p, o, add, moved)
+  return { "frames", frames(p, o, add, moved), "stacks", stacks(p),
+    "zones", zones(p), "rows", rows(p), "timeline", timeline(p),
+    "changes", changes(p) }
 end
 
 return {

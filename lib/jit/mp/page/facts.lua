@@ -112,12 +112,14 @@ end
 -- The LuaJIT, the process and the time.
 local function about(p)
   local i = p.info
-  local t = { i.luajit or "", (i.os or "").." "..(i.arch or "") }
+  local t = {}
+  if i.wall then t[1] = "ran "..facts.duration(p) end
+  t[#t+1] = i.luajit
+  t[#t+1] = i.os and i.os.." "..(i.arch or "")
   if i.pid then t[#t+1] = ("process %d"):format(i.pid) end
   if i.started then
     t[#t+1] = os.date("!%Y-%m-%d %H:%M:%S UTC", i.started)
   end
-  if i.wall then t[#t+1] = "ran "..facts.duration(p) end
   return strings(t)
 end
 

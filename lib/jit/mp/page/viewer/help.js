@@ -87,6 +87,7 @@ function showHelp() {
       "of which half may be chance."),
     el("p", {}, quiet("Close", () => d.close())));
   d.showModal();
+  d.scrollTop = 0;	/* The focus is on the last button. */
 }
 
 const flip = (name, a, b, more) =>
