@@ -212,6 +212,7 @@ attach_la_SOURCES += \
 	src/attach/call.c src/attach/call.h \
 	src/attach/find.c src/attach/find.h \
 	src/attach/frame.c src/attach/frame.h \
+	src/attach/hidden.c src/attach/hidden.h src/attach/names.h \
 	src/attach/kind.c src/attach/kind.h \
 	src/attach/leave.c src/attach/leave.h \
 	src/attach/look.c src/attach/look.h \
@@ -238,6 +239,19 @@ endif
 attach_la_LIBADD = $(attach32) src/libmp.la
 attach_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir) \
 	-export-symbols-regex '^luaopen_jit_mp_attach$$'
+
+# The names of LuaJIT's functions, for a program that does not export them.
+if X86
+noinst_LTLIBRARIES += names.la
+names_la_SOURCES = src/attach/names.c src/attach/names.h
+names_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir)
+names = .uninstalled/jit/mp/names.so
+
+$(names): names.la
+	$(AM_V_at)$(MKDIR_P) .uninstalled/jit/mp
+	$(AM_V_at)rm -f $@
+	$(AM_V_GEN)cp .libs/names.so $@
+endif
 
 # -- The interface for C ---------------------------------------------------
 
@@ -313,7 +327,7 @@ $(preload_lib): libluajit-mp-preload.la
 # module needs neither libtool's archive nor its words about library paths.
 coreexecdir = $(cmodexecdir)/jit/mp
 coreexec_DATA = .uninstalled/jit/mp/core.so .uninstalled/jit/mp/attach.so \
-	$(core32) $(native_lib) $(exec_lib) $(preload_lib)
+	$(core32) $(names) $(native_lib) $(exec_lib) $(preload_lib)
 
 # A new file: a program may be running with the old one.
 .uninstalled/jit/mp/core.so: core.la

@@ -44,17 +44,23 @@ static const mp_kind *const kinds[] = {
 };
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
 
-/* Takes the module for that kind, which lies beside the one that we have. */
-static bool use_kind(mp_session *s, const mp_kind *kind)
+/* The absolute name of a file beside the module; NULL: it is not there. */
+static char *find_beside(mp_session *s, const char *file)
 {
   const char *name = strrchr(s->library, '/') + 1;
   char path[PATH_MAX], *found;
   snprintf(path, sizeof(path), "%.*s%s", (int)(name - s->library), s->library,
-	   kind->core);
-  if ((found = mp_room(realpath(path, NULL))) == NULL) {
+	   file);
+  if ((found = mp_room(realpath(path, NULL))) == NULL)
     snprintf(s->msg, sizeof(s->msg), "%.500s: %s", path, strerror(errno));
-    return false;
-  }
+  return found;
+}
+
+/* Takes the module for that kind, which lies beside the one that we have. */
+static bool use_kind(mp_session *s, const mp_kind *kind)
+{
+  char *found = find_beside(s, kind->core);
+  if (found == NULL) return false;
   free(s->library);
   s->library = found;
   s->kind = kind;
@@ -290,6 +296,19 @@ static void find_states(mp_session *s)
   leave_passing(s, own);
 }
 
+/* Finds the functions that the VM does not export. */
+static bool find_hidden(mp_session *s)
+{
+  s->names = find_beside(s, MP_HIDDEN_LIBRARY);
+  if (s->names == NULL) return false;
+  fails(s, "the program has a LuaJIT in it whose functions are neither "
+	"exported nor in a symbol table; link the program with -Wl,-E, or do "
+	"not strip it, or install its debug file");
+  s->code.vm = keep(&s->objects[0], mp_hidden_find(&s->hidden, &s->maps,
+		    s->names, s->msg, sizeof(s->msg)));
+  return s->code.vm != NULL;
+}
+
 static bool read_process(mp_session *s)
 {
   int err = mp_maps_read(&s->maps, s->pid);
@@ -312,9 +331,7 @@ static bool read_process(mp_session *s)
   if (*s->place.end) return fails(s, "interrupted");
   if (s->code.vm == NULL && s->nstates == 0)
     return fails(s, "the program has no LuaJIT in it");
-  if (s->code.vm == NULL)
-    return fails(s, "the program has a LuaJIT in it that does not export its "
-		 "functions; link the program with -Wl,-E");
+  if (s->code.vm == NULL && !find_hidden(s)) return false;
   if (s->nstates == 0)
     return fails(s, "the program has a LuaJIT in it, but no Lua state that "
 		 "luajit-mp can read");
@@ -395,6 +412,7 @@ void mp_session_close(mp_session *s)
   if (s->fd >= 0) close(s->fd);
   if (s->pidfd >= 0) close(s->pidfd);
   mp_maps_free(&s->maps);
+  free(s->names);
   free(s->library);
   memset(s, 0, sizeof(*s));
   s->fd = s->pidfd = -1;

@@ -12,6 +12,7 @@
 #define MP_SESSION_H
 
 #include "attach/call.h"
+#include "attach/hidden.h"
 #include "attach/kind.h"
 #include "attach/safe.h"
 #include "module/attach.h"
@@ -26,6 +27,9 @@ typedef struct mp_session {
   mp_maps maps;
   mp_mapping objects[4];	/* Copies: the list is read again at times. */
   mp_code code;			/* These are the objects in it. */
+  char *names;			/* The library for functions that the VM does */
+				/* not export; NULL: it exports them. */
+  mp_hidden hidden;		/* These functions. */
   mp_place place;		/* How calls are made. */
   uint64_t map, unmap;		/* The functions mmap and munmap. */
   uint64_t open, error;		/* The functions dlopen and dlerror. */

@@ -9,6 +9,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,9 +82,11 @@ static bool find_tables(pid_t pid, uint64_t at, tables *t)
 typedef struct wanted {
   const char *name;
   unsigned type;
-  uint64_t size;		/* Found out. */
+  uint64_t size;		/* Found out, */
+  uint64_t base, entry;		/* as are these. */
 } wanted;
 
+/* A symbol without a value is none, as for the dynamic linker. */
 static uint64_t find_among(const tables *t, const ElfW(Sym) *symbols,
 			   const char *names, wanted *w)
 {
@@ -96,7 +99,9 @@ static uint64_t find_among(const tables *t, const ElfW(Sym) *symbols,
 	memcmp(names + s->st_name, w->name, len) != 0)
       continue;
     w->size = s->st_size;
-    return t->base + s->st_value;
+    w->base = t->base;
+    w->entry = t->symbols + i * sizeof(*s) + offsetof(ElfW(Sym), st_value);
+    return s->st_value != 0 ? t->base + s->st_value : 0;
   }
   return 0;
 }
@@ -137,14 +142,23 @@ static uint64_t find(const mp_maps *m, const mp_mapping *object, wanted *w)
 uint64_t mp_symbol_find(const mp_maps *m, const mp_mapping *object,
 			const char *name)
 {
-  wanted w = { name, STT_FUNC, 0 };
+  wanted w = { .name = name, .type = STT_FUNC };
   return find(m, object, &w);
+}
+
+uint64_t mp_symbol_entry(const mp_maps *m, const mp_mapping *object,
+			 const char *name, uint64_t *base)
+{
+  wanted w = { .name = name, .type = STT_FUNC };
+  find(m, object, &w);
+  *base = w.base;
+  return w.entry;
 }
 
 uint64_t mp_symbol_variable(const mp_maps *m, const mp_mapping *object,
 			    const char *name, uint64_t *size)
 {
-  wanted w = { name, STT_OBJECT, 0 };
+  wanted w = { .name = name, .type = STT_OBJECT };
   uint64_t found = find(m, object, &w);
   *size = w.size;
   return found;

@@ -19,4 +19,9 @@ uint64_t mp_symbol_find(const mp_maps *m, const mp_mapping *object,
 uint64_t mp_symbol_variable(const mp_maps *m, const mp_mapping *object,
 			    const char *name, uint64_t *size);
 
+/* Address of the value of a function's symbol, which has what is added to
+** *base; 0: there is none. */
+uint64_t mp_symbol_entry(const mp_maps *m, const mp_mapping *object,
+			 const char *name, uint64_t *base);
+
 #endif

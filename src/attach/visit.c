@@ -155,10 +155,35 @@ static bool load_object(mp_session *s, mp_tracee *t, uint64_t at,
   return false;
 }
 
+/* Loads the library of names, which every object sees once the functions are
+** in it. */
+static mp_visited load_names(mp_session *s, mp_tracee *t, uint64_t at)
+{
+  if (!load_object(s, t, at, s->names, RTLD_NOW)) return MP_VISIT_FAILED;
+  refresh(s);
+  if (!mp_hidden_show(&s->hidden, &s->maps, s->names, t))
+    return not_loaded(s, t, at);
+  return load_object(s, t, at, s->names, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) ?
+	 MP_VISITED : MP_VISIT_FAILED;
+}
+
+/* Loads the module for a VM that does not export its functions. */
+static mp_visited load_with_names(mp_session *s, mp_tracee *t, uint64_t at)
+{
+  mp_visited v = load_names(s, t, at);
+  if (v == MP_VISITED && !load_object(s, t, at, s->library, RTLD_NOW))
+    return MP_VISIT_FAILED;
+  if (v != MP_VISITED) return v;
+  mp_hidden_hide(&s->hidden, t);
+  refresh(s);
+  return mp_session_loaded(s) ? MP_VISITED : not_loaded(s, t, at);
+}
+
 /* Loads the module. If LuaJIT's functions are visible only to some objects,
 ** they are made visible to all first. */
 static mp_visited load(mp_session *s, mp_tracee *t, uint64_t at)
 {
+  if (s->names != NULL) return load_with_names(s, t, at);
   if (!load_object(s, t, at, s->library, RTLD_NOW)) return MP_VISIT_FAILED;
   refresh(s);
   if (mp_session_loaded(s)) return MP_VISITED;

@@ -15,14 +15,17 @@
 #define SYMBOLS_MAX	(1u << 22) /* symbols, */
 #define STEPS_MAX	(1u << 24) /* and pairs of a symbol and an address. */
 #define BUFFER		64	/* Symbols that are read at a time. */
+#define NAME_SIZE	64	/* Bytes of names that are searched for. */
 #define PAGE		4095u
 
 #if UINTPTR_MAX > UINT32_MAX
 #define CLASS		ELFCLASS64
 #define TYPE(info)	ELF64_ST_TYPE(info)
+#define BIND(info)	ELF64_ST_BIND(info)
 #else
 #define CLASS		ELFCLASS32
 #define TYPE(info)	ELF32_ST_TYPE(info)
+#define BIND(info)	ELF32_ST_BIND(info)
 #endif
 
 typedef struct part {
@@ -107,6 +110,8 @@ static bool find_tables(int fd, part *symbols, part *names)
     if (!read_section(fd, &h, sh.sh_link, &link) || link.sh_type != SHT_STRTAB)
       return false;
     *symbols = (part){ sh.sh_offset, sh.sh_size };
+    if (symbols->size > SYMBOLS_MAX * sizeof(ElfW(Sym)))
+      symbols->size = SYMBOLS_MAX * sizeof(ElfW(Sym));
     *names = (part){ link.sh_offset, link.sh_size };
     return true;
   }
@@ -158,28 +163,34 @@ static void match(search *s, const ElfW(Sym) *sym)
   }
 }
 
-static void look(search *s, int fd, const part *symbols)
+/* Reads the next symbols, and returns their number. */
+static size_t next_symbols(int fd, part *symbols, ElfW(Sym) buf[BUFFER])
 {
-  ElfW(Sym) buf[BUFFER];
-  uint64_t left = symbols->size / sizeof(buf[0]), at = symbols->at;
-  if (left > SYMBOLS_MAX) left = SYMBOLS_MAX;
-  while (left > 0) {
-    size_t i, n = left < BUFFER ? (size_t)left : BUFFER;
-    n = read_some(fd, buf, n * sizeof(buf[0]), at) / sizeof(buf[0]);
-    if (n == 0) break;
-    for (i = 0; i < n; i++) match(s, &buf[i]);
-    at += n * sizeof(buf[0]);
-    left -= n;
-  }
+  uint64_t n = symbols->size / sizeof(*buf);
+  if (n > BUFFER) n = BUFFER;
+  n = read_some(fd, buf, (size_t)n * sizeof(*buf), symbols->at) / sizeof(*buf);
+  symbols->at += n * sizeof(*buf);
+  symbols->size -= n * sizeof(*buf);
+  return (size_t)n;
 }
 
-static void read_name(mp_function *f, int fd, const part *names)
+static void look(search *s, int fd, part *symbols)
 {
-  size_t n = sizeof(f->name) - 1;
-  if (f->at >= names->size || names->at > UINT64_MAX - names->size) return;
-  if (names->size - f->at < n) n = (size_t)(names->size - f->at);
-  n = read_some(fd, f->name, n, names->at + f->at);
-  f->name[n] = '\0';
+  ElfW(Sym) buf[BUFFER];
+  size_t i, n;
+  while ((n = next_symbols(fd, symbols, buf)) > 0)
+    for (i = 0; i < n; i++) match(s, &buf[i]);
+}
+
+/* Reads the string that begins there, in n bytes with its 0. */
+static void read_string(int fd, const part *names, uint32_t at, char *to,
+			size_t n)
+{
+  *to = '\0';
+  if (at >= names->size || names->at > UINT64_MAX - names->size) return;
+  if (names->size - at < --n) n = (size_t)(names->size - at);
+  n = read_some(fd, to, n, names->at + at);
+  to[n] = '\0';
 }
 
 void mp_elf_names(int fd, uint64_t bias, mp_function *list, size_t n)
@@ -192,5 +203,45 @@ void mp_elf_names(int fd, uint64_t bias, mp_function *list, size_t n)
   look(&s, fd, &symbols);
   for (i = 0; i < n; i++)
     if (list[i].found && (list[i].inside || list[i].start == list[i].address))
-      read_name(&list[i], fd, &names);
+      read_string(fd, &names, list[i].at, list[i].name, sizeof(list[i].name));
+}
+
+/* -- By name ------------------------------------------------------------- */
+
+void mp_elf_find(int fd, const char *const *names, uint64_t *list, size_t n)
+{
+  ElfW(Sym) buf[BUFFER];
+  part symbols, strings;
+  char name[NAME_SIZE];
+  size_t i, j, count;
+  memset(list, 0, n * sizeof(*list));
+  if (!find_tables(fd, &symbols, &strings)) return;
+  while ((count = next_symbols(fd, &symbols, buf)) > 0) {
+    for (i = 0; i < count; i++) {
+      if (buf[i].st_shndx == SHN_UNDEF || TYPE(buf[i].st_info) != STT_FUNC ||
+	  BIND(buf[i].st_info) != STB_GLOBAL)
+	continue;
+      read_string(fd, &strings, buf[i].st_name, name, sizeof(name));
+      for (j = 0; j < n; j++)
+	if (strcmp(name, names[j]) == 0) list[j] = buf[i].st_value;
+    }
+  }
+}
+
+size_t mp_elf_section(int fd, const char *name, void *buf, size_t n)
+{
+  char there[NAME_SIZE];
+  ElfW(Shdr) sh, text;
+  ElfW(Ehdr) h;
+  unsigned i;
+  if (!read_head(fd, &h) || h.e_shentsize != sizeof(sh) ||
+      !read_section(fd, &h, h.e_shstrndx, &text))
+    return 0;
+  for (i = 0; read_section(fd, &h, i, &sh); i++) {
+    const part names = { text.sh_offset, text.sh_size };
+    read_string(fd, &names, sh.sh_name, there, sizeof(there));
+    if (sh.sh_type == SHT_NOBITS || strcmp(there, name) != 0) continue;
+    return read_some(fd, buf, sh.sh_size < n ? sh.sh_size : n, sh.sh_offset);
+  }
+  return 0;
 }

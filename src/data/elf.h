@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The functions in a file of code (ELF) by their addresses, from the symbol
-** table that strip removes: it has those, too, that the file does not export.
+** The functions in a file of code (ELF) by their addresses, or their names,
+** from the symbol table that strip removes: it has those, too, that the file
+** does not export.
 **
 ** The file may be damaged, be a stranger's, or change while it is read: it is
 ** read piece by piece, never mapped, and what it says is bounded. Nothing is
@@ -36,5 +37,12 @@ bool mp_elf_is(int fd, uint64_t address, const char head[MP_ELF_HEAD],
 /* Names those of n functions that have no name yet. They are in ascending order
 ** of their addresses, of which the file has those less the bias. */
 void mp_elf_names(int fd, uint64_t bias, mp_function *list, size_t n);
+
+/* The addresses, as the file has them, of functions with those names; 0: it has
+** no such function that is global. */
+void mp_elf_find(int fd, const char *const *names, uint64_t *list, size_t n);
+
+/* Reads a section's contents, up to n bytes. Returns their number, or 0. */
+size_t mp_elf_section(int fd, const char *name, void *buf, size_t n);
 
 #endif

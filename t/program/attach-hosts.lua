@@ -113,6 +113,38 @@ tap.is(r.status, 2, "no such state: status")
 tap.like(r.err, "takes a number from 1 to 3", "no such state: said")
 stop("three states")
 
+-- -- A LuaJIT that is linked in and exports nothing --------------------------
+
+-- Says at the end whether a library could find its functions.
+tap.write(dir.."/seen.c", [[
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+__attribute__((destructor)) static void end(void)
+{
+  FILE *f = fopen("seen", "w");
+  fprintf(f, "%s\n", dlsym(RTLD_DEFAULT, "lua_gettop") ? "seen" : "hidden");
+  fclose(f);
+}
+]])
+r = tap.sh(([[
+  archive=$(pkg-config --variable=libdir luajit)/libluajit-5.1.a
+  cc -O -Wl,--build-id -o hidden '%s/t/attach/host.c' seen.c \
+    $(pkg-config --cflags luajit) "$archive" -lm -ldl -lpthread &&
+  objcopy --only-keep-debug hidden stripped.debug &&
+  objcopy --strip-all --add-gnu-debuglink=stripped.debug hidden stripped]])
+  :format(tap.srcdir), { dir = dir })
+for _, name in ipairs(r.status == 0 and { "hidden", "stripped" } or {}) do
+  pid = start(name.." single")
+  for i = 1, 2 do
+    r = attach("-t 0.5 "..pid)
+    tap.is(r.status, 0, name..": status "..i, r.err)
+    tap.like(r.out, '%[string "single"%]:2', name..": its function "..i)
+  end
+  stop(name)
+  tap.is(tap.read(dir.."/seen"), "hidden\n", name..": nobody else sees them")
+end
+
 -- -- No Lua code runs at the end ---------------------------------------------
 
 -- Attaches, and runs a shell command once the command has said something.

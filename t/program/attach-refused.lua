@@ -86,11 +86,12 @@ end
 local archive = tap.sh("pkg-config --variable=libdir luajit").out
   :match("[^\n]+")
 archive = (archive or "").."/libluajit-5.1.a"
-if tap.read(archive) and tap.sh(("cc -o hidden '%s/t/attach/host.c' "..
+if tap.read(archive) and tap.sh(("cc -s -o hidden '%s/t/attach/host.c' "..
     "$(pkg-config --cflags luajit) %s -lm -ldl -lpthread"):format(tap.srcdir,
     archive), { dir = dir }).status == 0 then
-  refused("a LuaJIT that exports nothing", run("./hidden running one"),
-    "does not export its functions; link the program with %-Wl,%-E")
+  refused("a LuaJIT without any symbols", run("./hidden running one"),
+    "neither exported nor in a symbol table; link the program with %-Wl,%-E, "..
+    "or do not strip it, or install its debug file")
 end
 
 if tap.sh("musl-gcc -o musl main.c", { dir = dir }).status == 0 then

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mp_elf_names: functions of a file, whole or damaged. */
+/* Functions of a file, whole or damaged. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -135,6 +135,42 @@ START_TEST(a_file_is_what_was_loaded)
 }
 END_TEST
 
+START_TEST(global_functions_are_found)
+{
+  static const char *const names[] = { "second", "first", "none" };
+  uint64_t found[3];
+  static image m;
+  FILE *f;
+  make(&m);
+  m.symbols[2].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+  m.symbols[4].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+  f = file_of(&m, sizeof(m));
+  mp_elf_find(fileno(f), names, found, 3);
+  ck_assert_uint_eq(found[0], 0x401100);
+  ck_assert_uint_eq(found[1], 0);  /* Local, or data. */
+  ck_assert_uint_eq(found[2], 0);
+  fclose(f);
+}
+END_TEST
+
+START_TEST(sections_are_read_by_name)
+{
+  char buf[sizeof(strings)];
+  static image m;
+  FILE *f;
+  make(&m);
+  m.head.e_shstrndx = 2;
+  m.sections[2].sh_name = 7;
+  f = file_of(&m, sizeof(m));
+  ck_assert_uint_eq(mp_elf_section(fileno(f), "second", buf, sizeof(buf)),
+		    sizeof(buf));
+  ck_assert_mem_eq(buf, strings, sizeof(buf));
+  ck_assert_uint_eq(mp_elf_section(fileno(f), "second", buf, 3), 3);
+  ck_assert_uint_eq(mp_elf_section(fileno(f), "first", buf, 3), 0);
+  fclose(f);
+}
+END_TEST
+
 /* -- Damage -------------------------------------------------------------- */
 
 /* The bytes that are read. */
@@ -158,13 +194,18 @@ static void change(image *m, uint64_t *r)
 /* All strings end, whatever the file says. */
 static void survive(const image *m, size_t n)
 {
+  static const char *const names[] = { "first" };
   mp_function list[N];
-  uint64_t bias;
+  uint64_t bias, found;
+  char id[8];
   FILE *f = file_of(m, n);
   size_t i;
   for (i = 0; i < N; i++) ask(&list[i], BASE + 0x1000 + i * 0x88, i % 2);
   mp_elf_is(fileno(f), BASE, (const char *)m, &bias);
   mp_elf_names(fileno(f), BIAS, list, N);
+  mp_elf_find(fileno(f), names, &found, 1);
+  ck_assert_uint_le(mp_elf_section(fileno(f), "second", id, sizeof(id)),
+		    sizeof(id));
   for (i = 0; i < N; i++)
     ck_assert_ptr_nonnull(memchr(list[i].name, '\0', sizeof(list[i].name)));
   fclose(f);
@@ -202,4 +243,5 @@ START_TEST(other_files_are_none)
 END_TEST
 
 CHECK_MAIN("elf", functions_have_their_names, a_file_is_what_was_loaded,
+	   global_functions_are_found, sections_are_read_by_name,
 	   damaged_files_are_read, other_files_are_none)
