@@ -161,6 +161,26 @@ static bool can_watch(mp_ctx *c, lua_State *L, problem *p)
   return false;
 }
 
+static int collect(lua_State *L)
+{
+  lua_gc(L, LUA_GCCOLLECT, 0);
+  return 0;
+}
+
+/* Collects what the start has left, unless the program has stopped that. The
+** function stays in the registry, as its own end would count. */
+static void clean(const mp_ctx *c, lua_State *L)
+{
+  static const char key;
+  if (!c->plan.collected || lua_gc(L, LUA_GCISRUNNING, 0) == 0) return;
+  lua_pushlightuserdata(L, (void *)(uintptr_t)&key);
+  lua_pushcfunction(L, collect);
+  lua_pushvalue(L, -1);
+  lua_insert(L, -3);
+  lua_rawset(L, LUA_REGISTRYINDEX);
+  if (lua_pcall(L, 0, 0, 0) != 0) lua_pop(L, 1);  /* A finalizer's error. */
+}
+
 #define CALLBACK 10		/* Milliseconds from one to the next. */
 
 /* All steps of a start that may fail. */
@@ -184,6 +204,7 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   }
   mp_alloc_vm(c->profile.heap)->coarse = !c->profile.cpu.lines;
   mp_compiler_prepare(&c->profile.compiler);
+  clean(c, L);
   if (!none_within(L, p) || !start_timer(c, L, p)) return false;
   if (!c->plan.calls || mp_calls_start(&c->profile.calls, L)) return true;
   mp_cpu_stop(&c->profile.cpu, L);

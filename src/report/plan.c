@@ -73,6 +73,7 @@ static void read_plan(lua_State *R, mp_plan *plan)
   plan->cpu_only = bool_field(R, "cpu_only");
   plan->help = bool_field(R, "contents");
   plan->together = bool_field(R, "together");
+  plan->collected = bool_field(R, "memprof") && plan->events;
   plan->began = number_field(R, "began");
   lua_getfield(R, -1, "text");
   plan->text = strdup(lua_tostring(R, -1));

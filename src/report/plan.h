@@ -52,6 +52,8 @@ typedef struct mp_plan {
   bool cpu_only;		/* No view of the heap is. */
   bool help;			/* The report is the list of the options. */
   bool together;		/* The profiles of all states add up. */
+  bool collected;		/* It begins with a collection: frees of what */
+				/* a start needs do not count. */
   double began;			/* Unix time when luajit-mp run started the */
 				/* program; 0: it did not. */
 } mp_plan;

@@ -145,6 +145,22 @@ r = tap.luajit("-ljit.mp.misc parse.lua --leak-only memprof_new.bin",
   { dir = dir })
 tap.like(r.out, "^HEAP SUMMARY:\n"..line.." holds %d+ bytes", "with an option")
 
+-- A start leaves nothing behind that is freed within the profile: at most one
+-- object, where stacks are captured at safepoints.
+tap.write(dir.."/free.lua", [[
+jit.off() require("jit.mp.misc")
+for _ = 1, 2 do
+  collectgarbage() collectgarbage()
+  misc.memprof.start("free.bin")
+  collectgarbage()
+  misc.memprof.stop()
+end
+]])
+tap.luajit("free.lua", { dir = dir })
+r = tap.sh(tap.mp.." report free.bin e", { dir = dir })
+local freed = tonumber(r.out:match("\nNumber of frees +=%s+(%d+)"))
+tap.ok(freed and freed <= 1, "nothing of a start's is freed", r.out)
+
 -- -- sysprof ------------------------------------------------------------------
 
 tap.write(dir.."/sysprof.lua", [[

@@ -9,7 +9,7 @@
 --   misc.sysprof.stop()
 --   misc.sysprof.report()              -- { samples =, vmstate = {} }
 --
--- memprof's file is a profile with exact events:
+-- memprof's file is a profile with exact events, after a collection:
 -- luajit-mp report memprof.bin e. Tarantool's own tools read it as memprof's
 -- (format/memprof). sysprof's file is a profile of CPU time.
 --
