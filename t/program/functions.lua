@@ -145,6 +145,20 @@ tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("new", "x/A.lua", 2, 1),
 tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("new", "x/A.lua", 2, 1),
   b = lua("new", "y/A.lua", 2, 1) }, "l"), "x/A.lua:2, y/A.lua:2",
   "lines of files of one name")
+for _, case in ipairs({
+    { "/usr/share/x/mods/a/init.lua", "/usr/share/x/mods/b/init.lua",
+      "a/init.lua:2, b/init.lua:2", "as much of a path as tells" },
+    { "/x/a/mods/init.lua", "/x/b/mods/init.lua",
+      "a/mods/init.lua:2, b/mods/init.lua:2", "more of it, where needed" },
+    { "b/c.lua", "/a/b/c.lua", "a/b/c.lua:2, b/c.lua:2",
+      "a path that is the other's end" },
+    { "/c.lua", "c.lua", "/c.lua:2, c.lua:2", "one in the root" },
+    { "/x"..("/y"):rep(9), "/z"..("/y"):rep(9),
+      "/x"..("/y"):rep(9)..":2, /z"..("/y"):rep(9)..":2",
+      "all of it, rather than long ends" } }) do
+  tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("new", case[1], 2, 1),
+    b = lua("new", case[2], 2, 1) }, "l"), case[3], case[4])
+end
 tap.is(names({ { "a > b", cpu = 1 } }, { a = lua("get", "q.lua", 2, 1),
   b = lua("get", "q.lua", 5, 4) }, "F"), "q.lua:1:get, q.lua:4:get",
   "with the module, in one file")

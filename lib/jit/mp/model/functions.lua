@@ -268,25 +268,57 @@ local function of_profile(p)
   return list, of, changed
 end
 
+-- The last n names of a path; all of it, if it has no more.
+local function ending(path, n)
+  local at = #path + 1
+  for _ = 1, n do
+    at = path:sub(1, at - 1):find("[/\\][^/\\]*$")
+    if not at then return path end
+  end
+  return path:sub(at + 1)
+end
+
+-- Sources whose last names are the same get the shortest end that no other one
+-- has, or their whole paths if that would be long.
+local MOST_NAMES = 6
+local function tell_apart(alike, module)
+  local n = 1
+  while #alike > 1 and n < MOST_NAMES do
+    local count, same = {}, {}
+    n = n + 1
+    for _, source in ipairs(alike) do
+      local s = ending(source, n)
+      module[source], count[s] = s, (count[s] or 0) + 1
+    end
+    for _, source in ipairs(alike) do
+      if count[module[source]] > 1 then same[#same+1] = source end
+    end
+    alike = same
+  end
+  for _, source in ipairs(alike) do
+    if n > 1 then module[source] = source end
+  end
+end
+
 -- A function from a source to its module: without directories, unless they are
 -- wanted, or another source is called the same.
 local function modules(list, path)
-  local having = {}
+  local module, by = {}, {}
   local function base(source)
     if path or source:find("^%[") then return source end
     return source:match("[^/\\]+$") or source
   end
   for _, fn in ipairs(list) do
-    if fn.kind == "Lua" and fn.source then
-      local b = base(fn.source)
-      if having[b] == nil then having[b] = fn.source
-      elseif having[b] ~= fn.source then having[b] = false end
+    local source = fn.kind == "Lua" and fn.source
+    if source and not module[source] then
+      local b = base(source)
+      module[source], by[b] = b, by[b] or {}
+      table.insert(by[b], source)
     end
   end
+  for _, alike in pairs(by) do tell_apart(alike, module) end
   return function(source)
-    if not source then return "?" end
-    local b = base(source)
-    return printable(having[b] == false and source or b)
+    return source and printable(module[source] or base(source)) or "?"
   end
 end
 
