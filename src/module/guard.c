@@ -50,15 +50,13 @@ mp_ctx *mp_guard_get(lua_State *L)
   return g ? g->run : NULL;
 }
 
-mp_ctx *mp_guard_now(mp_guard *g)
+mp_ctx *mp_guard_running(lua_State *L)
 {
-  mp_ctx *c = g != NULL ? g->run : NULL;
+  mp_ctx *c = mp_guard_get(L);
   if (c == NULL) return NULL;
   mp_inherit_settle(c);
   return !c->final.done && c->profile.span.pid == getpid() ? c : NULL;
 }
-
-mp_ctx *mp_guard_running(lua_State *L) { return mp_guard_now(get_guard(L)); }
 
 void mp_guard_push(lua_State *L)
 {

@@ -29,9 +29,6 @@ mp_ctx *mp_guard_get(lua_State *L);
 /* The run that is under way in this process; NULL: there is none. */
 mp_ctx *mp_guard_running(lua_State *L);
 
-/* The same for a guard. */
-mp_ctx *mp_guard_now(mp_guard *g);
-
 /* Pushes the guard, or nil. */
 void mp_guard_push(lua_State *L);
 

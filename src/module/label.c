@@ -100,11 +100,21 @@ static void change(lua_State *L, mp_capture *c, uint32_t set, const changes *ch)
   mp_capture_leave(c);
 }
 
+/* The run that is under way, or NULL. mp_guard_running asks the kernel which
+** process this is, which takes as long as all of the rest: a child that was
+** made in other ways than by fork(3) labels its copy of the parent's run, which
+** nobody reads. */
+static mp_ctx *running(lua_State *L)
+{
+  mp_ctx *c = mp_guard_get(L);
+  return c == NULL || !c->final.done ? c : mp_guard_running(L);
+}
+
 /* The capture of the run that is under way, which from now on knows the labels
 ** of coroutines; or NULL. */
 static mp_capture *labelled(lua_State *L)
 {
-  mp_ctx *c = mp_guard_running(L);
+  mp_ctx *c = running(L);
   if (c == NULL) return NULL;
   mp_hook_coroutines(c->profile.heap, L);
   return &c->profile.capture;
@@ -168,11 +178,12 @@ static bool is_set(const mp_capture *c, double set, double run)
 ** it did; 0: it did not, and core_back is to be asked; -1: no profile runs. */
 static int set_again(mp_guard *g, double set, double run)
 {
-  mp_ctx *c = mp_guard_now(g);
+  mp_ctx *c = g->run;
   mp_capture *capture;
   lua_State *L;
   bool ok;
   if (c == NULL) return -1;
+  if (c->final.done) return 0;
   capture = &c->profile.capture;
   if (!capture->vm->proved || !is_set(capture, set, run)) return 0;
   L = mp_vm_thread(capture->vm);
@@ -188,7 +199,7 @@ static int set_again(mp_guard *g, double set, double run)
 ** `made` is true and the main thread calls. */
 static int core_back(lua_State *L)
 {
-  mp_ctx *c = mp_guard_running(L);
+  mp_ctx *c = running(L);
   mp_capture *capture;
   double before;
   if (c == NULL || (lua_toboolean(L, 3) && lua_pushthread(L))) return 0;
