@@ -201,6 +201,7 @@ void mp_compiler_restart(mp_compiler *c)
   forget(c);
   if (c->by_number == NULL) return;
   memset(c->by_number, 0, MP_TRACE_NUMBERS * sizeof(*c->by_number));
+  c->numbers = 0;
   memset(c->cpu->in_trace, 0, MP_TRACE_NUMBERS * sizeof(*c->cpu->in_trace));
   memset(c->capture->in_trace, 0,
 	 MP_TRACE_NUMBERS * sizeof(*c->capture->in_trace));

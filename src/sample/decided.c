@@ -243,7 +243,7 @@ static void fold(mp_compiler *c, uint32_t number)
 void mp_decided_fold(mp_compiler *c)
 {
   uint32_t n;
-  for (n = 1; n < MP_TRACE_NUMBERS; n++)
+  for (n = 1; n < c->numbers; n++)
     if (c->by_number[n] != 0) fold(c, n);
 }
 
@@ -292,6 +292,7 @@ static void add_made(mp_compiler *c, const mp_jittrace *t)
     .trace = *t, .start = mp_decided_proto(c->capture, t->proto, t->pos)
   };
   c->by_number[t->number] = i;
+  if (t->number >= c->numbers) c->numbers = t->number + 1;
   c->live++;
   c->nmade = i;
   add_objects(c, t->number);
@@ -341,8 +342,9 @@ void mp_decided_settle(mp_compiler *c)
   if (!c->flushing) return;
   c->flushing = false;
   add_flush(c, &c->pending);
-  for (n = 1; n < MP_TRACE_NUMBERS; n++)
+  for (n = 1; n < c->numbers; n++)
     if (c->by_number[n] != 0) mp_decided_lose(c, n);
+  c->numbers = 0;
 }
 
 #ifdef MP_LAYOUT

@@ -93,7 +93,8 @@ typedef struct mp_compiler {
   uint32_t ngiveups, capgiveups;
   mp_made *made;		/* From 1 on. */
   uint32_t nmade, capmade;
-  uint32_t *by_number;		/* Number of a trace -> its index in made. */
+  uint32_t *by_number;		/* Number of a trace -> its index in made; */
+  uint32_t numbers;		/* those from here on have none. */
   uint32_t live;		/* Of these, not gone. */
   mp_listing listing;		/* Of the trace that is recorded. */
   const char *unlisted;		/* The part that listings lack. Static. */
