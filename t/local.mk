@@ -404,6 +404,7 @@ EXTRA_DIST += \
 	t/browser/access.mjs \
 	t/browser/harness.mjs \
 	t/browser/heap.mjs \
+	t/browser/jit.mjs \
 	t/browser/keys.mjs \
 	t/browser/many.mjs \
 	t/browser/more.mjs \

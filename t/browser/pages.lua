@@ -110,6 +110,7 @@ for i, row in ipairs(waits.rows) do
 end
 waits.waits = { enabled = true }
 page("waits", waits, "f")
+page("compiled", made.compiled(made.run(1, 240, 4.2)), "fJ+")
 local short = made.run(1, 240, 4.2)
 table.insert(short.course, 1, { wall = 0.00001, cpu = 0.00006, allocated = 9,
   inuse = 1000, cycles = 0, phase = "pause", rss = 5000000 })

@@ -363,6 +363,31 @@ local function walked(p)
   return p
 end
 
+-- -- The JIT compiler's decisions ----------------------------------------------
+
+-- The run of a server with option J+. The second trace begins at an exit of the
+-- first one and has no listing; the constant of the first is not nice.
+local function compiled(p)
+  local function at(line)
+    for i, f in ipairs(p.frames) do if f.line == line then return i end end
+  end
+  p.compiler = { enabled = true, events = true, proved = true, looked = true,
+    spelled = true, listed = true, started = 5, made = 2, given_up = 3 }
+  p.giveups = { { start = at(6), at = at(7), count = 3, wall = 1.5,
+    reason = "NYI: bytecode FNEW", loads = 0 } }
+  p.traces = {
+    { number = 1, parent = 0, exit = 0, link = 1, ends = "loop", bytes = 300,
+      taken = 40, ticks = 9, allocated = 0, start = at(16), state = "live",
+      listing = "-- server.lua:15\n0001 16 KSTR 1 0  ; "..
+	"\"</script><img src=x onerror=document.title='broken'>\"\n"..
+	"-- instructions\n0001    int SLOAD  #1\n" },
+    { number = 2, parent = 1, exit = 3, link = 1, ends = "root", bytes = 90,
+      taken = 0, ticks = 2, allocated = 700, start = at(21), state = "live" }
+  }
+  p.blacklisted, p.flushes, p.escapes = {}, {}, {}
+  return p
+end
+
 -- -- Deep recursion ----------------------------------------------------------
 
 local function deep(n)
@@ -375,7 +400,7 @@ local function deep(n)
   return new(b, { script = "deep.lua" })
 end
 
-made.deep, made.walked = deep, walked
+made.deep, made.walked, made.compiled = deep, walked, compiled
 made.source, made.run, made.hostile = source, run, hostile
 made.nothing, made.plain, made.many = nothing, plain, many
 

@@ -8,6 +8,7 @@
 import { access } from "./access.mjs";
 import { run } from "./harness.mjs";
 import { heap } from "./heap.mjs";
+import { jit } from "./jit.mjs";
 import { keys } from "./keys.mjs";
 import { many } from "./many.mjs";
 import { calls, frames, links, plain, saving, search } from "./more.mjs";
@@ -29,6 +30,7 @@ const parts = [
   brush,
   keys,
   heap,
+  jit,
   frames,
   search,
   calls,
