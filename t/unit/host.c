@@ -3,6 +3,7 @@
 ** once, and in several threads. */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -421,6 +422,52 @@ START_TEST(a_wrapper_of_c_functions)
 }
 END_TEST
 
+/* -- A build that hides the compiler's tables ----------------------------- */
+
+static bool hides;		/* States of the profiler's own do not compile. */
+
+/* In place of LuaJIT's. Those states have a mark before they have libraries. */
+__attribute__((visibility("default")))
+void luaL_openlibs(lua_State *L)
+{
+  void (*openlibs)(lua_State *);
+  bool private;
+  *(void **)&openlibs = dlsym(RTLD_NEXT, "luaL_openlibs");
+  lua_getfield(L, LUA_REGISTRYINDEX, "jit.mp.private");
+  private = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  openlibs(L);
+  if (hides && private)
+    luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+}
+
+static const char closures[] =
+  "local s = 0\n"
+  "for k = 1, 200 do\n"
+  "  for i = 1, 500 do local f = function() return i end s = s + f() end\n"
+  "end\n";
+
+/* The report says that they are missing, and has what the event tells. */
+START_TEST(tables_that_are_not_found)
+{
+  char file[256];
+  const char *text;
+  lua_State *L = open_state();
+  file_name(file, sizeof(file), 0);
+  hides = true;
+  start(L, "Jm0", file);
+  run(L, closures);
+  lua_close(L);
+  text = take_file(file);
+  ck_assert_msg(strstr(text, "On this LuaJIT, what is blacklisted and the "
+    "traces that are kept cannot be read.\n") != NULL, "%s", text);
+  ck_assert_msg(strstr(text, ":3: NYI: bytecode FNEW\n") != NULL, "%s", text);
+  ck_assert_msg(strstr(text, " given up") != NULL, "%s", text);
+  ck_assert_ptr_null(strstr(text, "never compiled again"));
+  ck_assert_ptr_null(strstr(text, "Not all traces that were given up"));
+}
+END_TEST
+
 CHECK_MAIN("host", states_one_after_another,
 	   a_state_that_stops_before_it_is_closed,
 	   the_second_state_gets_its_heap_views_and_later_the_timer,
@@ -428,4 +475,5 @@ CHECK_MAIN("host", states_one_after_another,
 	   an_allocator_of_the_hosts, an_allocator_that_is_kept,
 	   an_allocator_over_an_old_one, memory_stays_flat,
 	   a_host_that_drops_its_coroutine, a_small_c_stack,
-	   an_exit_while_threads_run, a_wrapper_of_c_functions)
+	   an_exit_while_threads_run, a_wrapper_of_c_functions,
+	   tables_that_are_not_found)
