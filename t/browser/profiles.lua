@@ -363,7 +363,7 @@ local function walked(p)
   return p
 end
 
--- -- The JIT compiler's decisions ----------------------------------------------
+-- -- The JIT compiler's decisions -------------------------------------------
 
 -- The run of a server with option J+. The second trace begins at an exit of the
 -- first one and has no listing; the constant of the first is not nice.

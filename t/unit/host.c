@@ -422,9 +422,9 @@ START_TEST(a_wrapper_of_c_functions)
 }
 END_TEST
 
-/* -- A build that hides the compiler's tables ----------------------------- */
+/* -- A build that hides the compiler's tables ---------------------------- */
 
-static bool hides;		/* States of the profiler's own do not compile. */
+static bool hides;		/* The profiler's own states do not compile. */
 
 /* In place of LuaJIT's. Those states have a mark before they have libraries. */
 __attribute__((visibility("default")))
