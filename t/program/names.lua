@@ -133,6 +133,8 @@ if not tap.is_foreign() and compile(cc, "plain", "", "", "", "make_text", "",
   out = report(all, "bare")
   tap.like(out, " cmod.so:text\n", "without symbols: the name of a call")
   tap.unlike(out, "cmod.so:[ot][nw]", "and not of one that made a tail call")
+  tap.like(report("local s = cmod.text(i % 900)", "bare"), " cmod.so:text\n",
+    "also if it was called by one name at one place")
   out = report("one(i) two(i + 2000)", "bare")
   tap.like(out, " cmod.so%+0x%x+\n", "or its place, if there is no other")
 

@@ -160,15 +160,16 @@ end
 local function doubt(sites)
   local doubtful = {}
   for _, site in pairs(sites) do
-    local owned = false
+    local owned, n = false, 0
     for fn in pairs(site) do
       if type(fn) == "table" then
+	n = n + 1
 	local only = next(fn.votes)
 	owned = owned or fn.name == site.name or
 	  not fn.name and next(fn.votes, only) == nil
       end
     end
-    for fn in pairs(owned and site or {}) do
+    for fn in pairs(owned and n > 1 and site or {}) do
       if type(fn) == "table" then
 	doubtful[fn] = doubtful[fn] or {}
 	doubtful[fn][site.name] = true
