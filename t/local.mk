@@ -22,6 +22,7 @@ lua_tests = \
 	t/program/sort.lua t/program/wide.lua \
 	t/program/deep.lua \
 	t/program/lines.lua \
+	t/program/listings.lua \
 	t/program/report-json.lua \
 	t/program/robust.lua \
 	t/program/edges.lua \
@@ -233,6 +234,7 @@ DEEP_TESTS = $(check_PROGRAMS) \
 	t/program/heapkinds.lua \
 	t/program/heapwalk.lua \
 	t/program/lines.lua \
+	t/program/listings.lua \
 	t/program/lowheap.lua \
 	t/program/own-dumps.lua \
 	t/program/reentry.lua \

@@ -130,21 +130,31 @@ static void add_constant(mp_listing *l, const char *proto, uint32_t ins)
   }
 }
 
+static void add_bytecode(mp_listing *l, const char *proto, uint32_t pos,
+			 uint32_t depth, uint32_t ins)
+{
+  add(l, "B %u %u %u %d", depth, pos, ins, mp_jitstate_line(proto, pos));
+  add_constant(l, proto, ins);
+  add(l, "\n");
+}
+
+#define COMPARISONS	16u	/* The first operations: a jump follows each. */
+
 void mp_listing_bytecode(mp_listing *l, const char *proto, uint32_t pos,
 			 uint32_t depth)
 {
-  uint32_t ins;
-  if (pos >= AT(uint32_t, proto, PT_SIZEBC)) return;
-  ins = AT(uint32_t, proto, PT_BC + (size_t)pos * BC_SIZE);
+  const uint32_t *bc = &AT(const uint32_t, proto, PT_BC);
+  uint32_t n = AT(uint32_t, proto, PT_SIZEBC);
+  if (pos >= n) return;
   if (proto != l->proto) {
     add(l, "F ");
     add_proto(l, proto);
     add(l, "\n");
   }
   l->proto = proto;
-  add(l, "B %u %u %u %d", depth, pos, ins, mp_jitstate_line(proto, pos));
-  add_constant(l, proto, ins);
-  add(l, "\n");
+  add_bytecode(l, proto, pos, depth, bc[pos]);
+  if ((bc[pos] & 0xff) < COMPARISONS && pos + 1 < n)
+    add_bytecode(l, proto, pos + 1, depth, bc[pos + 1]);
 }
 
 void mp_listing_builtin(mp_listing *l, uint32_t ffid, uint32_t depth)

@@ -99,6 +99,8 @@ local function operands(name, pos, ins)
     return ("%3d => %04d"):format(a, pos + d - 0x7fff)
   elseif has_third(name) then
     return ("%3d %3d %3d"):format(a, math.floor(d / 256), d % 256)
+  elseif name == "ISF" or name == "IST" then
+    return ("%7d"):format(d)
   elseif primitive[name] then
     return ("%3d %s"):format(a, primitives[d] or d)
   elseif name == "KSHORT" then
@@ -124,7 +126,7 @@ local type_names = { [0] = "nil", "fal", "tru", "lud", "str", "p32", "thr",
 
 local alone = set("GCSTEP PROF XBAR LREF")
 local single = set("USE ALOAD HLOAD ULOAD TBAR STRTO BSWAP BNOT")
-local plain = set("RENAME TMPREF XLOAD VLOAD BUFHDR TOSTR TNEW "..
+local plain = set("TMPREF VLOAD TNEW "..
   "BASE PVAL CALLN CALLA CALLL CALLS FREF FLOAD FPMATH")
 
 local function flags(bits, letters)
@@ -137,17 +139,22 @@ local function flags(bits, letters)
   return out
 end
 
+local words = { TOSTR = { [0] = "INT", "NUM", "CHAR" },
+  BUFHDR = { [0] = "RESET", "APPEND", "WRITE" } }
+
 -- The second operand where it is not an instruction; nil: it is one.
 local function literal(vmdef, name, n)
   local list = name:find("^CALL[NALS]$") and vmdef.ircall or
     (name == "FREF" or name == "FLOAD") and vmdef.irfield or
-    name == "FPMATH" and vmdef.irfpm
+    name == "FPMATH" and vmdef.irfpm or words[name]
   if name == "SLOAD" then return flags(n, "PFTCRIK") end
+  if name == "XLOAD" then return flags(n, "RVU") end
   if name == "UREFO" or name == "UREFC" then
     return ("#%d"):format(n / 256)
   elseif name == "CONV" then
-    return (type_names[math.floor(n / 32) % 32] or "?").."."..
-      (type_names[n % 32] or "?")
+    local from, to = type_names[n % 32], type_names[math.floor(n / 32) % 32]
+    return ("%s.%s%s"):format(to or "?", from or "?",
+      math.floor(n / 0x800) % 2 == 1 and " sext" or "")
   end
   return list and list[n] or plain[name] and "#"..n or nil
 end
@@ -166,6 +173,8 @@ local function constant(vmdef, constants, ref)
     return ("%s @%d"):format(constant(vmdef, constants, lo % 65536),
       math.floor(lo / 65536))
   elseif name == "KINT64" then
+    local n = hi < 2^31 and hi or hi - 2^32
+    if math.abs(n) < 2^20 then return ("%+.0f"):format(n * 2^32 + lo) end
     return ("0x%08x%08x"):format(hi, lo)
   end
   return name == "KNULL" and "NULL" or "pointer"
@@ -196,11 +205,11 @@ local function both(t, vmdef, name, op1, op2)
     (literal(vmdef, name, op2) or op2 ~= 0 and operand(op2)) or nil
 end
 
--- nil: the instruction is part of another one, or does nothing.
+-- nil: it is part of another one, does nothing, or is about registers.
 local function instruction(t, vmdef, ref, op, kind, op1, op2)
   local name = name_in(vmdef.irnames, op)
   if name == "CARG" then t.pairs[ref] = { op1, op2 } end
-  if name == "CARG" or name == "NOP" then return nil end
+  if name == "CARG" or name == "NOP" or name == "RENAME" then return nil end
   if name == "LOOP" then return "  loop" end
   local first, second = both(t, vmdef, name, op1, op2)
   return (("%04d %s%s %-3s %-6s %-5s %s"):format(ref - FIRST,
