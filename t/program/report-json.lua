@@ -94,5 +94,27 @@ tap.is(d.verdicts, nil, "nor verdicts")
 r = tap.sh(("%s merge -o %s %s %s && %s convert %s %s"):format(tap.mp, plain,
   mp, mp, tap.mp, plain, name))
 tap.is(r.status..r.err, "0", "of several")
-tap.is(read(name).program.runs, 2, "which it says")
+d = read(name)
+tap.is(d.program.runs, 2, "which it says")
+tap.is(#d.labels, 0, "no labels are shown where there are none")
+
+-- Labels.
+local labelled = tap.program([[
+local mp = require("jit.mp")
+local t = {}
+local function make(n) for i = 1, n do t[i] = {} end end
+mp.with({ route = "/a", plugin = "j\255wt" }, make, 3000)
+make(1000)
+]])
+r = tap.luajit(("-jm=b1,%s %s"):format(name, labelled))
+tap.is(r.status..r.err, "0", "a run with labels")
+d = read(name)
+tap.is(#d.labels, 2, "two sets of labels")
+tap.is(d.labels[1].labels.route, "/a", "the larger one first: a label")
+tap.is(d.labels[1].labels.plugin, "j\\255wt", "another one, spelt out")
+tap.is(next(d.labels[2].labels), nil, "the other one is empty")
+tap.ok(d.labels[1].alloc.self >= 3000 * 32 and d.labels[1].alloc.self <
+  d.views.alloc.total - 1000 * 32 and
+  near(sum(d.labels, "alloc", "self"), d.views.alloc.total),
+  "and they add up to the total")
 tap.done()

@@ -248,6 +248,25 @@ local function type_rows(p, all, values)
   return list(out)
 end
 
+-- By sets of labels; rows without any are one of them, unless all are.
+local function label_rows(p, all, values)
+  local out, any = {}, false
+  local rows = sums_by(p, values, function(row)
+    local words = {}
+    for _, label in ipairs(p:labels(row)) do
+      any = true
+      words[#words+1] = str(label[1])..":"..str(label[2])
+    end
+    return "{"..table.concat(words, ",").."}"
+  end)
+  for i, r in ipairs(sorted(any and rows or {}, all)) do
+    local t = cells(all, r.own)
+    table.insert(t, 1, { "labels", r.name })
+    out[i] = object(t)
+  end
+  return list(out)
+end
+
 -- -- Verdicts and advice -----------------------------------------------------
 
 -- The groups of stacks that have a verdict; nil: none were recorded.
@@ -296,7 +315,8 @@ return function(p, _, env)
     { "notes", notes(p) },
     { "functions", function_rows(p, all, sums) },
     { "lines", line_rows(p, all, values) },
-    { "types", type_rows(p, all, values) }, { "verdicts", verdicts(p) },
+    { "types", type_rows(p, all, values) },
+    { "labels", label_rows(p, all, values) }, { "verdicts", verdicts(p) },
     { "advice", advice_rows(p, env) } })
   return text.."\n"
 end
