@@ -414,6 +414,15 @@ tap.like(r.out, "the compiler itself\n[^\n]+\n +%d%d%d traces begin "..
   "at text:1\n[^\n]* +try: load that code once, and keep the function\n",
   "code that is loaded again and compiled each time")
 
+r = tap.luajit("-jm=Jm0b1 "..tap.program([[
+for k = 1, 200 do
+  loadstring("local s = 0 for i = 1, 200 do if i % 3 == 0 then s = s + 1 "..
+    "elseif i % 3 == 1 then s = s + 2 end end", "=text")()
+end
+]]))
+tap.like(r.out, " traces begin at text:1\n[^\n]* +try: load that code once, ",
+  "with side traces, too")
+
 local file = tap.program("jit.attach(function() end, 'trace') "..
   "require('jit.mp').start('J')\n"..closures.."os.exit(0)")
 r = tap.luajit(file)

@@ -348,17 +348,18 @@ local function allocated_why(e)
   return e.compiled >= e.bytes / 2 and e.escape or nil
 end
 
--- The place where most of the traces begin that have no parent, and their
--- number; nil: there is none.
+-- The place where most of the traces begin that have no parent, their number,
+-- and that of all without one; nil: there is none.
 local function most_begun(p)
-  local by, most = {}, nil
+  local by, most, roots = {}, nil, 0
   for _, t in ipairs(p.traces or {}) do
     if t.parent == 0 then
+      roots = roots + 1
       by[t.start] = (by[t.start] or 0) + 1
       if not most or by[t.start] > by[most] then most = t.start end
     end
   end
-  return most, by[most]
+  return most, by[most], roots
 end
 
 -- The parent of each side trace. A number may be given again: the parent is the

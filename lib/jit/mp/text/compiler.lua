@@ -153,12 +153,12 @@ end
 -- that its code must have been loaded again.
 local function add_most(p, t, place)
   local r = decisions.first_that_stays(decisions.reasons_of(p.giveups))
-  local start, n = decisions.most_begun(p)
+  local start, n, roots = decisions.most_begun(p)
   local _, flushes = decisions.flushes(p)
   if n and n > 1 then
     t[#t+1] = ("%d traces begin at %s"):format(n, place(start))
   end
-  local again = n and n > AGAIN * (flushes + 1) and n > #p.traces / 2
+  local again = n and n > AGAIN * (flushes + 1) and n > roots / 2
   if not r or r.count < 2 then return nil, again end
   t[#t+1] = given_up_at(r, place)
   return r, again
