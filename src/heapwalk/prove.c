@@ -22,6 +22,7 @@
 #include "heapwalk/size.h"
 #include "vm/layout.h"
 #include "vm/arena.h"
+#include "vm/low.h"
 #include "vm/own.h"
 #include "vm/prove.h"
 #include "vm/variant.h"
@@ -147,8 +148,15 @@ static void close_state(lua_State *L, block *all)
 #else
 
 /* lua_newstate of older builds crashes if memory is refused in the midst of it:
-** its memory is there before. */
+** its memory is there before. On arm64 all of the state's is, as malloc's may
+** lie where no reference leads. */
+#ifdef __aarch64__
+#define RESERVE		(16 << 20)
+#define NO_MORE		true
+#else
 #define RESERVE		(64 << 10)
+#define NO_MORE		false
+#endif
 
 static char *reserve;
 static size_t reserved;		/* Bytes of it that are taken. */
@@ -157,7 +165,7 @@ static void *take(size_t n)
 {
   char *p = reserve + reserved;
   n = (n + 15) & ~(size_t)15;
-  if (n > RESERVE - reserved) return malloc(n);
+  if (n > RESERVE - reserved) return NO_MORE ? NULL : malloc(n);
   reserved += n;
   return p;
 }
@@ -198,12 +206,12 @@ static bool list_blocks(block *all)
 static lua_State *open_state(block *all)
 {
   lua_State *L = NULL;
-  reserve = malloc(RESERVE);
+  reserve = mp_low_alloc(RESERVE);
   reserved = 0;
   ffi_half_open = false;
   if (reserve != NULL) L = lua_newstate(allocate, all);
-  reserved = RESERVE;
-  if (L == NULL) free(reserve);
+  reserved = NO_MORE ? reserved : RESERVE;
+  if (L == NULL) mp_low_free(reserve, RESERVE);
   return L;
 }
 
@@ -212,7 +220,7 @@ static void close_state(lua_State *L, block *all)
 {
   if (!ffi_half_open) lua_close(L);
   else while (all->next != all) drop(all->next);
-  free(reserve);
+  mp_low_free(reserve, RESERVE);
 }
 
 #endif

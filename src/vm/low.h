@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** Memory that the VM's references can lead to: without GC64 they have 32 bits,
-** and malloc's memory may lie anywhere.
+** and with GC64 47, of which arm64's addresses have 48; malloc's memory may lie
+** anywhere.
 */
 #ifndef MP_LOW_H
 #define MP_LOW_H
