@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The interface between the library that intercepts exec, calls by which the
-** program enters a sandbox, and calls that look for signals
+** The interface between the library that intercepts exec, _exit, calls by which
+** the program enters a sandbox, and calls that look for signals
 ** (src/preload/exec.c), and the core, which writes its reports then, or takes
 ** its own signal back (process/exec.h, module/confine.h).
 **
@@ -13,14 +13,15 @@
 #include <stdint.h>
 
 #define MP_EXECPORT_SYMBOL	"luajit_mp_exec_port"
-#define MP_EXECPORT_VERSION	3
+#define MP_EXECPORT_VERSION	4
 
 typedef struct mp_execport {
   uint32_t version;		/* MP_EXECPORT_VERSION */
-  /* These are called on the thread that calls exec, which may be in a
+  /* These are called on the thread that calls exec or _exit, which may be in a
   ** signal handler, or in the child of vfork. NULL: nobody wants to know. */
   void (*volatile before)(void);  /* Before the program is replaced. */
   void (*volatile failed)(void);  /* The program was not replaced. */
+  void (*volatile leaves)(void);  /* It ends at once. */
   /* It is about to take a filter of system calls, a struct sock_fprog; NULL: in
   ** which it may only read, write and exit. */
   void (*volatile confined)(const void *filter);

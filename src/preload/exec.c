@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** libluajit-mp-exec.so: intercepts the functions that replace the program,
-** confine it, or look for signals that wait, see data/execport.h.
+** libluajit-mp-exec.so: intercepts the functions that replace the program, end
+** it at once, confine it, or look for signals that wait, see data/execport.h.
 **
 ** The C library's own calls, as in system and popen, are not intercepted: they
 ** are made in children that have no profile. Neither are calls for files that
@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -191,6 +192,25 @@ EXPORT int execle(const char *path, const char *arg, ...)
   return execve(path, argv, envp);
 }
 
+/* -- An end without handlers ---------------------------------------------- */
+
+static void leaves(void)
+{
+  void (*f)(void) = port.leaves;
+  if (f != NULL) f();
+}
+
+EXPORT void _exit(int status)
+{
+  void (*f)(int);
+  leaves();
+  find(&f, "_exit");
+  f(status);
+  abort();  /* It does not return. */
+}
+
+EXPORT void _Exit(int status) { _exit(status); }
+
 /* -- Sandboxes ------------------------------------------------------------ */
 
 static void confine(bool strict, unsigned long filter)
@@ -229,6 +249,7 @@ EXPORT long syscall(long number, ...)
   if (number == SYS_seccomp && (a[0] == SECCOMP_SET_MODE_STRICT ||
 				a[0] == SECCOMP_SET_MODE_FILTER))
     confine(a[0] == SECCOMP_SET_MODE_STRICT, (unsigned long)a[2]);
+  if (number == SYS_exit_group) leaves();
   if (number == SYS_prctl && a[0] == PR_SET_SECCOMP)
     confine_by_prctl((unsigned long)a[1], (unsigned long)a[2]);
   if (real.syscall == NULL) find_calls();

@@ -5,14 +5,18 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "data/execport.h"
 #include "data/lock.h"
 #include "process/ctx.h"
 #include "process/exec.h"
+#include "process/inherit.h"
 #include "process/signal.h"
 #include "process/standin.h"
 #include "report/write.h"
@@ -62,11 +66,82 @@ static void failed(void)
   mp_unlock();
 }
 
+/* -- _exit --------------------------------------------------------------- */
+
+/* Milliseconds for others that use a profile. */
+#define PATIENCE	1000
+
+static bool is_left(void)
+{
+  const mp_ctx *c;
+  for (c = mp_ctx_list(); c != NULL; c = c->next)
+    if (is_reported(c) && mp_inherit_leaves(c)) return true;
+  return false;
+}
+
+/* This may be a signal handler that has interrupted them. */
+static bool is_in_use(void)
+{
+  const mp_ctx *c;
+  for (c = mp_ctx_list(); c != NULL; c = c->next)
+    if (is_reported(c) && c->final.read) return true;
+  return false;
+}
+
+/* Waits for those who use a profile. Returns whether we have the lock. */
+static bool settle(void)
+{
+  bool ours = mp_lock_try();
+  mp_ctx *c;
+  int i;
+  for (c = mp_ctx_list(); c != NULL; c = c->next) mp_ctx_hurry(c);
+  for (i = 0; i < PATIENCE && !(ours && !is_in_use()); i++) {
+    mp_clock_pause(1);
+    ours = ours || mp_lock_try();
+  }
+  return ours;
+}
+
+/* A copy may be of a moment when another thread was changing its memory. */
+#define COPIES	3
+
+static void report(void)
+{
+  bool ours, written = false;
+  int i;
+  mp_signal_hold_at_end();
+  ours = settle();
+  for (i = 0; i < COPIES && !written; i++)
+    written = mp_standin_report(never, mp_write_leave_stdout);
+  if (!written)
+    mp_say("the report is lost: the program ended by _exit in the middle of a "
+	   "change of its memory");
+  if (ours) mp_unlock();
+  mp_signal_release_at_end();
+}
+
+/* Other threads that leave, too, wait: with this one its child would end. A
+** handler that has interrupted this one does not. */
+static void leaves(void)
+{
+  static atomic_int leaver;
+  static atomic_bool done;
+  int none = 0, self = (int)syscall(SYS_gettid);
+  if (!has_reports() || is_left()) return;
+  if (atomic_compare_exchange_strong(&leaver, &none, self)) {
+    report();
+    done = true;
+  } else if (none != self) {
+    while (!done) mp_clock_pause(1);
+  }
+}
+
 void mp_exec_install(void)
 {
   mp_execport *port = dlsym(RTLD_DEFAULT, MP_EXECPORT_SYMBOL);
   if (port == NULL || port->version != MP_EXECPORT_VERSION) return;
   port->failed = failed;
   port->before = before;
+  port->leaves = leaves;
   port->awaits = mp_cpu_withhold;
 }

@@ -158,6 +158,12 @@ static bool may_leave(const mp_ctx *c)
   return ms(mp_clock_cpu_of(c->heir.parent)) - e->cpu < LEAVING;
 }
 
+bool mp_inherit_leaves(const mp_ctx *c)
+{
+  const mp_estate *e = c->heir.estate;
+  return has_estate(c) && e->forks > 0 && ms(mp_clock_cpu()) - e->cpu < LEAVING;
+}
+
 void mp_inherit_settle(mp_ctx *c)
 {
   int i;

@@ -27,6 +27,10 @@ void mp_inherit_wait(mp_ctx *c, pid_t parent);
 /* The final reports of the run are made here and now: nobody inherits it. */
 void mp_inherit_end(mp_ctx *c);
 
+/* Whether a process that ends without a report now leaves the run to the child
+** that it has just forked. Async-signal-safe. */
+bool mp_inherit_leaves(const mp_ctx *c);
+
 /* Before a fork, and in the process that forks once it has returned. */
 void mp_inherit_before_fork(mp_ctx *c);
 void mp_inherit_forked(mp_ctx *c);

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- exec replaces the program: luajit-mp run writes the report before.
+-- exec replaces the program, and _exit ends it: luajit-mp run writes the report
+-- before.
 
 local tap = require("tap")
 
@@ -17,6 +18,7 @@ ffi.cdef [=[
   int execveat(int, const char *, char *const *, char *const *, int);
   int open(const char *, int, ...);
   int fork(void); int vfork(void); int getpid(void); void _exit(int);
+  void _Exit(int); long syscall(long, ...);
   int waitpid(int, int *, int); int pause(void); int kill(int, int);
   int wait(int *);
 ]=]
@@ -159,6 +161,104 @@ r = run("-O f -o "..out, [[
   C.pause()]])
 tap.is(r.status, 7, "exec in a handler", r.err)
 tap.like(report(out), "work", "has its report")
+
+-- -- _exit -------------------------------------------------------------------
+
+local exit_group = ({ x86 = 252, arm64 = 94 })[jit.arch] or 231
+for name, call in pairs { _exit = "C._exit(3)", _Exit = "C._Exit(3)",
+    exit_group = "C.syscall("..exit_group..", ffi.cast('long', 3))" } do
+  out = tap.tmpname(".txt")
+  r = run("-O f -o "..out, "io.write('buffered') "..call)
+  tap.is(r.status..r.out..r.err, "3", name..": the status alone")
+  tap.like(report(out), "work", name..": the report is written")
+end
+
+r = run("-O f", "io.write('lost') C._exit(3)")
+tap.like(r.out, "work", "_exit: a report on standard output")
+tap.unlike(r.out, "lost", "and nothing that the program had not written")
+
+out = tap.tmpname(".txt")
+r = run("-O f -o "..out, [[
+  local pid = C.fork()
+  if pid == 0 then C._exit(9) end
+  local st = ffi.new("int[1]")
+  C.waitpid(pid, st, 0)
+  local before = io.open("]]..out..[[")
+  print(st[0] / 256, before and before:read(1))
+  io.flush()
+  local t = os.clock() + 0.1
+  while os.clock() < t do later() end
+  C._exit(4)]])
+tap.is(r.status..r.out, "49\tnil\n", "a forked child has no report", r.err)
+tap.like(report(out), "later", "its parent has one after that")
+
+out = tap.tmpname(".txt")
+r = run("-O f -o "..out, [[
+  ffi.cdef "void (*signal(int, void (*)(int)))(int); int raise(int);"
+  C.signal(10, ffi.cast("void (*)(int)", function() C._exit(5) end))
+  C.raise(10)]])
+tap.is(r.status..r.err, "5", "_exit in a handler")
+tap.like(report(out), "work", "has its report")
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+tap.write(dir.."/host.c", [[
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+static volatile int ready[2];
+
+static int set_ready(lua_State *L)
+{
+  ready[lua_tointeger(L, 1)] = 1;
+  return 0;
+}
+
+static void *run(void *which)
+{
+  lua_State *L = luaL_newstate();
+  luaL_openlibs(L);
+  lua_register(L, "ready", set_ready);
+  lua_pushinteger(L, which != NULL);
+  lua_setglobal(L, "which");
+  if (luaL_dostring(L, "local function first() local t = {} for i = 1, 1e5 do "
+		       "t[i % 9] = { i } end end\n"
+		       "local function second() local t = {} for i = 1, 1e5 do "
+		       "t[i % 9] = { i } end end "
+		       "while true do if which == 0 then first() else second() "
+		       "end ready(which) end"))
+    _exit(9);
+  return NULL;
+}
+
+static void leave(int sig) { _exit(sig); }
+
+int main(void)
+{
+  pthread_t a, b;
+  pthread_create(&a, NULL, run, NULL);
+  pthread_create(&b, NULL, run, &a);
+  while (!ready[0] || !ready[1]) usleep(1000);
+  signal(SIGTERM, leave);
+  raise(SIGTERM);
+  return 8;
+}
+]])
+if not tap.is_foreign() and not tap.slow and (os.getenv("LIBASAN") or "") == ""
+    and tap.sh("cc -O -o host host.c $(pkg-config --cflags --libs luajit) "..
+      "-lpthread", { dir = dir }).status == 0 then
+  r = tap.sh("exec "..tap.mp.." run -O f -o r.txt -- ./host", { dir = dir,
+    env = { LUA_CPATH = cpath } })
+  tap.is(r.status..r.out..r.err, "15", "_exit while two threads run Lua")
+  local text = tap.read(dir.."/r.txt") or ""
+  tap.ok(text:find("in 2 profiles\n") and text:find("first") and
+    text:find("second"), "has the report of both", text)
+end
+os.execute("rm -r "..dir)
 
 -- -- What the program and its children see -----------------------------------
 
