@@ -2,8 +2,9 @@
 ----------------------------------------------------------------------------
 -- The price of a profile for an nginx worker: wrk on servers that are profiled
 -- all the time, as luajit-mp-hosts(7) says and with the distance that adapts,
--- on one that also gives its requests labels and looks where they wait, on one
--- that is attached to, and on two that are neither, in turn.
+-- on one that also gives its requests their routes as labels, on one that looks
+-- for more labels and where they wait, on one that is attached to, and on two
+-- that are none of these, in turn.
 ----------------------------------------------------------------------------
 --
 --   make bench-nginx [ROUNDS=N] [PATHS="json hello"]
@@ -114,6 +115,7 @@ local on = 'assert(require("jit.mp").start("%s", "DIR/out/%%p.mp"))'
 local kinds = { { "without" }, { "without, too" },
   { "always on, 64 KiB", on:format("fb64k") },
   { "always on", on:format("f") },
+  { "with routes", on:format("f"), 'require("jit.mp.nginx").label("/x")' },
   { "with labels and waits", on:format("fI"),
     'require("jit.mp.nginx").label()' },
   { "attached" } }
