@@ -65,7 +65,8 @@ typedef struct mp_triggers {
   bool wanted;			/* It is, and waits for a safepoint. */
   size_t refused;		/* Bytes that were refused, likewise; or 0. */
   double begun;			/* CPU time when the thread waited last. */
-  long waits;			/* Times that the thread has waited. */
+  long waits;			/* Times that it has waited: */
+  pid_t tid;			/* this one, which ran the VM then. */
   bool reported;		/* The event of a busy thread was reported. */
   unsigned times[3];		/* Reports of each kind. */
   mp_trigger event;		/* The last one, */

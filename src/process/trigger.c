@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "heapwalk/prove.h"
 #include "heapwalk/walk.h"
@@ -391,14 +393,16 @@ static void refused(mp_ctx *c, size_t size)
 static void look_at_thread(mp_ctx *c, lua_State *L)
 {
   mp_triggers *s = &c->triggers;
+  pid_t tid = (pid_t)syscall(SYS_gettid);
   struct rusage u;
   mp_trigger a;
   double cpu;
   if (getrusage(RUSAGE_THREAD, &u) != 0) return;
   cpu = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 	(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-  if (u.ru_nvcsw != s->waits || cpu < s->begun) {
+  if (u.ru_nvcsw != s->waits || tid != s->tid) {
     s->waits = u.ru_nvcsw;
+    s->tid = tid;
     s->begun = cpu;
     s->reported = false;
   }

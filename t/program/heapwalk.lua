@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The holders of memory: the walk of the heap, option W.
 local tap = require("tap")
+local unjson = require("unjson")
 
 -- A report of a program, or nil where the layout cannot be proved.
 local function walk(text, opts)
@@ -216,6 +217,90 @@ end
 
 -- -- Files -------------------------------------------------------------------
 
+-- A .heapsnapshot as tables. It has blanks between values, and \" for quotes.
+local function read_snapshot(text)
+  text = text:gsub("\n", ""):gsub(' *("nodes":)', "%1")
+  return unjson((text:gsub("\\(.)", { ['"'] = "\\u0022" })))
+end
+
+-- The values of a field in a .heapsnapshot.
+local function column(s, kind, field)
+  local fields = s.snapshot.meta[kind.."_fields"]
+  for at, name in ipairs(fields) do
+    if name == field then
+      local values, list = {}, s[kind.."s"]
+      for i = at, #list, #fields do values[#values+1] = list[i] end
+      return values
+    end
+  end
+end
+
+-- Whether a number counts from 0 in a list of n.
+local function is_place(i, n)
+  return type(i) == "number" and i >= 0 and i < n and i % 1 == 0
+end
+
+-- Names what DevTools' loader would not take of a .heapsnapshot's nodes, or
+-- returns nil.
+local function wrong_node(s)
+  local meta, ids, edges = s.snapshot.meta, {}, 0
+  local type, name = column(s, "node", "type"), column(s, "node", "name")
+  local id, own = column(s, "node", "id"), column(s, "node", "self_size")
+  local count = column(s, "node", "edge_count")
+  if #s.nodes ~= s.snapshot.node_count * #meta.node_fields then
+    return "number of nodes"
+  end
+  for i = 1, #type do
+    if not is_place(type[i], #meta.node_types[1]) then return "type" end
+    if not is_place(name[i], #s.strings) then return "name" end
+    if not is_place(id[i], 2^53) or ids[id[i]] then return "id" end
+    if not is_place(own[i], 2^53) then return "size" end
+    if not is_place(count[i], s.snapshot.edge_count) then return "edges" end
+    ids[id[i]], edges = true, edges + count[i]
+  end
+  if edges ~= s.snapshot.edge_count then return "edges of all nodes" end
+end
+
+-- The same for its edges.
+local function wrong_edge(s)
+  local meta = s.snapshot.meta
+  local type, to = column(s, "edge", "type"), column(s, "edge", "to_node")
+  local name = column(s, "edge", "name_or_index")
+  if #s.edges ~= s.snapshot.edge_count * #meta.edge_fields then
+    return "number of edges"
+  end
+  for i = 1, #type do
+    local kind = meta.edge_types[1][type[i] + 1]
+    local indexed = kind == "element" or kind == "hidden"
+    if not kind then return "type of an edge" end
+    if not is_place(name[i], indexed and 2^32 or #s.strings) then
+      return "name of an edge"
+    end
+    if not is_place(to[i], #s.nodes) or to[i] % #meta.node_fields ~= 0 then
+      return "end of an edge"
+    end
+  end
+end
+
+-- A node that no path from the first one reaches, or nil.
+local function not_reached(s)
+  local to, count = column(s, "edge", "to_node"), column(s, "node",
+    "edge_count")
+  local begins, fields, at = {}, #s.snapshot.meta.node_fields, 0
+  for i = 1, #count do begins[i], at = at, at + count[i] end
+  local seen, todo = { true }, { 1 }
+  while #todo > 0 do
+    local i = table.remove(todo)
+    for edge = begins[i] + 1, begins[i] + count[i] do
+      local node = to[edge] / fields + 1
+      if not seen[node] then
+        seen[node], todo[#todo+1] = true, node
+      end
+    end
+  end
+  for i = 1, #count do if not seen[i] then return "node "..i end end
+end
+
 do
   local snapshot = tap.tmpname(".heapsnapshot")
   local folded = tap.tmpname(".folded")
@@ -232,6 +317,10 @@ do
   tap.is(tonumber(file:match('"node_count":(%d+)')), nodes, "and are counted")
   local _, edges = file:match('"edges":%[(.-)%]'):gsub("\n", "")
   tap.is(tonumber(file:match('"edge_count":(%d+)')), edges + 1, "edges, too")
+  local s = read_snapshot(file)
+  tap.is(wrong_node(s), nil, "a .heapsnapshot: nodes are what DevTools loads")
+  tap.is(wrong_edge(s), nil, "and so are edges")
+  tap.is(not_reached(s), nil, "the first node leads to all")
   local text, bytes = tap.read(folded), 0
   for n in text:gmatch(" (%d+)\n") do bytes = bytes + n end
   local held = r.out:match("Heap walk: ([%d.]+) kB")

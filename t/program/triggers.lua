@@ -192,6 +192,22 @@ first = (read("s-memory.txt") or ""):match("^[^\n]*") or ""
 tap.like(first, "^in use [%d.]+ MB, more than 21%.0 MB; at ", "is an event")
 tap.unlike(first, "%d MB held", "without a holder in this one")
 
+-- A handler of a signal that runs Lua code, as FFI's callbacks do.
+r = run("fB20m,h-%e.txt", wait..[[
+local ffi = require("ffi")
+ffi.cdef("typedef void (*handler)(int);"..
+  "handler signal(int, handler); int raise(int);")
+local there
+local on_signal = ffi.cast("handler", function()
+  there = until_there("h-memory.txt", high)
+end)
+ffi.C.signal(10, on_signal)
+ffi.C.raise(10)
+print(there)]])
+tap.is(r.status..r.err..r.out, "0true\n", "in a handler of a signal")
+tap.like(read("h-memory.txt") or "", "^in use [^\n]*held at package%.loaded",
+  "the report")
+
 -- There is no safepoint in a finalizer: the report comes after it, or never.
 r = run("fB20m,z-%e.txt", wait..[[
 local function finalizer(f)

@@ -518,6 +518,54 @@ START_TEST(a_child_has_no_notes_of_its_parent)
 }
 END_TEST
 
+/* -- Events ---------------------------------------------------------------- */
+
+static const char grow[] =
+  "local t, n = {}, 0\n"
+  "file = name:gsub('%%e', 'memory')\n"
+  "local function there()\n"
+  "  local f = io.open(file)\n"
+  "  return f and f:close()\n"
+  "end\n"
+  "while not there() and n < 1e7 do\n"
+  "  n = n + 1\n"
+  "  if n <= 200 then t[n] = ('x'):rep(200000)..n else t[n % 9] = { n } end\n"
+  "end\n";
+
+static void *grow_there(void *L)
+{
+  run(L, grow);
+  return NULL;
+}
+
+/* The profile has begun in this thread. */
+START_TEST(memory_grows_in_another_thread)
+{
+  lua_State *L = open_state();
+  char name[256], *text;
+  pthread_t t;
+  snprintf(name, sizeof(name), "%s/mp-event-%ld-%%e.tmp", getenv("builddir"),
+	   (long)getpid());
+  lua_pushstring(L, name);
+  lua_setglobal(L, "name");
+  start(L, "fB20m", name);
+  if (is_lent(L)) {
+    ck_assert_int_eq(pthread_create(&t, NULL, grow_there, L), 0);
+    pthread_join(t, NULL);
+    lua_getglobal(L, "file");
+    ck_assert(lua_isstring(L, -1));
+    text = take_file(lua_tostring(L, -1));
+    ck_assert_msg(strncmp(text, "in use ", 7) == 0 &&
+		  strstr(text, " held at main thread local t ") != NULL,
+		  "%s", text);
+  }
+  run(L, "assert(mp.stop())\n"
+	 "os.remove((name:gsub('%%e', 'memory-last')))\n"
+	 "os.remove((name:gsub('%%e', 'end')))");
+  lua_close(L);
+}
+END_TEST
+
 CHECK_MAIN("threads", another_profiler_in_the_state_that_owns,
 	   another_profiler_counts_its_own_samples,
 	   the_owner_is_closed_while_others_run, exec_while_profiled,
@@ -526,6 +574,6 @@ CHECK_MAIN("threads", another_profiler_in_the_state_that_owns,
 	   a_signal_ends_busy_threads, the_states_of_a_thread_take_turns,
 	   states_are_closed_while_profiled,
 	   states_are_stopped_and_closed, states_end_in_either_way,
-	   states_are_closed_by_other_threads,
+	   states_are_closed_by_other_threads, memory_grows_in_another_thread,
 	   forks_while_others_start_and_stop,
 	   a_child_has_no_notes_of_its_parent)
