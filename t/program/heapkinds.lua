@@ -284,4 +284,35 @@ for _, k in ipairs(walk.kinds) do
 end
 tap.is(found, "numbered 5000", "and so is a .json")
 
+-- -- Tables that are resized -------------------------------------------------
+
+local sizes = tap.program([[
+local function index() local t = {}
+  for i = 1, 500 do t["key"..i] = i end
+  return t
+end
+local function list() local t = {}
+  for i = 1, 2000 do t[i] = i end
+  return t
+end
+keep = {}
+for i = 1, 300 do
+  keep[i] = { index(), list(), { i, i }, { name = i } }
+end]])
+for _, how in ipairs({ "-jon", "-joff" }) do
+  r = tap.luajit(("%s -jm=Wb1t,-,%s %s"):format(how, mp, sizes))
+  local text = report(mp):gsub("\n", " ")
+  local most, next_one = text:match("Tables were resized most at %S+:(%d+) "..
+    "%(%d+ array and hash parts, [%d.]+ MB%), %S+:(%d+) %(%d+ array and hash "..
+    "parts, [%d.]+ MB%) ")
+  tap.is((most or "").." "..(next_one or ""), "6 2", how..": where tables are "..
+    "resized, and not where they are made with their parts")
+  for line, n in text:gmatch(":(%d+) %((%d+) array and hash parts") do
+    tap.ok(tonumber(n) >= 300 * 7 and tonumber(n) <= 300 * 13,
+      ("%s: how often, at line %s"):format(how, line), n)
+  end
+  tap.like(r.out, "Tables were resized most at ", how..": a table with types "..
+    "says so, too")
+end
+
 tap.done()

@@ -3,6 +3,7 @@
 -- A heap walk as text: the objects of the heap, and their holders.
 ----------------------------------------------------------------------------
 
+local advice = require("jit.mp.model.advice")
 local cells = require("jit.mp.text.cells")
 local keys = require("jit.mp.model.keys")
 local kinds = require("jit.mp.heap.kinds")
@@ -223,6 +224,17 @@ local function tables(w, o, list)
       paths.slots_used(line)) or "")
 end
 
+-- Where array and hash parts of tables were allocated again and again, if the
+-- profile knows types and lines.
+local function resized(p, o)
+  local t = {}
+  for i, r in ipairs(advice.resized(p)) do
+    t[i] = ("%s (%.0f array and hash parts, %s)"):format(
+      names.printable(r.place), r.objects, views.bytes(r.bytes, o))
+  end
+  return t[1] and "Tables were resized most at "..table.concat(t, ", ")
+end
+
 local LONG = 64 -- Strings of a chain that are worth telling.
 
 -- Strings with one hash make it slow to find or make any of them.
@@ -232,7 +244,8 @@ local function chains(w)
     "strings: these are slow to create"):format(w.chains, w.chain_longest)
 end
 
-local function notes(w, o, width, list)
+local function notes(p, o, width, list)
+  local w = p.walk
   local t = {}
   if w.closing then
     t[1] = w.left and "The main chunk had returned: its local variables are "..
@@ -245,6 +258,7 @@ local function notes(w, o, width, list)
   t[#t+1] = "An object with several holders counts for the nearest "..
     "that holds them all."
   t[#t+1] = tables(w, o, list)
+  t[#t+1] = resized(p, o)
   t[#t+1] = chains(w)
   t[#t+1] = c_memory(w, o)
   for i, line in ipairs(t) do t[i] = cells.wrap(line.."\n", width) end
@@ -277,7 +291,7 @@ return function(p, o, env)
   add_others(rows, c)
   local tree = rows[2] and cells.rows(rows, width) or
     cells.wrap(views.nothing("no path", o), width)
-  return cells.wrap(heading(w, o), width)..notes(w, o, width, list)..
+  return cells.wrap(heading(w, o), width)..notes(p, o, width, list)..
     "\n"..cells.rows(type_rows(w, o), width)..cells.wrap(arena(p, o), width)..
     kind_table(w, o, width).."\n"..tree
 end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Advice on lines whose figures and source together prove a fault.
+-- Advice on lines whose figures and source together prove a fault, and where
+-- tables were resized.
 ----------------------------------------------------------------------------
 --
 -- of(p, env) returns a list of { place, source, line, share (of the allocated
@@ -21,6 +22,7 @@ local SHARE = 0.10    -- Of the bytes that a fault has at least,
 local OBJECTS = 1000  -- in as many objects.
 local LONG = 256      -- Bytes of a string that is worth not to be copied.
 local STEPS = 2.5     -- Hash parts for each table, on average.
+local RESIZED = 0.02  -- Of the bytes, in parts of tables that are resized.
 
 -- -- Sums --------------------------------------------------------------------
 
@@ -210,4 +212,40 @@ local function of(p, env)
   return out
 end
 
-return { of = of }
+-- -- Resized tables ----------------------------------------------------------
+
+-- Array and hash parts that a line makes for tables that are there, or nil.
+local function parts(line)
+  local t = sums()
+  for _, kind in ipairs({ "table array", "table hash" }) do
+    for k, v in pairs(line[kind] or {}) do t[k] = t[k] + v end
+  end
+  local made = line.table and line.table.objects or 0
+  if t.objects < 2 * math.max(1, made) then return nil end
+  return t
+end
+
+-- Where tables were resized: a list of { place, objects (parts that were
+-- allocated), bytes (of these) }, the most bytes first, at most three.
+local function resized(p)
+  local out = {}
+  if p.info.no_lines or p.info.no_types then return out end
+  local lines, _, all = by_line(p)
+  for _, line in pairs(lines) do
+    local t = parts(line)
+    if t and t.bytes >= RESIZED * all.all.bytes and
+	estimates.mark(t.bytes, t.var, all.all.bytes) == "" then
+      out[#out+1] = { objects = t.objects, bytes = t.bytes,
+	place = ("%s:%d"):format(profile.module_name({ source = line.file }),
+	  line.number) }
+    end
+  end
+  table.sort(out, function(a, b)
+    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+    return a.place < b.place
+  end)
+  for i = #out, MOST + 1, -1 do out[i] = nil end
+  return out
+end
+
+return { of = of, resized = resized }
