@@ -445,9 +445,17 @@ static void *open_ahead(void *data)
   return NULL;
 }
 
-/* A forked child has no such thread. */
+/* Whether a profile runs, which may be of another caller. */
+static uint32_t phase_now(void)
+{
+  return run != NULL ? MP_ATTACH_RUNNING : MP_ATTACH_NOTHING;
+}
+
+/* A forked child has no such thread. A profile of a caller that has gone runs
+** until the start. */
 static void prepare(const mp_attach_call *call)
 {
+  block.phase = phase_now();
   if (block.preparing && preparer == getpid()) return;
   memcpy(path, call->path, sizeof(path));
   preparer = getpid();
@@ -503,7 +511,7 @@ void mp_attach_enter(const mp_attach_call *call)
   } else {
     if (block.open != call->request) {
       memcpy(&wanted, call, sizeof(wanted));
-      block.phase = run != NULL ? MP_ATTACH_RUNNING : MP_ATTACH_NOTHING;
+      block.phase = phase_now();
       block.open = call->request;
     }
     if (call->now != 0) {

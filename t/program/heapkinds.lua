@@ -305,8 +305,8 @@ for _, how in ipairs({ "-jon", "-joff" }) do
   local most, next_one = text:match("Tables were resized most at %S+:(%d+) "..
     "%(%d+ array and hash parts, [%d.]+ MB%), %S+:(%d+) %(%d+ array and hash "..
     "parts, [%d.]+ MB%) ")
-  tap.is((most or "").." "..(next_one or ""), "6 2", how..": where tables are "..
-    "resized, and not where they are made with their parts")
+  tap.is((most or "").." "..(next_one or ""), "6 2", how..": where tables "..
+    "are resized, and not where they are made with their parts")
   for line, n in text:gmatch(":(%d+) %((%d+) array and hash parts") do
     tap.ok(tonumber(n) >= 300 * 7 and tonumber(n) <= 300 * 13,
       ("%s: how often, at line %s"):format(how, line), n)
