@@ -28,6 +28,7 @@
 #include "profile/leaks.h"
 #include "report/report.h"
 #include "report/write.h"
+#include "sample/cpu.h"
 
 #include "lauxlib.h"
 
@@ -502,6 +503,7 @@ void mp_attach_enter(const mp_attach_call *call)
   lua_State *L = (lua_State *)(uintptr_t)call->mainl;
   int err = errno;
   if (!admit(call)) return;
+  mp_cpu_hold(true);
   if (call->request == MP_REQUEST_NONE) {
     forget(L);
   } else if (call->request == MP_REQUEST_WRITE) {
@@ -521,5 +523,6 @@ void mp_attach_enter(const mp_attach_call *call)
       do_later(L);
     }
   }
+  mp_cpu_hold(false);
   errno = err;
 }

@@ -134,14 +134,33 @@ static bool taken_over(const mp_cpu *c)
 	 !mp_profiler_last(on_safepoint, c->lent ? &mp_lend_data : c->vm);
 }
 
+/* The thread whose signals are held for a call, not by the program; 0: none. */
+static pid_t held;
+
+void mp_cpu_hold(bool on)
+{
+  held = on ? this_thread() : 0;
+}
+
+static bool is_held(void)
+{
+  return held != 0 && held == this_thread();
+}
+
+/* Whether the program keeps the ticks of this thread away. */
+static bool blocks(const mp_cpu *c)
+{
+  if (is_held()) return c->blocked && c->withheld;
+  return c->withheld || (c->tid == this_thread() &&
+	 mp_ticks_look(c->ticks, !c->by_process) == MP_TICKS_BLOCKED);
+}
+
 static mp_cpu_lack find_lack(const mp_cpu *c)
 {
   mp_ticks *t = c->ticks;
   if (owner != c && !c->lent) return MP_CPU_NOT_KNOWN;
   if (taken_over(c)) return MP_CPU_TAKEN;
-  if (c->withheld || (c->tid == this_thread() &&
-		      mp_ticks_look(t, !c->by_process) == MP_TICKS_BLOCKED))
-    return MP_CPU_BLOCKED;
+  if (blocks(c)) return MP_CPU_BLOCKED;
   return t != NULL && (mp_ticks_waiting(t) > 0 || c->nplaces > 0) ?
 	 MP_CPU_STUCK : MP_CPU_NOT_KNOWN;
 }
@@ -630,7 +649,6 @@ void mp_cpu_continue(mp_cpu *c)
 ** might look for signals that wait. */
 static void withhold(mp_cpu *c)
 {
-  c->blocked = true;
   if (c->by_process) return;
   c->withheld = true;
   stop_timer(c);
@@ -640,6 +658,7 @@ static void mend(mp_cpu *c)
 {
   mp_ticks_fault fault = mp_ticks_look(c->ticks, !c->by_process);
   if (fault == MP_TICKS_BLOCKED) {
+    if (!is_held()) c->blocked = true;
     if (!c->withheld) withhold(c);
   } else if (c->withheld && mp_ticks_user(c->tid) != NULL) {
     c->withheld = false;
@@ -673,8 +692,10 @@ void mp_cpu_withhold(void)
   mp_lock();
   c = mp_ticks_user(this_thread());
   if (c != NULL &&
-      mp_ticks_look(c->ticks, !c->by_process) == MP_TICKS_BLOCKED)
+      mp_ticks_look(c->ticks, !c->by_process) == MP_TICKS_BLOCKED) {
+    c->blocked = true;
     withhold(c);
+  }
   mp_unlock();
 }
 

@@ -150,6 +150,10 @@ int mp_cpu_interval(const mp_cpu *c);
 ** mended. In the thread of the VM. */
 void mp_cpu_look(mp_cpu *c);
 
+/* The signals of this thread are held for a call that the program does not
+** know of, or no longer: then they are not blocked by the program. */
+void mp_cpu_hold(bool on);
+
 /* The program is about to look for signals that it blocks in this thread: none
 ** of ours waits there, or will. It may be in a signal handler. */
 void mp_cpu_withhold(void);

@@ -64,6 +64,7 @@ if r.err:find("not permitted", 1, true) then
 end
 tap.is(r.status, 0, "one state: status")
 tap.like(r.out, '%[string "single"%]:2', "one state: its function")
+tap.unlike(r.out, "blocks SIGURG", "one state: nothing that only we do")
 stop("one state")
 
 pid = start("main plugin")
