@@ -228,6 +228,13 @@ static const char *status_field(pid_t pid, const char *field, char line[256])
   return found ? line + len : NULL;
 }
 
+static bool has_threads(pid_t pid)
+{
+  char line[256];
+  const char *threads = status_field(pid, "Threads:", line);
+  return threads != NULL && atol(threads) > 1;
+}
+
 /* Whether calls are checked by a shadow stack, which has none of ours. */
 static bool has_shadow_stack(pid_t pid)
 {
@@ -284,6 +291,9 @@ bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n)
   if ((kill(pid, 0) != 0 && errno == ESRCH) ||
       !read_status(pid, &tgid, &tracer, &state))
     snprintf(buf, n, "there is no process %ld", (long)pid);
+  else if (state == 'Z' && has_threads(pid))
+    snprintf(buf, n, "the main thread of process %ld has ended, and luajit-mp "
+	     "needs it", (long)pid);
   else if (state == 'Z')
     snprintf(buf, n, "process %ld has ended", (long)pid);
   else if (tgid != pid)

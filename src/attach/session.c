@@ -418,6 +418,8 @@ void mp_session_close(mp_session *s)
   s->fd = s->pidfd = -1;
 }
 
+#define LOOK	0.01		/* Seconds until a thread is looked after. */
+
 bool mp_session_wait(mp_session *s, double seconds, const volatile int *end)
 {
   double until = mp_clock_wall() + seconds, left;
@@ -427,6 +429,7 @@ bool mp_session_wait(mp_session *s, double seconds, const volatile int *end)
     if (s->asked)
       mp_remote_write(s->pid, s->block + offsetof(mp_attach_block, beat), &beat,
 		      sizeof(beat));
+    if (!mp_tracee_all_gone_on() && left > LOOK) left = LOOK;
     if (poll(&p, 1, left < 1 ? (int)(left * 1000) + 1 : 1000) > 0) return false;
     if (s->pidfd < 0 && kill(s->pid, 0) != 0) return false;
   }

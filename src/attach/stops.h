@@ -28,6 +28,13 @@ struct mp_tracee {
   char xstate[MP_XSTATE_MAX];	/* The other registers, during a call. */
 };
 
+/* A thread that sleeps in the kernel may stop only after we have given up. It
+** is let go then, by mp_stops_let_go, which also returns whether there is none
+** any more, and while we wait for others; unless it is expected again. */
+void mp_stops_leave(pid_t tid);
+bool mp_stops_let_go(void);
+void mp_stops_expect(pid_t tid);
+
 #define MP_REST	20000		/* Nanoseconds between two looks. */
 
 /* Between two looks, which it counts, from 0: gives way to other threads at

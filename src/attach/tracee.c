@@ -82,16 +82,25 @@ static int wait_interrupt(mp_tracee *t)
   }
 }
 
+/* Returns an errno value. A thread that did not stop in time before may still
+** be ours. */
+static int interrupt(pid_t tid)
+{
+  int err = 0;
+  if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0)
+    err = errno;
+  if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0) return 0;
+  return err != 0 ? err : errno;
+}
+
 mp_tracee *mp_tracee_stop(pid_t tid, int *err)
 {
   mp_tracee *t = mp_room(calloc(1, sizeof(*t)));
   *err = ENOMEM;
   if (t == NULL) return NULL;
   t->tid = tid;
-  *err = 0;
-  if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) != 0 ||
-      ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0)
-    *err = errno;
+  mp_stops_expect(tid);
+  *err = interrupt(tid);
   if (*err == 0) *err = wait_interrupt(t);
   if (*err == 0 && ptrace(PTRACE_GETREGS, tid, NULL, &t->regs) != 0)
     *err = errno;
@@ -104,11 +113,14 @@ void mp_tracee_release(mp_tracee *t)
 {
   if (!t->gone) {
     if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
-    ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal);
+    if (ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal) != 0)
+      mp_stops_leave(t->tid);
     if (t->halted) syscall(SYS_tkill, t->tid, SIGSTOP);
   }
   free(t);
 }
+
+bool mp_tracee_all_gone_on(void) { return mp_stops_let_go(); }
 
 mp_registers mp_tracee_registers(const mp_tracee *t)
 {

@@ -30,6 +30,10 @@ mp_tracee *mp_tracee_stop(pid_t tid, int *err);
 /* Lets the thread continue, and frees t. */
 void mp_tracee_release(mp_tracee *t);
 
+/* Lets threads continue that were slow to stop. Whether there are none. To be
+** called often. */
+bool mp_tracee_all_gone_on(void);
+
 mp_registers mp_tracee_registers(const mp_tracee *t);
 
 /* A seccomp filter of the thread, by number from 0; to be freed. NULL: there is

@@ -5,8 +5,10 @@
 **   host FILE [NAME]...
 **
 ** Each state runs a function of that name for a moment, and rests for another
-** one, until the file has gone. With -DPLUGIN it is a library with a function
-** `host` instead, which a program may load for itself alone.
+** one, until the file has gone. A thread called "held" has no state: it sleeps
+** in the kernel until a file of that name has gone, and makes one, "released".
+** With -DPLUGIN it is a library with a function `host` instead, which a program
+** may load for itself alone.
 */
 #include <pthread.h>
 #include <stdio.h>
@@ -52,6 +54,16 @@ static void *run(void *name)
   return NULL;
 }
 
+static void *hold(void *name)
+{
+  if (vfork() == 0) {
+    while (access(name, F_OK) == 0) usleep(1000);
+    _exit(0);
+  }
+  fclose(fopen("released", "w"));
+  return NULL;
+}
+
 #ifdef PLUGIN
 #define main host
 #endif
@@ -67,7 +79,8 @@ int main(int argc, char **argv)
     run(argv[2]);
   } else {
     for (i = 2; i < argc && i < 16; i++)
-      pthread_create(&threads[i], NULL, run, argv[i]);
+      pthread_create(&threads[i], NULL,
+		     strcmp(argv[i], "held") == 0 ? hold : run, argv[i]);
     for (i = 2; i < argc && i < 16; i++) pthread_join(threads[i], NULL);
   }
   puts(failed ? "wrong" : "right");

@@ -73,6 +73,23 @@ tap.is(r.status, 0, "a library of its own: status")
 tap.like(r.out, '%[string "plugin"%]:2', "a library of its own: its function")
 stop("a library of its own")
 
+-- A thread that does not stop while the one with the state is looked for is let
+-- go when it does.
+tap.write(dir.."/held", "")
+pid = start("host held single")
+r = tap.sh(([[
+  : >0.txt
+  %s attach %s >1.txt 2>0.txt & attach=$!
+  until grep -q 'Ctrl-C ends it' 0.txt || ! kill -0 $attach; do sleep 0.1; done
+  rm held
+  n=0
+  until [ -e released ] || [ $n = 100 ]; do sleep 0.1; n=$((n+1)); done
+  [ -e released ] && echo released
+  kill -INT $attach
+  wait $attach; echo "status $?"]]):format(tap.mp, pid), { dir = dir })
+tap.is(r.out, "released\nstatus 0\n", "a thread that is slow to stop goes on")
+stop("a thread that is slow to stop")
+
 pid = start("host first second third")
 r = attach("-t 0.5 "..pid)
 tap.is(r.status, 1, "three states: status")

@@ -123,6 +123,39 @@ r = attach("-t 0.1 "..p.pid)
 tap.is(r.status, 0, "between two steps of a collection: status", r.err)
 tap.like(p:stop(), "right", "and its results")
 
+-- A thread that sleeps in the kernel does not stop for a while: its child has
+-- to go on first.
+tap.write(dir.."/held.lua", [[
+local ffi = require("ffi")
+ffi.cdef("long syscall(long, ...); int usleep(unsigned); void _exit(int);")
+local CLONE, VFORK, SIGCHLD = jit.arch == "x64" and 56 or 120, 0x4000, 17
+local function exists(name)
+  local f = io.open(name)
+  return f and f:close()
+end
+local function long(n) return ffi.cast("long", n) end
+if ffi.C.syscall(CLONE, long(VFORK + SIGCHLD), long(0), long(0), long(0),
+    long(0)) == 0 then
+  while exists("held") do ffi.C.usleep(1000) end
+  ffi.C._exit(0)
+end
+local n = 0
+while exists(arg[1]) do n = n + 1 end
+print("right")
+]])
+tap.write(dir.."/held", "")
+p = start(tap.command.." held.lua")
+r = tap.sh(([[
+  until grep -q 'State:.D' /proc/%s/status; do sleep 0.1; done
+  %s attach -t 0.1 %s & attach=$!
+  until grep -q 'TracerPid:.[1-9]' /proc/%s/status ||
+    ! kill -0 $attach 2>/dev/null; do sleep 0.1; done
+  sleep 1.5
+  rm held
+  wait $attach]]):format(p.pid, tap.mp, p.pid, p.pid), { dir = dir })
+tap.is(r.status, 0, "a thread that does not stop at once: status", r.err)
+tap.like(p:stop(), "^right", "a thread that does not stop at once: its result")
+
 -- -- Outputs, and what is in them ------------------------------------------
 
 p = start(program("alloc"))
