@@ -19,8 +19,9 @@
 ** known; hook_exact is used if every allocation is a sample, its stack can be
 ** captured, and no object need have a record. hook_telling stands for each of
 ** them where failures are to be reported, or coroutines are to be known, and
-** hook_knowing for hook_direct in the latter case. Others may have kept a hook,
-** and call it while another one is in use.
+** hook_knowing for hook_direct in the latter case, and hook_noting for
+** hook_unlimited. Others may have kept a hook, and call it while another one is
+** in use.
 **
 ** The hooks themselves must stay leaf functions, which save no register and
 ** have no frame: every allocation and every free of the program pays for them.
@@ -540,6 +541,15 @@ static void *hook_knowing(void *ud, void *ptr, size_t osize, size_t nsize)
   return sampling(h, ptr, osize, nsize, DIRECT, NULL, NULL);
 }
 
+/* The same for hook_unlimited. */
+static void *hook_noting(void *ud, void *ptr, size_t osize, size_t nsize)
+{
+  mp_alloc *h = ud;
+  if (may_know(h, ptr, osize, nsize))
+    return telling(h, ptr, osize, nsize, RET, FRAME);
+  return sampling(h, ptr, osize, nsize, UNLIMITED, NULL, NULL);
+}
+
 /* -- In and out of place ------------------------------------------------- */
 
 /* More bytes than these are refused by a machine without that memory. */
@@ -562,7 +572,7 @@ static lua_Alloc hook_for(const mp_alloc *h)
 {
   bool knowing = h->coroutines != NULL, direct = h->direct.make != NULL;
   if (knowing && !h->wants.refusals && !h->rows_only && direct)
-    return hook_knowing;
+    return may_refuse(h) ? hook_knowing : hook_noting;
   return h->wants.refusals || knowing ? hook_telling :
 	 h->rows_only ? hook_exact : !h->vm.proved ? hook_blind :
 	 !direct ? hook_sampling : may_refuse(h) ? hook_direct :
@@ -573,7 +583,7 @@ static bool is_hook(lua_Alloc f)
 {
   return f == hook_exact || f == hook_sampling || f == hook_direct ||
 	 f == hook_unlimited || f == hook_blind || f == hook_telling ||
-	 f == hook_knowing;
+	 f == hook_knowing || f == hook_noting;
 }
 
 /* Where every allocation is counted, objects have no record if their rows say
