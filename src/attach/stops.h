@@ -6,6 +6,7 @@
 #ifndef MP_STOPS_H
 #define MP_STOPS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,7 @@ struct mp_tracee {
   bool left;			/* It goes on with a call by itself. */
   bool halted;			/* It got SIGSTOP meanwhile. */
   bool blocks_trap;		/* The program had SIGTRAP blocked. */
+  sigset_t before;		/* What this thread had blocked. */
   uint64_t frame;		/* Address of the last call's. */
   struct user_regs_struct regs;	/* As the program has them. */
   size_t xsize;

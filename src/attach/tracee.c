@@ -93,12 +93,24 @@ static int interrupt(pid_t tid)
   return err != 0 ? err : errno;
 }
 
+/* Stops from the terminal wait, or the thread would stand still, too. */
+static void hold_stops(mp_tracee *t)
+{
+  sigset_t stops;
+  sigemptyset(&stops);
+  sigaddset(&stops, SIGTSTP);
+  sigaddset(&stops, SIGTTIN);
+  sigaddset(&stops, SIGTTOU);
+  pthread_sigmask(SIG_BLOCK, &stops, &t->before);
+}
+
 mp_tracee *mp_tracee_stop(pid_t tid, int *err)
 {
   mp_tracee *t = mp_room(calloc(1, sizeof(*t)));
   *err = ENOMEM;
   if (t == NULL) return NULL;
   t->tid = tid;
+  hold_stops(t);
   mp_stops_expect(tid);
   *err = interrupt(tid);
   if (*err == 0) *err = wait_interrupt(t);
@@ -117,6 +129,7 @@ void mp_tracee_release(mp_tracee *t)
       mp_stops_leave(t->tid);
     if (t->halted) syscall(SYS_tkill, t->tid, SIGSTOP);
   }
+  pthread_sigmask(SIG_SETMASK, &t->before, NULL);
   free(t);
 }
 

@@ -250,5 +250,26 @@ for _, signal in ipairs(built and { "KILL", "INT" } or {}) do
   stop(signal.." while it loads")
 end
 
+-- Nor does Ctrl-Z stop the program with the command.
+if built then
+  tap.write(dir.."/slow", "")
+  pid = start("loader slow")
+  r = tap.sh(([[
+    : >err
+    %s attach -t 0.1 %s >1.txt 2>>err & attach=$!
+    until grep -q 'slow to load' err || ! kill -0 $attach; do sleep 0.1; done
+    kill -TSTP $attach
+    rm slow
+    until grep -q 'State:.[TZ]' /proc/$attach/status || [ -s 1.txt ]; do
+      sleep 0.1
+    done
+    sleep 0.5
+    grep -q 'State:.t' /proc/%s/status && echo held
+    kill -CONT $attach
+    wait $attach; echo "status $?"]]):format(tap.mp, pid, pid), { dir = dir })
+  tap.is(r.out, "status 0\n", "TSTP while it loads: the program goes on", r.err)
+  stop("TSTP while it loads")
+end
+
 os.execute("rm -r "..dir)
 tap.done()
