@@ -160,7 +160,8 @@ tap.like(p:stop(), "^right", "a thread that does not stop at once: its result")
 
 p = start(program("alloc"))
 r = attach("-t 0.3 -O f "..p.pid)
-tap.like(r.out, "functions, no lines\n", "lines are for reports that show them")
+tap.like(r.out, "functions; option l shows lines\n",
+  "lines are for reports that show them")
 r = attach("-t 0.5 -O flb1 -o - -o %p.html -o x.mp "..p.pid)
 tap.is(r.status, 0, "outputs: status")
 tap.like(r.out, "^luajit%-mp  .*alloc%.lua", "the report is on standard output")

@@ -339,7 +339,7 @@ end
 r = tap.sh(tap.mp.." report "..file)
 tap.is(r.status, 0, "functions can be shown", r.err)
 if exact then
-  tap.ok(r.out:find("functions, no lines", 1, true),
+  tap.ok(r.out:find("functions; option l shows lines", 1, true),
     "the header says so", r.out)
 end
 
@@ -351,7 +351,7 @@ for _, options in ipairs { "lj", "ja", "Aj", "je", "jq", "jL", "jW", "Mj" } do
 end
 
 -- The options and outputs decide.
-local with, without = "with a line", "functions, no lines"
+local with, without = "with a line", "functions; option l shows lines"
 for _, case in ipairs { { "", without }, { "f", without }, { "3s", without },
     { "g", without }, { "vf", without }, { "zf", without }, { "G", nil },
     { "l", with }, { "fl", with }, { "a", with }, { "e", with } } do

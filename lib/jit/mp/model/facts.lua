@@ -200,7 +200,7 @@ local neighbours = {
 -- The share of each view that has a line:
 -- "with a line CPU 98%, allocated 99.9%"; or that there are none.
 function facts.lines(p, list)
-  if p.info.no_lines then return "functions, no lines" end
+  if p.info.no_lines then return "functions; option l shows lines" end
   local near = neighbours[p.info.capture]
   local t, memory = {}, nil
   for _, name in ipairs(list or { "cpu", "alloc", "inuse" }) do
