@@ -206,7 +206,7 @@ endif
 
 # The command's own: how it attaches to other processes.
 attach_la_SOURCES = src/attach/module.c
-if X86
+if ATTACH
 attach_la_SOURCES += \
 	src/attach/ask.c \
 	src/attach/call.c src/attach/call.h \
@@ -214,7 +214,7 @@ attach_la_SOURCES += \
 	src/attach/frame.c src/attach/frame.h \
 	src/attach/hidden.c src/attach/hidden.h src/attach/names.h \
 	src/attach/kind.c src/attach/kind.h \
-	src/attach/leave.c src/attach/leave.h \
+	src/attach/leave.h \
 	src/attach/look.c src/attach/look.h \
 	src/attach/maps.c src/attach/maps.h \
 	src/attach/safe.c src/attach/safe.h \
@@ -228,6 +228,9 @@ attach_la_SOURCES += \
 	src/attach/symbol.c src/attach/symbol.h \
 	src/attach/tracee.c src/attach/tracee.h \
 	src/attach/visit.c src/attach/visit.h
+if !ARM64
+attach_la_SOURCES += src/attach/leave.c
+endif
 endif
 if X86_64
 noinst_LTLIBRARIES += src/libattach32.la
@@ -241,7 +244,7 @@ attach_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir) \
 	-export-symbols-regex '^luaopen_jit_mp_attach$$'
 
 # The names of LuaJIT's functions, for a program that does not export them.
-if X86
+if ATTACH
 noinst_LTLIBRARIES += names.la
 names_la_SOURCES = src/attach/names.c src/attach/names.h
 names_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir)

@@ -313,15 +313,34 @@ uint64_t mp_find_cframe(pid_t pid, const mp_found *state)
   return cf & ~UINT64_C(3);
 }
 
+/* Whether the VM has called a function whose frames these words are, and none
+** of them is the VM's own. */
+static bool called_by(const mp_maps *m, const mp_mapping *vm,
+		      const uintptr_t *words, size_t n)
+{
+#ifdef __aarch64__  /* It has saved where it returns to somewhere. */
+  size_t i, seen = 0;
+  for (i = 0; i < n; i++) seen += any_in(m, vm, words + i, 1);
+  return seen == 1;
+#else
+  return n > 0 && !any_in(m, vm, words, n - 1) &&
+	 mp_maps_same(mp_maps_find(m, words[n-1]), vm);
+#endif
+}
+
 uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
-			 const mp_mapping *vm, uint64_t sp, bool *idle)
+			 const mp_mapping *vm, uint64_t sp, uint64_t link,
+			 bool *idle)
 {
   const mp_mapping *a = mp_maps_find(m, sp);
+  const uintptr_t back = (uintptr_t)link;
   uint64_t frame, L, found = 0;
   uintptr_t *words;
   size_t n;
   *idle = false;
-  if (a == NULL || (words = mp_room(malloc(STACK_MAX))) == NULL) return 0;
+  if (a == NULL || any_in(m, vm, &back, 1) ||
+      (words = mp_room(malloc(STACK_MAX))) == NULL)
+    return 0;
   n = a->to - sp < STACK_MAX ? a->to - sp : STACK_MAX;
   L = innermost(m->pid, state, sp, n, &frame);
   if (L != 0) n = frame - sp;
@@ -330,9 +349,7 @@ uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
     *idle = L == 0 && mp_find_cframe(m->pid, state) == 0 &&
 	    !any_in(m, vm, words, n);
     if (*idle) found = state->mainl;
-    if (L != 0 && n > 0 && !any_in(m, vm, words, n - 1) &&
-	mp_maps_same(mp_maps_find(m, words[n-1]), vm))
-      found = L;  /* The VM called the function. */
+    if (L != 0 && called_by(m, vm, words, n)) found = L;
   }
   free(words);
   return found;

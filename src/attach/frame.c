@@ -4,12 +4,69 @@
 */
 #include "config.h"
 
+#if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
+#endif
 #include <errno.h>
 #include <string.h>
 
 #include "attach/frame.h"
 #include "attach/registers.h"
+
+#ifdef __aarch64__
+
+typedef struct record {
+  uint32_t magic, size;
+} record;
+
+#define VECTORS	0x46508001
+
+/* Vectors longer than 128 bits are not in it: who is stopped within a loop that
+** has such loses them if we are killed during a call. */
+typedef struct frame {
+  uint64_t info[16];		/* Not read by the kernel. */
+  uint64_t flags, link;
+  uint64_t stack[3];
+  uint64_t mask, unused[16];
+  uint64_t fault;
+  struct user_regs_struct regs;
+  uint64_t gap;
+  record vectors;
+  uint32_t fpsr, fpcr;
+  char values[512];
+  record end[2];
+} frame;
+
+_Static_assert(offsetof(frame, regs.sp) == MP_FRAME_SP &&
+	       offsetof(frame, regs.pc) == MP_FRAME_IP &&
+	       offsetof(frame, vectors) == MP_FRAME_MARK_AT &&
+	       sizeof(frame) % 16 == 0, "as the kernel has it");
+
+/* Flags of an alternate stack that the kernel refuses, and so keeps its own. */
+#define NO_STACK 0x7fffffff
+
+bool mp_frame_make(mp_frame *f, const mp_frame_state *s, uint64_t top,
+		   uint64_t returns, const uint64_t args[6])
+{
+  const struct user_fpsimd_struct *fp = s->vectors;
+  frame r;
+  (void)returns; (void)args;
+  memset(&r, 0, sizeof(r));
+  r.stack[1] = NO_STACK;
+  r.mask = s->mask;
+  r.regs = *s->regs;
+  r.vectors = (record){ VECTORS, offsetof(frame, end) -
+			offsetof(frame, vectors) };
+  r.fpsr = fp->fpsr;
+  r.fpcr = fp->fpcr;
+  memcpy(r.values, fp->vregs, sizeof(r.values));
+  f->size = sizeof(r);
+  f->at = (top - sizeof(r)) & ~UINT64_C(15);
+  memcpy(f->bytes, &r, sizeof(r));
+  return true;
+}
+
+#else
 
 typedef unsigned long word;
 
@@ -46,8 +103,8 @@ static uint32_t vectors_size(const mp_frame_state *s, uint64_t *features)
 {
   uint32_t size = FEATURES_AT, length, offset, c, d, i;
   uint64_t in_use;
-  memcpy(features, s->vectors + SOFTWARE_AT, sizeof(*features));
-  memcpy(&in_use, s->vectors + IN_USE_AT, sizeof(in_use));
+  memcpy(features, (const char *)s->vectors + SOFTWARE_AT, sizeof(*features));
+  memcpy(&in_use, (const char *)s->vectors + IN_USE_AT, sizeof(in_use));
   *features &= in_use | ((UINT64_C(1) << DYNAMIC) - 1);
   for (i = 2; i < FEATURES; i++) {
     if ((*features >> i & 1) == 0) continue;
@@ -201,3 +258,5 @@ bool mp_frame_make(mp_frame *f, const mp_frame_state *s, uint64_t top,
   memcpy(vectors + sw.size, &end, sizeof(end));
   return true;
 }
+
+#endif

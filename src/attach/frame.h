@@ -28,7 +28,7 @@ typedef struct mp_frame {
 /* The state that a frame gives back. */
 typedef struct mp_frame_state {
   const struct user_regs_struct *regs;
-  const char *vectors;		/* As NT_X86_XSTATE has them. */
+  const void *vectors;		/* As NT_X86_XSTATE or NT_FPREGSET has them. */
   size_t size;
   uint64_t mask;		/* Blocked signals. */
 } mp_frame_state;
@@ -42,7 +42,10 @@ bool mp_frame_make(mp_frame *f, const mp_frame_state *s, uint64_t top,
 /* The instruction that a handler of signals returns to, in the C library: its
 ** bytes, and the same after the result of the function, if it is ours, was
 ** kept in the frame. */
-#ifdef __x86_64__
+#ifdef __aarch64__
+#define MP_RETURN_CODE "\x68\x11\x80\xd2\x01\0\0\xd4"
+#define MP_CALL_CODE "\xe0\x0b\0\xf9" MP_RETURN_CODE
+#elif defined(__x86_64__)
 #define MP_RETURN_CODE "\x48\xc7\xc0\x0f\0\0\0\x0f\x05"
 #define MP_CALL_CODE "\x48\x89\x44\x24\x08" MP_RETURN_CODE
 #else
@@ -51,8 +54,15 @@ bool mp_frame_make(mp_frame *f, const mp_frame_state *s, uint64_t top,
 #endif
 
 /* Where signal frames have the registers of the interrupted code, from the
-** address that the handler returns to on. */
-#ifdef __x86_64__
+** address that the handler returns to on. On arm64 no place of the frame has
+** that: there frames are known by the head of the registers for vectors. */
+#ifdef __aarch64__
+#define MP_FRAME_SP	560
+#define MP_FRAME_IP	568
+#define MP_FRAME_MARK_AT 592
+#define MP_FRAME_MARK	UINT64_C(0x21046508001)
+#define MP_FRAME_SIZE	600
+#elif defined(__x86_64__)
 #define MP_FRAME_SP	168
 #define MP_FRAME_IP	176
 #define MP_FRAME_SIZE	184

@@ -15,10 +15,12 @@ typedef struct mp_kind {
   int (*states)(const mp_maps *m, uint64_t own, mp_found *list,
 		const volatile int *end);
   uint64_t (*resting)(const mp_maps *m, const mp_found *state,
-		      const mp_mapping *vm, uint64_t sp, bool *idle);
+		      const mp_mapping *vm, uint64_t sp, uint64_t link,
+		      bool *idle);
   uint64_t (*cframe)(pid_t pid, const mp_found *state);
   bool (*leave)(const mp_code *c, const mp_found *state, mp_tracee *t,
 		double seconds);
+				/* NULL: nobody knows the processor's code. */
 } mp_kind;
 
 extern const mp_kind mp_kind_gc64, mp_kind_refs32;

@@ -25,6 +25,12 @@
 #define OTHER_MACHINE EM_386
 #define OWN_NAME "x86-64"
 #define OTHER_NAME "i386"
+#elif defined(__aarch64__)
+#define CLASS	ELFCLASS64
+#define MACHINE	EM_AARCH64
+#define OTHER_MACHINE EM_ARM
+#define OWN_NAME "arm64"
+#define OTHER_NAME "32-bit arm"
 #else
 #define CLASS	ELFCLASS32
 #define MACHINE	EM_386
@@ -207,8 +213,8 @@ static bool same_machine(pid_t pid, char *buf, size_t n)
 	     "for " OWN_NAME ": run one that was built for " OTHER_NAME,
 	     (long)pid);
   else
-    snprintf(buf, n, "process %ld is for another processor: luajit-mp can "
-	     "attach to programs for x86-64 and i386 only", (long)pid);
+    snprintf(buf, n, "process %ld is for another processor, and this "
+	     "luajit-mp for " OWN_NAME, (long)pid);
   return false;
 }
 

@@ -15,7 +15,7 @@
 #include "lauxlib.h"
 
 /* The parts that know processes know these processors only. */
-#if defined(MP_LAYOUT) && (defined(__x86_64__) || defined(__i386__))
+#if defined(MP_LAYOUT)
 #include "attach/receive.h"
 #include "attach/session.h"
 
@@ -189,8 +189,8 @@ static void make_type(lua_State *L)
 static int session_open(lua_State *L)
 {
   lua_pushnil(L);
-  lua_pushliteral(L, "luajit-mp can attach to programs on x86-64 and i386 "
-		  "only");
+  lua_pushliteral(L, "luajit-mp can attach to programs on x86-64, i386 and "
+		  "arm64 only");
   return 2;
 }
 

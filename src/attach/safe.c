@@ -21,8 +21,10 @@ static bool is_locked(const mp_registers *r)
   switch (r->syscall) {
   case SYS_brk: case SYS_mmap: case SYS_munmap: case SYS_mremap:
   case SYS_mprotect: case SYS_madvise: case SYS_clone: case SYS_clone3:
-  case SYS_fork: case SYS_vfork: case SYS_execve: case SYS_exit:
-  case SYS_exit_group: case SYS_rt_sigreturn:
+  case SYS_execve: case SYS_exit: case SYS_exit_group: case SYS_rt_sigreturn:
+#ifdef SYS_fork
+  case SYS_fork: case SYS_vfork:
+#endif
 #ifdef __i386__
   case SYS_mmap2: case SYS_sigreturn:
 #endif
@@ -52,7 +54,13 @@ static bool is_frame(const mp_code *c, const mp_mapping *a, const char *frame,
 {
   int spofs = MP_FRAME_SP, ipofs = MP_FRAME_IP;
   uintptr_t returns, old, ip;
+#ifdef MP_FRAME_MARK
+  memcpy(&returns, frame + MP_FRAME_MARK_AT, sizeof(returns));
+  if (returns != MP_FRAME_MARK) return false;
+  returns = c->restorer;
+#else
   memcpy(&returns, frame, sizeof(returns));
+#endif
   if (returns == 0) return false;
 #ifdef MP_OLDFRAME_CODE
   if (returns == c->oldrestorer) {
@@ -85,7 +93,7 @@ static bool interrupted(const mp_code *c, uint64_t sp, bool any)
 
 /* A mutex as the C library has it. */
 typedef struct mutex {
-#ifdef __x86_64__
+#ifdef __LP64__
   uint32_t lock, count, owner, users, kind;
 #else
   uint32_t lock, count, owner, kind;

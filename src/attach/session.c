@@ -37,10 +37,12 @@ static bool fails(mp_session *s, const char *msg)
 /* -- The module ---------------------------------------------------------- */
 
 static const mp_kind *const kinds[] = {
-#ifdef __x86_64__
+#ifndef __i386__
   &mp_kind_gc64,
 #endif
+#ifndef __aarch64__
   &mp_kind_refs32
+#endif
 };
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
 
@@ -150,10 +152,11 @@ static const mp_mapping *keep(mp_mapping *copy, const mp_mapping *a)
   return copy->path != NULL ? copy : NULL;
 }
 
-/* The object that signal handlers return to: on i386 the kernel's own. */
+/* The object that signal handlers return to: on i386 and arm64 the kernel's
+** own. */
 static const mp_mapping *find_returns(const mp_maps *m, const mp_mapping *libc)
 {
-#ifdef __i386__
+#ifndef __x86_64__
   int i;
   for (i = 0; i < m->n; i++)
     if (strcmp(m->list[i].path, "[vdso]") == 0) return &m->list[i];

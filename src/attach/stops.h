@@ -28,6 +28,10 @@ struct mp_tracee {
   struct user_regs_struct regs;	/* As the program has them. */
   size_t xsize;
   char xstate[MP_XSTATE_MAX];	/* The other registers, during a call. */
+#ifdef __aarch64__
+  struct user_fpsimd_struct fp;	/* Those of them that all processors have. */
+  bool sleeps;			/* It is in a sleep that goes on. */
+#endif
 };
 
 /* A thread that sleeps in the kernel may stop only after we have given up. It

@@ -14,8 +14,10 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "attach/maps.h"
 #include "attach/registers.h"
 #include "attach/room.h"
 #include "attach/stops.h"
@@ -104,9 +106,80 @@ static void hold_stops(mp_tracee *t)
   pthread_sigmask(SIG_BLOCK, &stops, &t->before);
 }
 
+#ifdef __aarch64__
+
+#define SVC	0xd4000001	/* The instruction of a system call. */
+
+/* The call in which a thread sleeps. */
+typedef struct call_before {
+  long number;			/* -1: it does not. */
+  unsigned long sp, pc;
+} call_before;
+
+static call_before look_before(pid_t tid)
+{
+  call_before c = { -1, 0, 0 };
+  char name[64];
+  FILE *f;
+  snprintf(name, sizeof(name), "/proc/%ld/syscall", (long)tid);
+  if ((f = mp_room(fopen(name, "re"))) == NULL) return c;
+  if (fscanf(f, "%ld %*s %*s %*s %*s %*s %*s %lx %lx", &c.number, &c.sp,
+	     &c.pc) != 3)
+    c.number = -1;
+  fclose(f);
+  return c;
+}
+
+/* Where the kernel makes a system call again it has set the registers back
+** before we see them. A sleep for a time, which would begin anew then, goes on
+** by another call. */
+static void note_sleep(mp_tracee *t, const call_before *c)
+{
+  bool relative = c->number == SYS_nanosleep ||
+    (c->number == SYS_clock_nanosleep && (t->regs.R_ARG1 & TIMER_ABSTIME) == 0);
+  t->sleeps = relative && t->regs.sp == c->sp && t->regs.pc + 4 == c->pc;
+}
+
+/* The number of the system call that a thread is in: it stands before the
+** instruction, to be made again, or behind it. */
+static int64_t system_call(const mp_tracee *t)
+{
+  uint32_t code[2] = { 0, 0 };
+  bool in = mp_remote_read(t->tid, code, t->regs.pc - 4, sizeof(code)) &&
+	    (code[0] == SVC || code[1] == SVC);
+  return in ? (int64_t)(int32_t)t->regs.R_SYSCALL : -1;
+}
+
+#define LINK(t)	(t)->regs.R_LINK
+
+#else
+
+typedef int call_before;
+
+static call_before look_before(pid_t tid)
+{
+  (void)tid;
+  return 0;
+}
+
+static void note_sleep(mp_tracee *t, const call_before *c)
+{
+  (void)t; (void)c;
+}
+
+static int64_t system_call(const mp_tracee *t)
+{
+  return (long)t->regs.R_SYSCALL;
+}
+
+#define LINK(t)	0
+
+#endif
+
 mp_tracee *mp_tracee_stop(pid_t tid, int *err)
 {
   mp_tracee *t = mp_room(calloc(1, sizeof(*t)));
+  call_before call = look_before(tid);
   *err = ENOMEM;
   if (t == NULL) return NULL;
   t->tid = tid;
@@ -114,8 +187,8 @@ mp_tracee *mp_tracee_stop(pid_t tid, int *err)
   mp_stops_expect(tid);
   *err = interrupt(tid);
   if (*err == 0) *err = wait_interrupt(t);
-  if (*err == 0 && ptrace(PTRACE_GETREGS, tid, NULL, &t->regs) != 0)
-    *err = errno;
+  if (*err == 0 && !mp_get_registers(tid, &t->regs)) *err = errno;
+  if (*err == 0) note_sleep(t, &call);
   if (*err == 0) return t;
   mp_tracee_release(t);
   return NULL;
@@ -124,9 +197,11 @@ mp_tracee *mp_tracee_stop(pid_t tid, int *err)
 void mp_tracee_release(mp_tracee *t)
 {
   if (!t->gone) {
-    if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
+    if (t->changed) mp_set_registers(t->tid, &t->regs);
     if (ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal) != 0)
       mp_stops_leave(t->tid);
+    if (t->changed) mp_set_registers(t->tid, &t->regs);
+    ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(intptr_t)t->signal);
     if (t->halted) syscall(SYS_tkill, t->tid, SIGSTOP);
   }
   pthread_sigmask(SIG_SETMASK, &t->before, NULL);
@@ -139,8 +214,8 @@ mp_registers mp_tracee_registers(const mp_tracee *t)
 {
   mp_registers r = {
     (unsigned long)t->regs.R_IP, (unsigned long)t->regs.R_SP,
-    (long)t->regs.R_SYSCALL,
-    { (unsigned long)t->regs.R_ARG0, (unsigned long)t->regs.R_ARG1 }
+    system_call(t),
+    { (unsigned long)t->regs.R_ARG0, (unsigned long)t->regs.R_ARG1 }, LINK(t)
   };
   return r;
 }
@@ -169,12 +244,12 @@ void mp_tracee_jump(mp_tracee *t, uint64_t ip)
 bool mp_tracee_step(mp_tracee *t)
 {
   int status;
-  if (t->changed) ptrace(PTRACE_SETREGS, t->tid, NULL, &t->regs);
+  if (t->changed) mp_set_registers(t->tid, &t->regs);
   t->changed = false;
   if (ptrace(PTRACE_SINGLESTEP, t->tid, NULL, NULL) != 0 ||
       !mp_stops_await(t, &status))
     return false;
-  ptrace(PTRACE_GETREGS, t->tid, NULL, &t->regs);
+  mp_get_registers(t->tid, &t->regs);
   if (status >> 16 != 0) return false;
   if (WSTOPSIG(status) == SIGTRAP) return true;
   t->signal = WSTOPSIG(status);
@@ -198,7 +273,7 @@ uint64_t mp_tracee_value(const mp_tracee *t, int reg)
   return value;
 }
 
-#else
+#elif defined(__i386__)
 
 uint64_t mp_tracee_value(const mp_tracee *t, int reg)
 {

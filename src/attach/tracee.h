@@ -18,6 +18,8 @@ typedef struct mp_registers {
   uint64_t ip, sp;
   int64_t syscall;		/* The system call that it is in, or -1. */
   uint64_t arg[2];		/* The first two arguments of that. */
+  uint64_t link;		/* Where a function returns to that has not */
+				/* saved it; 0: the processor has none. */
 } mp_registers;
 
 typedef struct mp_tracee mp_tracee;

@@ -317,11 +317,11 @@ void mp_visit_choose(mp_session *s)
 ** done in a handler of the profiler's signals would wait for its end. */
 static uint64_t usable_now(mp_session *s, mp_tracee *t)
 {
+  const mp_registers r = mp_tracee_registers(t);
   bool idle;
   uint64_t L;
   if (mp_safe_handles(&s->code, t)) return 0;
-  L = s->kind->resting(&s->maps, s->state, s->code.vm,
-		       mp_tracee_registers(t).sp, &idle);
+  L = s->kind->resting(&s->maps, s->state, s->code.vm, r.sp, r.link, &idle);
   return idle && !is_alone(s) ? 0 : L;
 }
 
@@ -364,7 +364,8 @@ static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
       *placed = now;
     }
   }
-  if (v == MP_VISITED && *placed > 0 && s->answer.open != 0 && s->answer.steps)
+  if (v == MP_VISITED && *placed > 0 && s->answer.open != 0 &&
+      s->answer.steps && s->kind->leave != NULL)
     leave(s, t);
   return v;
 }
