@@ -268,6 +268,7 @@ void mp_capture_anchor(mp_capture *c, lua_State *anchor)
 
 #define MORE_FRAMES	"(more frames)"
 #define COLLECTOR	"(garbage collector)"
+#define HOST	"(host program)"
 
 static uint32_t pseudo_in(mp_stacks *s, const char *name)
 {
@@ -598,6 +599,7 @@ uint32_t mp_capture_called(mp_capture *c, lua_State *L, const mp_callee *called,
   uint32_t row = 0;
   mp_where w;
   if (!c->vm->proved) return 0;
+  if (called->n == 0) return mp_capture_named(c, HOST, state);
   mp_capture_enter(c);
   mp_walk_collected(c->walk);
   if (mp_where_safepoint(c->vm, c->walk, L, false, &w) &&
@@ -651,7 +653,7 @@ uint32_t mp_capture_named(mp_capture *c, const char *name, int state)
 static const char *nowhere(const mp_capture *c, const mp_where *w, int state)
 {
   return state == 'G' ? COLLECTOR : w->L ? "(no Lua function)" :
-	 mp_vm_hosted(c->vm) ? "(host program)" : "(thread not known)";
+	 mp_vm_hosted(c->vm) ? HOST : "(thread not known)";
 }
 
 uint32_t mp_capture_anew(mp_capture *c, uint8_t type)

@@ -447,26 +447,28 @@ void mp_cpu_lose(mp_cpu *c)
 
 /* -- Samples ------------------------------------------------------------- */
 
-/* In the handler: notes the C function that these ticks have interrupted. */
-static void note_called(mp_cpu *c, mp_tally ticks, const void *context)
+/* In the handler: notes the C function that these ticks have interrupted. It is
+** not known: false. */
+static bool note_called(mp_cpu *c, mp_tally ticks, const void *context)
 {
   mp_callee called;
   mp_cpu_ticks *p = c->places;
   int i = 0, n = c->nplaces, state;
   if (ticks.ticks == 0 || !c->capture->vm->proved ||
       !mp_callee_interrupted(c->capture->vm, context, &called))
-    return;
+    return false;
   state = mp_vm_letter(c->capture->vm);
   while (i < n && (p[i].state != state ||
 		   memcmp(&p[i].called, &called, sizeof(called)) != 0))
     i++;
-  if (i == MP_CPU_PLACES) return;
+  if (i == MP_CPU_PLACES) return false;
   if (i == n) {
     p[i] = (mp_cpu_ticks){ called, state, { 0, 0, 0 } };
     c->nplaces++;
   }
   mp_tally_add(&p[i].n, ticks);
   mp_ticks_take_some(c->ticks, ticks);
+  return true;
 }
 
 static void add_called(const mp_cpu *c, mp_tally *sum)
@@ -529,16 +531,16 @@ static mp_ticks_after *on_interrupt(void *user, mp_tally ticks,
   uint32_t row;
   mp_tally n;
   /* LuaJIT notes the state of the VM that was interrupted last, and ran. */
-  if (c->capture->vm->proved && c->letter == 0)
-    c->letter = mp_vm_letter(c->capture->vm);
+  bool first = c->capture->vm->proved && c->letter == 0;
+  if (first) c->letter = mp_vm_letter(c->capture->vm);
   if (c->in_trace != NULL) count_in_trace(c, ticks.weight);
   if (t == NULL || !mp_lock_try()) return NULL;
   row = mp_capture_interrupted(c->capture, context, &calm);
   if (row != 0 && (n = mp_ticks_take(t, 0)).ticks > 0) {
     count(c, row, n);
     c->early += n.ticks;
-  } else if (row == 0) {
-    note_called(c, ticks, context);
+  } else if (row == 0 && note_called(c, ticks, context) && first) {
+    c->letter = 0;  /* That is noted, too. */
   }
   mp_unlock();
   *data = c->data;

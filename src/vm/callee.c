@@ -66,7 +66,8 @@ static bool note(const slot *f, mp_calleeframe *to)
   return true;
 }
 
-bool mp_callee_interrupted(const mp_vm *vm, const void *context, mp_callee *c)
+/* Whether Lua code has called the function. */
+static bool is_called(const mp_vm *vm, const void *context, mp_callee *c)
 {
   uint64_t thread[L_SIZE / sizeof(uint64_t)];
   const char *L = REF(const char *, vm->g, vm->curl);
@@ -79,7 +80,6 @@ bool mp_callee_interrupted(const mp_vm *vm, const void *context, mp_callee *c)
     return false;
   stack = REF(const slot *, thread, L_STACK);
   f = AT(const slot *, thread, L_BASE) - 1;
-  memset(c, 0, sizeof(*c));
   c->L = L;
   c->strict = strict;
   while (f > stack + FRAME_SLOTS - 1 && note(f, &c->frames[c->n])) {
@@ -92,6 +92,13 @@ bool mp_callee_interrupted(const mp_vm *vm, const void *context, mp_callee *c)
     f -= LINK_DELTA(link) / sizeof(slot);
   }
   return false;
+}
+
+bool mp_callee_interrupted(const mp_vm *vm, const void *context, mp_callee *c)
+{
+  memset(c, 0, sizeof(*c));
+  return (mp_vm_whereabouts(vm) == MP_VM_IDLE && mp_vm_hosted(vm)) ||
+	 is_called(vm, context, c);
 }
 
 /* -- At the safepoint ----------------------------------------------------- */

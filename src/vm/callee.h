@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** The C function that a signal has interrupted: a builtin, or one of a module.
+** Or the host program's, while it has called no Lua function.
 **
 ** LuaJIT takes samples between instructions, when that function has returned
 ** and its frame is gone, or calls back. What the stack had above the Lua
@@ -36,7 +37,7 @@ typedef struct mp_calleeframe {
 typedef struct mp_callee {
   const void *L;		/* The thread. */
   uint64_t at;			/* Slot of the lowest frame's link. */
-  uint64_t n;			/* Number of frames. */
+  uint64_t n;			/* Number of frames; 0: the host program's. */
   mp_calleeframe frames[MP_CALLEE_MAX];  /* The top one is first. */
   uint64_t strict;		/* True only if it returns at once. */
 } mp_callee;
@@ -46,8 +47,9 @@ typedef struct mp_callee {
 ** not known, or the VM is not going to have a safepoint. */
 bool mp_callee_interrupted(const mp_vm *vm, const void *context, mp_callee *c);
 
-/* At a safepoint of w->L, which is at w: sets w to the function that called
-** them, at the call. False: it is not known to be the one. */
+/* Of one with frames, at a safepoint of w->L, which is at w: sets w to the
+** function that called them, at the call. False: it is not known to be the
+** one. */
 bool mp_callee_find(const mp_callee *c, mp_where *w);
 
 #endif

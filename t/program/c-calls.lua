@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- CPU in a C function that compiled code calls through the FFI: it belongs to
--- the line and the function with the call, and not to where these return.
+-- the line and the function with the call, and not to where these return. That
+-- of a host between its calls of Lua is its own.
 
 local tap = require("tap")
 if not tap.knows_layout() then tap.skip("ticks wait for safepoints") end
@@ -71,5 +72,83 @@ for _, name in ipairs(names) do
   text = report("cf")
   tap.ok(share(text, "inner") >= 80, name..": its function has it", text)
 end
+
+-- -- A host program ----------------------------------------------------------
+
+local host = [[
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <time.h>
+
+static double cpu(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Runs the function of that name 50 times, by a call or in new coroutines, and
+** uses that much CPU time behind each. Returns the seconds in Lua. */
+static double work(lua_State *L, const char *name, int resumed, double seconds)
+{
+  double sum = 0;
+  int i;
+  for (i = 0; i < 50; i++) {
+    double t = cpu();
+    lua_State *co = resumed ? lua_newthread(L) : L;
+    lua_getglobal(co, name);
+    if (resumed) lua_resume(co, 0);
+    else lua_call(co, 0, 0);
+    sum += cpu() - t;
+    for (t = cpu() + seconds; cpu() < t; );
+    if (resumed) lua_pop(L, 1);
+  }
+  return sum;
+}
+
+int main(void)
+{
+  lua_State *L = luaL_newstate();
+  double called, resumed;
+  luaL_openlibs(L);
+  if (luaL_dofile(L, "host.lua")) return 1;
+  called = work(L, "called", 0, 0.004);
+  resumed = work(L, "resumed", 1, 0.004);
+  printf("%.0f %.0f %.0f\n", called * 1e3, resumed * 1e3, 0.4 * 1e3);
+  lua_getglobal(L, "finish");
+  lua_call(L, 0, 0);
+  lua_close(L);
+  return 0;
+}
+]]
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+tap.write(dir.."/host.c", host)
+tap.write(dir.."/host.lua", [[
+local mp = require("jit.mp")
+assert(mp.start("fi1", "r.txt"))
+local function loop(n)
+  local t = {}
+  for i = 1, n do t[i % 9] = { i } end
+end
+function called() loop(10000) end
+function resumed() loop(10000) coroutine.yield() end
+function finish() mp.stop() end
+]])
+if not tap.is_foreign() and tap.sh("cc -O -o host host.c "..
+    "$(pkg-config --cflags --libs luajit)", { dir = dir }).status == 0 then
+  local r = tap.sh("exec ./host", { dir = dir })
+  local lua1, lua2, own = r.out:match("(%d+) (%d+) (%d+)")
+  local text = tap.read(dir.."/r.txt") or ""
+  tap.ok(own, "a host program runs", r.err)
+  local want = 100 * own / (own + lua1 + lua2)
+  local got = share(text, "%(host program%)")
+  tap.ok(math.abs(got - want) < 15, "what it does between calls is its own",
+    ("%d%%, and it was %d%%\n"):format(got, want)..text)
+end
+os.execute("rm -r "..dir)
 
 tap.done()
