@@ -557,19 +557,19 @@ local function own_names(text)
 end
 
 tap.is(own_names(report(p, "cm0r")):gsub("%d+  +", ""), table.concat({
-  "add (lib/a/init.lua:30)", "add (lib/b/init.lua:30)", "app.lua:60", "call",
+  "add (a/init.lua:30)", "add (b/init.lua:30)", "app.lua:60", "call",
   "get", "main chunk ([string])", "main chunk ([string]) #2",
-  "main chunk (app.lua)", "new (lib/a/init.lua:10)", "new (lib/a/init.lua:20)",
+  "main chunk (app.lua)", "new (a/init.lua:10)", "new (a/init.lua:20)",
   "old", "x" }, "\n"), "names of functions")
 tap.is(own_names(report(p, "Fcm0r")):match("[^\n]*add[^\n]*"),
-  "lib/a/init.lua:add", "names with their modules")
+  "a/init.lua:add", "names with their modules")
 tap.is(own_names(report(p, "cpm0r")):match("[^\n]*call[^\n]*\n(%S+)"), "get",
   "names with full paths")
 tap.like(report(p, "cm0"), "old %(recursive%) %[",
   "functions whose place is not known are told by name")
-tap.unlike(report(p, "cm0"), "new %(lib/a/init.lua:%d+%) %(recursive",
+tap.unlike(report(p, "cm0"), "new %(a/init.lua:%d+%) %(recursive",
   "others not")
-tap.like(report(p, "lcm0"), "  lib/a/init.lua:31 %[",
+tap.like(report(p, "lcm0"), "  a/init.lua:31 %[",
   "names of lines")
 
 -- -- Golden reports ----------------------------------------------------------
