@@ -34,6 +34,7 @@ src_libmp_la_SOURCES = \
 	src/data/probe.c src/data/probe.h \
 	src/data/places.c src/data/places.h \
 	src/data/samples.c src/data/samples.h \
+	src/data/restart.c src/data/restart.h \
 	src/data/seccomp.c src/data/seccomp.h \
 	src/data/seed.c src/data/seed.h \
 	src/data/smaps.c src/data/smaps.h \

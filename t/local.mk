@@ -129,6 +129,7 @@ check_PROGRAMS = \
 	t/unit/pool \
 	t/unit/places \
 	t/unit/profiler \
+	t/unit/restart \
 	t/unit/retained \
 	t/unit/smaps \
 	t/unit/spell \

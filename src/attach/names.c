@@ -6,11 +6,13 @@
 */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "attach/names.h"
 
 #define STUB(name) \
   __attribute__((visibility("default"))) void name(void); \
-  void name(void) { __builtin_trap(); }
+  void name(void) { abort(); }
 
 MP_NAMES(STUB)
 MP_NAMES_LOOKED_FOR(STUB)

@@ -139,7 +139,13 @@ static pid_t held;
 
 void mp_cpu_hold(bool on)
 {
+  mp_cpu *c;
   held = on ? this_thread() : 0;
+  if (on) return;
+  mp_lock();
+  c = mp_ticks_user(this_thread());
+  if (c != NULL && c->ticks != NULL) mp_ticks_receive(c->ticks);
+  mp_unlock();
 }
 
 static bool is_held(void)

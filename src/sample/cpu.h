@@ -151,7 +151,8 @@ int mp_cpu_interval(const mp_cpu *c);
 void mp_cpu_look(mp_cpu *c);
 
 /* The signals of this thread are held for a call that the program does not
-** know of, or no longer: then they are not blocked by the program. */
+** know of, or no longer: then they are not blocked by the program. At the end
+** none of ours waits: it would interrupt what the program was in, as poll. */
 void mp_cpu_hold(bool on);
 
 /* The program is about to look for signals that it blocks in this thread: none

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/restart.h"
 #include "data/timer.h"
 #include "sample/lend.h"
 #include "sample/ticks.h"
@@ -215,7 +216,7 @@ static void on_tick(int sig, siginfo_t *info, void *context)
   mp_ticks_after *after = NULL;
   void *data = NULL;
   int saved = errno;
-  mp_tally ticks;
+  mp_tally ticks = { 0, 0, 0 };
   mp_ticks *t = enter(this_thread());
   (void)sig;
   if (t == NULL) return;
@@ -223,6 +224,7 @@ static void on_tick(int sig, siginfo_t *info, void *context)
       mp_profiler_runs(t->of.cb, t->of.data))
     after = serve(t, ticks, context, &data);
   leave(t);
+  if (ticks.ticks > 0) mp_restart_call(context);
   if (after != NULL) after(data);
   errno = saved;
 }
@@ -276,20 +278,19 @@ static bool is_blocked(int sig)
 
 /* Takes back a tick that was sent to this thread while it blocks the signal:
 ** the program may wait for any signal. One from elsewhere is sent again. */
-static void take_back(const mp_ticks *t)
+static bool take_back(const mp_ticks *t, siginfo_t *info)
 {
   const struct timespec now = { 0, 0 };
-  siginfo_t info;
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGNAL);
-  if (sigtimedwait(&set, &info, &now) != SIGNAL ||
-      mp_timer_sent(&t->timer, &info))
-    return;
-  if (info.si_code == SI_TKILL)
-    syscall(SYS_rt_tgsigqueueinfo, getpid(), this_thread(), SIGNAL, &info);
+  if (sigtimedwait(&set, info, &now) != SIGNAL) return false;
+  if (mp_timer_sent(&t->timer, info)) return true;
+  if (info->si_code == SI_TKILL)
+    syscall(SYS_rt_tgsigqueueinfo, getpid(), this_thread(), SIGNAL, info);
   else
-    syscall(SYS_rt_sigqueueinfo, getpid(), SIGNAL, &info);
+    syscall(SYS_rt_sigqueueinfo, getpid(), SIGNAL, info);
+  return false;
 }
 
 static bool is_handled_by_us(void)
@@ -450,10 +451,19 @@ static void end(mp_ticks *t)
 
 void mp_ticks_stop(mp_ticks *t)
 {
+  siginfo_t info;
   mp_ticks_hide(t);
   if (t->own) mp_timer_stop(&t->timer);
-  if (t->own && is_blocked(SIGNAL)) take_back(t);
+  if (t->own && is_blocked(SIGNAL)) take_back(t, &info);
   end(t);
+}
+
+void mp_ticks_receive(mp_ticks *t)
+{
+  siginfo_t info;
+  mp_tally n;
+  if (t->own && is_blocked(SIGNAL) && take_back(t, &info))
+    is_ours(t, &info, &n);
 }
 
 void mp_ticks_forget(mp_ticks *t)

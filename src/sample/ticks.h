@@ -88,6 +88,10 @@ void mp_ticks_hide(mp_ticks *t);
 ** another VM may have t. */
 void mp_ticks_stop(mp_ticks *t);
 
+/* In this thread, which blocks the signal for a while: counts a tick that
+** waits, and whose signal then never arrives. */
+void mp_ticks_receive(mp_ticks *t);
+
 /* If nobody has LuaJIT's profiler, stops its timer and removes its handler, in
 ** case they were left. */
 void mp_ticks_clear(void);
