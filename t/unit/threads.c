@@ -538,7 +538,8 @@ static void *grow_there(void *L)
   return NULL;
 }
 
-/* The profile has begun in this thread. */
+/* The profile has begun in this thread. Under valgrind the process has more
+** memory than that from the start. */
 START_TEST(memory_grows_in_another_thread)
 {
   lua_State *L = open_state();
@@ -549,7 +550,7 @@ START_TEST(memory_grows_in_another_thread)
   lua_pushstring(L, name);
   lua_setglobal(L, "name");
   start(L, "fB20m", name);
-  if (is_lent(L)) {
+  if (is_lent(L) && getenv("MP_TEST_SLOW") == NULL) {
     ck_assert_int_eq(pthread_create(&t, NULL, grow_there, L), 0);
     pthread_join(t, NULL);
     lua_getglobal(L, "file");
