@@ -368,7 +368,15 @@ static bool is_dead(const mp_penalties *p, const mp_penalty *e)
 
 void mp_jitstate_read(const mp_vm *vm, mp_penalties *p)
 {
+  uint32_t i;
   read_table(vm, p->list);
+  p->low = UINT64_MAX;
+  p->high = 0;
+  for (i = 0; i < MP_PENALTIES; i++) {
+    uint64_t pc = p->list[i].pc;
+    if (pc != 0 && pc < p->low) p->low = pc;
+    if (pc > p->high) p->high = pc;
+  }
 }
 
 void mp_jitstate_read_alive(const mp_vm *vm, const mp_penalties *p,
@@ -389,9 +397,11 @@ void mp_jitstate_freed(const mp_vm *vm, mp_penalties *p, const void *block,
 		       size_t size)
 {
   mp_penalty now[MP_PENALTIES];
+  uint64_t from = (uint64_t)(uintptr_t)block;
   uint32_t i;
-  for (i = 0; i < MP_PENALTIES; i++)
-    if (lies_in(p->list[i].pc, block, size)) p->list[i].pc = 0;
+  if (from <= p->high && from + size > p->low)  /* Seldom, and never if empty. */
+    for (i = 0; i < MP_PENALTIES; i++)
+      if (lies_in(p->list[i].pc, block, size)) p->list[i].pc = 0;
   if (!p->live) return;
   read_table(vm, now);
   for (i = 0; i < MP_PENALTIES; i++)

@@ -48,6 +48,7 @@ typedef struct mp_penalties {
   mp_penalty list[MP_PENALTIES];
   mp_penalty dead[MP_PENALTIES];
   uint32_t ndead;
+  uint64_t low, high;		/* All of the list lie from low to high. */
   bool live;			/* The list is read again later. */
 } mp_penalties;
 
