@@ -78,10 +78,11 @@ static void push_flushes(lua_State *L, const mp_profile *p)
   for (i = 0; i < n; i++) {
     const mp_flush f = c->flushes[i];
     double wall = f.wall - p->span.wall0;
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 4);
     mp_field(L, "wall", wall > 0 ? wall : 0);
     mp_field_string(L, "why", why[f.why]);
     mp_field(L, "number", f.reason);
+    if (f.count > 1) mp_field(L, "count", f.count);
     lua_rawseti(L, -2, (int)i + 1);
   }
 }

@@ -18,7 +18,7 @@
 #include "lauxlib.h"
 
 #define GIVEUPS_MAX	8192u	/* Entries of the lists, at most. */
-#define MADE_MAX	8192u
+#define GONE_MAX	8192u
 #define FLUSHES_MAX	4096u
 #define ESCAPED_MAX	4096u
 #define LISTED_MAX	(4u << 20)	/* Bytes of all listings. */
@@ -263,14 +263,26 @@ void mp_decided_lose(mp_compiler *c, uint32_t number)
   c->live--;
 }
 
-/* Makes room: traces that are gone and used nothing are forgotten. */
-static void compact(mp_compiler *c)
+#define BYTES_OF_TICK	4096	/* Are worth as much as a sample. */
+
+static bool used_little(const mp_made *m, double most)
+{
+  return m->gone && m->ticks <= most && m->allocated <= most * BYTES_OF_TICK;
+}
+
+/* Forgets traces that are gone and used no more than so many ticks. */
+static void forget_gone(mp_compiler *c, double most)
 {
   uint32_t i, n = 0;
+  for (i = 1; i <= c->nmade; i++)
+    if (used_little(&c->made[i], most)) unlist(c, &c->made[i]);
   mp_lock();
   for (i = 1; i <= c->nmade; i++) {
     const mp_made m = c->made[i];
-    if (m.gone && m.ticks == 0 && m.allocated == 0) continue;
+    if (used_little(&m, most)) {
+      if (most > 0) c->dropped++;
+      continue;
+    }
     c->made[++n] = m;
     if (!m.gone) c->by_number[m.trace.number] = n;
   }
@@ -278,13 +290,22 @@ static void compact(mp_compiler *c)
   mp_unlock();
 }
 
+/* Makes room: first go those that used nothing. */
+static void compact(mp_compiler *c)
+{
+  double most = 0;
+  do {
+    forget_gone(c, most);
+    most = most * 2 + 1;
+  } while (c->nmade - c->live > GONE_MAX / 4 * 3);
+}
+
 static void add_made(mp_compiler *c, const mp_jittrace *t)
 {
   uint32_t i;
-  if (c->nmade >= MADE_MAX) compact(c);
+  if (c->nmade - c->live >= GONE_MAX) compact(c);
   i = c->nmade + 1;
-  if (i > MADE_MAX ||
-      !mp_mem_room(&c->made, i, &c->capmade, sizeof(*c->made))) {
+  if (!mp_mem_room(&c->made, i, &c->capmade, sizeof(*c->made))) {
     c->dropped++;
     return;
   }
@@ -323,16 +344,21 @@ bool mp_decided_trace(mp_compiler *c, uint32_t number)
   return true;
 }
 
+/* Where there is no more room, it counts with the last one of its kind. */
 static void add_flush(mp_compiler *c, const mp_flush *f)
 {
-  if (c->nflushes >= FLUSHES_MAX ||
-      !mp_mem_room(&c->flushes, c->nflushes, &c->capflushes,
-		   sizeof(*c->flushes))) {
-    c->dropped++;
+  uint32_t i = c->nflushes;
+  if (i < FLUSHES_MAX && mp_mem_room(&c->flushes, i, &c->capflushes,
+				     sizeof(*c->flushes))) {
+    c->flushes[i] = *f;
+    c->nflushes = i + 1;
     return;
   }
-  c->flushes[c->nflushes] = *f;
-  c->nflushes++;
+  while (i > 0 && (c->flushes[i-1].why != f->why ||
+		   c->flushes[i-1].reason != f->reason))
+    i--;
+  if (i > 0) c->flushes[i-1].count++;
+  else c->dropped++;
 }
 
 /* The VM's end flushes, too, and nothing follows. */
@@ -367,7 +393,7 @@ void mp_decided_traces(mp_compiler *c, bool at_end)
   if (!has_traces(vm, limit)) {
     if (at_end) return;
     if (!c->listens && before > 0) {
-      const mp_flush f = { mp_clock_wall(), MP_FLUSH_SEEN, -1 };
+      const mp_flush f = { mp_clock_wall(), MP_FLUSH_SEEN, -1, 1 };
       add_flush(c, &f);
     }
   }

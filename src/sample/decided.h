@@ -59,6 +59,7 @@ typedef struct mp_flush {
   double wall;			/* mp_clock_wall. */
   mp_flushed why;
   int32_t reason;		/* Of that trace, or less than 0. */
+  uint32_t count;		/* So many, where there was no more room. */
 } mp_flush;
 
 #define MP_TRACE_NUMBERS	65536u	/* Numbers of traces are less. */
@@ -95,7 +96,7 @@ typedef struct mp_compiler {
   uint32_t nmade, capmade;
   uint32_t *by_number;		/* Number of a trace -> its index in made; */
   uint32_t numbers;		/* those from here on have none. */
-  uint32_t live;		/* Of these, not gone. */
+  uint32_t live;		/* Of these, not gone: all have room. */
   mp_listing listing;		/* Of the trace that is recorded. */
   const char *unlisted;		/* The part that listings lack. Static. */
   size_t listed;		/* Bytes of all listings. */

@@ -38,7 +38,7 @@ static void on_flush(mp_compiler *c)
     mp_clock_wall(),
     c->last >= 0 ? MP_FLUSH_GIVEUP :
     most > 0 && c->live >= most ? MP_FLUSH_TRACES : MP_FLUSH_ASKED,
-    c->last
+    c->last, 1
   };
   c->flushing = true;
 }
@@ -213,6 +213,17 @@ static void listen_to_records(mp_compiler *c, lua_State *L)
   lua_call(L, 2, 0);
 }
 
+/* Holds the names of the events: LuaJIT would make each anew, in the program's
+** heap, whenever it has been collected. */
+static void push_handler(lua_State *L)
+{
+  lua_pushliteral(L, "start");
+  lua_pushliteral(L, "stop");
+  lua_pushliteral(L, "abort");
+  lua_pushliteral(L, "flush");
+  lua_pushcclosure(L, on_trace, 4);
+}
+
 static int listen(lua_State *L)
 {
   mp_compiler *c = lua_touserdata(L, 1);
@@ -224,7 +235,7 @@ static int listen(lua_State *L)
     c->why = "jit.attach is not LuaJIT's";
     return 0;
   }
-  lua_pushcfunction(L, on_trace);
+  push_handler(L);
   c->handler = lua_topointer(L, -1);
   set_key(L, &compiler_key, 1);
   set_key(L, &handler_key, 3);

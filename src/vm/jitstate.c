@@ -399,7 +399,7 @@ void mp_jitstate_freed(const mp_vm *vm, mp_penalties *p, const void *block,
   mp_penalty now[MP_PENALTIES];
   uint64_t from = (uint64_t)(uintptr_t)block;
   uint32_t i;
-  if (from <= p->high && from + size > p->low)  /* Seldom, and never if empty. */
+  if (from <= p->high && from + size > p->low)  /* Seldom. */
     for (i = 0; i < MP_PENALTIES; i++)
       if (lies_in(p->list[i].pc, block, size)) p->list[i].pc = 0;
   if (!p->live) return;

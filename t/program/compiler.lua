@@ -371,21 +371,27 @@ r = tap.luajit(tap.program([[
 local mp = require("jit.mp")
 local function run(n) local s, t = 0, {}
   for i = 1, n do t[i % 7] = s s = s + i end return s end
+local function given_up(n) local f
+  for i = 1, n do f = function() return i end end return f end
 local function used(options)
   collectgarbage() collectgarbage() collectgarbage("stop")
   assert(mp.start(options, "/dev/null"))
   local before = collectgarbage("count")
   run(2000)
+  given_up(200)
+  coroutine.wrap(run)(300)
+  jit.flush()
   local n = collectgarbage("count") - before
   mp.stop()
   collectgarbage("restart")
   return n
 end
-used("J") used("J+")
-local plain, listed = used("J"), used("J+")
-print(listed - plain == 0, plain, listed)
+used("f") used("J") used("J+")
+local plain, decisions, listed = used("f"), used("J"), used("J+")
+print(decisions == plain, listed == plain, plain, decisions, listed)
 ]]))
-tap.like(r.out, "^true\t", "listings take nothing from the program's heap")
+tap.like(r.out, "^true\ttrue\t", "neither the compiler's decisions nor "..
+  "listings take anything from the program's heap")
 
 -- -- Code that is loaded again ----------------------------------------------
 
@@ -441,6 +447,39 @@ r = tap.luajit(file)
 tap.like(r.out, "the loop at %S+:3 is blacklisted", "from before: blacklisted")
 tap.like(r.out, "given up before the profile from %S+:3: NYI: bytecode\n",
   "from before: its reason")
+
+-- The handler is set later.
+r = tap.luajit("-jm=Jm0 "..tap.program(closures..
+  "jit.attach(function() end, 'trace')\nrun(200)"))
+tap.like(r.out, "\nDecisions after that are not known: the program has set a "..
+  "handler of its own %(jit%.attach%) since%.\n", "a handler that is set later")
+tap.like(r.out, ":4: NYI: bytecode FNEW\n", "what was told before is there")
+
+-- -- Much of it -------------------------------------------------------------
+
+r = tap.luajit("-jm=Jm0 "..tap.program([[
+for i = 1, 5000 do jit.flush() end
+local s = 0
+for k = 1, 200 do for i = 1, 100 do s = s + i end jit.flush() end
+]]))
+tap.like(r.out, "; all thrown away 5200 times: by jit%.flush or the like\n",
+  "each time that all traces were thrown away is counted")
+tap.like(r.out, "the compiler itself\n.- try: do not call jit%.flush again",
+  "with advice")
+
+if not tap.slow then
+  r = tap.luajit("-Omaxtrace=20000 -Omaxmcode=65536 -jm=Jm0 "..tap.program([[
+local keep, s = {}, 0
+for k = 1, 9000 do
+  keep[k] = loadstring("local s = 0 for i = 1, 100 do s = s + i end")
+  keep[k]()
+end
+]]))
+  local made, kept = r.out:match("compiler: (%d+) traces made, .-; (%d+) of ")
+  tap.ok(tonumber(kept) >= 9000 and made == kept, "all traces have room",
+    r.out:sub(1, 1000))
+  tap.unlike(r.out, "dropped for lack of room", "none is dropped")
+end
 
 -- -- The profile's file -----------------------------------------------------
 

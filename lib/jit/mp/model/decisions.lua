@@ -432,9 +432,11 @@ end
 
 -- Flushes by their reason.
 local function flushes(p)
-  local n = { asked = 0, traces = 0, seen = 0, ["machine code"] = 0 }
-  for _, f in ipairs(p.flushes or {}) do n[f.why] = n[f.why] + 1 end
-  return n, #(p.flushes or {})
+  local n, all = { asked = 0, traces = 0, seen = 0, ["machine code"] = 0 }, 0
+  for _, f in ipairs(p.flushes or {}) do
+    n[f.why], all = n[f.why] + (f.count or 1), all + (f.count or 1)
+  end
+  return n, all
 end
 
 local why_flushed = {

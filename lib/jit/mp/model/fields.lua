@@ -283,6 +283,7 @@ local tables = {
     { "wall", "number", max = SECONDS },
     { "why", "text", one_of = { asked = true, ["machine code"] = true,
       traces = true, seen = true } },
+    { "count", "number", optional = true },
   } },
   { name = "blacklisted", key = "blacklisted", recorded = true, fields = {
     { "start", "ref", of = "frame", none = true },

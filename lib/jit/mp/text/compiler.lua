@@ -29,6 +29,8 @@ local function lacks(p, width)
     t[#t+1] = "Not all traces that were given up are known: "..(c.why or
       "jit.attach cannot be used")..
       (c.proved and ". The last reasons are shown.\n" or ".\n")
+  elseif c.why then
+    t[#t+1] = "Decisions after that are not known: "..c.why..".\n"
   end
   if not c.proved then
     t[#t+1] = "On this LuaJIT, what is blacklisted and the traces that "..
@@ -204,6 +206,8 @@ local function explain_own(p, j)
     what = more_room(c, "traces", n.traces)
   elseif all > 0 then
     t[#t+1] = flushed..", by jit.flush or the like"
+    what = all > 1 and "do not call jit.flush again and again: what was "..
+      "compiled is lost each time" or nil
   end
   if again then what = LOAD_ONCE
   elseif not what or most and most.loads >= LOADS then
