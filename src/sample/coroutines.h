@@ -73,10 +73,14 @@ void mp_coroutines_free(mp_coroutines *c);
 ** size needs no call, unless one is allocated while `fresh` is set. */
 void mp_coroutines_settle(mp_coroutines *c);
 void mp_coroutines_freed(mp_coroutines *c, const void *block);
+static inline void mp_coroutines_born(mp_coroutines *c)
+{
+  if (c->fresh != NULL) mp_coroutines_settle(c);
+}
 static inline void mp_coroutines_before(mp_coroutines *c, const void *ptr,
 					size_t osize, size_t nsize)
 {
-  if (c->fresh != NULL) mp_coroutines_settle(c);
+  mp_coroutines_born(c);
   if (nsize == 0 && osize == c->size && ptr != NULL &&
       AT(uint8_t, ptr, OBJ_GCT) == GCT_THREAD)
     mp_coroutines_freed(c, ptr);

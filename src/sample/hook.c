@@ -361,6 +361,7 @@ static __attribute__((noinline)) void *slow_alloc(mp_alloc *h, void *ptr,
   if (h->retired) return pass_on(h, ptr, osize, nsize);
   if (h->rows_only) return exact_alloc(h, ptr, osize, nsize, ret, frame);
   mp_alloc_unhold(h);
+  if (h->coroutines != NULL) mp_coroutines_born(h->coroutines);
   mp_objects_look(h);
   if (h->now.countdown < 0)
     p = sampled_alloc(h, ptr, osize, nsize,
@@ -511,7 +512,7 @@ static __attribute__((noinline)) void *telling(mp_alloc *h, void *ptr,
     h->owner.refused(h->owner.data, nsize);
   if (h->coroutines != NULL && ptr == NULL && p != NULL)
     mp_coroutines_after(h->coroutines, p, nsize);
-  h->cofresh = h->coroutines != NULL && h->coroutines->fresh != NULL;
+  if (!h->frozen) mp_alloc_hold(h);
   return p;
 }
 
@@ -522,32 +523,27 @@ static void *hook_telling(void *ud, void *ptr, size_t osize, size_t nsize)
   return telling(ud, ptr, osize, nsize, RET, FRAME);
 }
 
-/* Whether a call may be of a coroutine. The block of one is looked at when the
-** next one is allocated, which is that of its stack. */
-static inline bool may_know(const mp_alloc *h, const void *ptr, size_t osize,
-			    size_t nsize)
+/* For an owner that is to know of coroutines alone: blocks of that size may be
+** some. The first allocation after one takes the slow path (mp_alloc_hold). A
+** smaller block that is freed, as sampling asks in any case, is none. */
+static inline __attribute__((always_inline)) void *
+knowing(mp_alloc *h, void *ptr, size_t osize, size_t nsize, callee called)
 {
-  if (nsize == 0) return osize == h->cosize;
-  if (nsize == h->cosize) return true;
-  return ptr != NULL ? osize == h->cosize : h->cofresh;
+  if (nsize == 0 ? osize >= MP_VM_LARGE && osize == h->cosize :
+      (ptr != NULL ? osize : nsize) == h->cosize)
+    return telling(h, ptr, osize, nsize, RET, FRAME);
+  return sampling(h, ptr, osize, nsize, called, NULL, NULL);
 }
 
-/* hook_direct, for an owner that is to know of coroutines alone. */
+/* hook_direct for such an owner, and hook_unlimited. */
 static void *hook_knowing(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  mp_alloc *h = ud;
-  if (may_know(h, ptr, osize, nsize))
-    return telling(h, ptr, osize, nsize, RET, FRAME);
-  return sampling(h, ptr, osize, nsize, DIRECT, NULL, NULL);
+  return knowing(ud, ptr, osize, nsize, DIRECT);
 }
 
-/* The same for hook_unlimited. */
 static void *hook_noting(void *ud, void *ptr, size_t osize, size_t nsize)
 {
-  mp_alloc *h = ud;
-  if (may_know(h, ptr, osize, nsize))
-    return telling(h, ptr, osize, nsize, RET, FRAME);
-  return sampling(h, ptr, osize, nsize, UNLIMITED, NULL, NULL);
+  return knowing(ud, ptr, osize, nsize, UNLIMITED);
 }
 
 /* -- In and out of place ------------------------------------------------- */
@@ -603,7 +599,6 @@ static void know_coroutines(mp_alloc *h, bool all)
   h->coroutines = mp_coroutines_new(&h->vm, all);
   h->capture->coroutines = h->coroutines;
   h->cosize = h->coroutines != NULL ? h->coroutines->size : 0;
-  h->cofresh = false;
 }
 
 void mp_hook_install(mp_alloc *h, lua_State *L)

@@ -49,6 +49,7 @@ struct mp_alloc {
   /* -- What it touches at many: the next line -- */
   lua_Alloc allocf;		/* That allocator. */
   size_t peak;			/* Highest total of the Lua heap so far. */
+  size_t cosize;		/* Bytes of a coroutine, or 0. */
   uint8_t white;		/* The collector's white, when last seen. */
   bool frozen;			/* Allocations are the profiler's own. */
   bool installed;		/* The hook is in place. */
@@ -95,8 +96,6 @@ struct mp_alloc {
   mp_held kept;			/* Survivors of collections, for leaks. */
 
   mp_coroutines *coroutines;	/* Where wanted; or NULL. */
-  size_t cosize;		/* Bytes of one, or 0. */
-  bool cofresh;			/* One may just have been made. */
 
   /* -- The owner's -- */
   mp_alloc_owner owner;
@@ -120,11 +119,19 @@ static inline void mp_alloc_draw_nothing(mp_alloc *h)
   h->now.countdown = h->held = 0;
 }
 
-/* If the type of a block is not known yet, makes the next call take the slow
-** path by putting all of the distance aside. */
+/* Whether the next call is to look at what the last one has made: a block whose
+** type is not known yet, or one that may have become a coroutine. */
+static inline bool mp_alloc_waits(const mp_alloc *h)
+{
+  return h->types.unknown.block != NULL ||
+	 (h->coroutines != NULL && h->coroutines->fresh != NULL);
+}
+
+/* If it is, makes it take the slow path by putting all of the distance
+** aside. */
 static inline void mp_alloc_hold(mp_alloc *h)
 {
-  if (h->types.unknown.block == NULL || h->now.countdown <= 0) return;
+  if (!mp_alloc_waits(h) || h->now.countdown <= 0) return;
   h->held = h->now.countdown;
   h->now.countdown = 0;
 }
