@@ -30,8 +30,11 @@
 #include "vm/low.h"
 #include "vm/parked.h"
 
-#define INTERVAL	0.01	/* Mean seconds from look to look. */
+#define INTERVAL	0.01	/* Mean seconds from look to look: at first, */
+#define INTERVAL_MAX	0.25	/* and at most, */
+#define LOOKS_FIRST	1000u	/* after so many looks. */
 #define SHARE		0.01	/* Of one processor, at most. */
+#define BUDGET		0.004	/* Part of the program's CPU time, later. */
 #define DRAWN_MIN	16u	/* Coroutines that are looked at, */
 #define DRAWN_MAX	256u	/* if that takes no larger share. */
 #define ENTRIES		2048u	/* Of a table; a power of two. */
@@ -90,6 +93,10 @@ typedef struct mp_watching {
   entry *slept;			/* Where the VM's thread was asleep last, */
   bool sleptother;		/* or that it was in a place without entry. */
   double last;			/* When it looked, */
+  double cost, busy;		/* Moving averages: CPU seconds of a look, */
+				/* and processors that the program uses; */
+  double cpu;			/* its CPU time then; */
+  double interval;		/* seconds until the next look, on average; */
   uint32_t drawn;		/* at so many, at most, */
   entry *found[DRAWN_MAX];	/* who waited there, */
   uint32_t nfound;
@@ -278,6 +285,20 @@ static bool look_at(watching *w, table *t)
   return found;
 }
 
+/* A short run needs many looks in little time; a long one has enough of them,
+** and may be of a server that is profiled all the time. */
+static void adapt_interval(watching *w, double cost, double seconds)
+{
+  double cpu = mp_clock_cpu(), least;
+  w->cost += (cost - w->cost) / 16;
+  if (seconds > 0) w->busy += ((cpu - w->cpu) / seconds - w->busy) / 16;
+  w->cpu = cpu;
+  if (GET(w->looks) < LOOKS_FIRST) return;
+  least = w->cost / BUDGET;
+  w->interval = least > INTERVAL_MAX * w->busy ? INTERVAL_MAX :
+		least > INTERVAL * w->busy ? least / w->busy : INTERVAL;
+}
+
 /* As many are drawn as take the thread its share of a processor. */
 static void adapt(watching *w, double cost)
 {
@@ -299,7 +320,7 @@ static double own_time(void)
 static void look(watching *w, bool last)
 {
   double now = last ? w->stopped : mp_clock_wall(), begun = own_time();
-  double seconds = now > w->last ? now - w->last : 0;
+  double seconds = now > w->last ? now - w->last : 0, cost;
   uint32_t use = GET(w->use);
   bool parking;
   if (GET(w->looks) > 0) settle(w, seconds);
@@ -315,14 +336,16 @@ static void look(watching *w, bool last)
     if (mp_blocked_last(&w->blocked, w->mine)) settle_blocked(w);
   }
   w->last = now;
-  adapt(w, own_time() - begun);
+  cost = own_time() - begun;
+  adapt(w, cost);
+  adapt_interval(w, cost, seconds);
 }
 
 /* Waits, for a time that nothing in the program is likely to follow. Returns
 ** whether the thread is to go on. */
 static bool wait(watching *w)
 {
-  uint64_t ns = mp_seed_vary(&w->random, (uint64_t)(INTERVAL * 1e9));
+  uint64_t ns = mp_seed_vary(&w->random, (uint64_t)(w->interval * 1e9));
   const struct timespec until = mp_thread_after(ns);
   bool stop;
   pthread_mutex_lock(&w->mutex);
@@ -604,6 +627,7 @@ void mp_waits_start(mp_waits *waits, mp_capture *c,
   w->vm = c->vm;
   w->coroutines = coroutines;
   w->drawn = DRAWN_MIN;
+  w->interval = INTERVAL;
   w->random = mp_seed();
   mp_blocked_init(&w->blocked, c->vm, coroutines, c->zonetable);
   if (begin(w) != 0) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** Where coroutines wait, and where the thread of the VM is blocked: a thread
-** that looks, every few milliseconds of wall time, where some of the coroutines
-** have yielded, and where the VM's thread sleeps (sample/blocked.h).
+** that looks, every few milliseconds of wall time at first and more seldom in a
+** long run, where some of the coroutines have yielded, and where the VM's
+** thread sleeps (sample/blocked.h).
 **
 ** The coroutines that are looked at are drawn at random, one of each part of
 ** the list. A coroutine that has yielded counts for half of the time since the
