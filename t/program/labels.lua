@@ -459,4 +459,39 @@ for _, file in ipairs { stored, again } do
   tap.like(report("hory:host:m0", file), "   shop\n", "the host")
 end
 
+-- -- Other files -------------------------------------------------------------
+
+-- Scrapers take letters, digits and _ in names, each once, and count all that
+-- has no label, too.
+local prom, scope = tap.tmpname(".prom"), tap.tmpname(".speedscope.json")
+r = tap.luajit(("-jm=yb1,/dev/null,%s,%s %s"):format(prom, scope, program([[
+  for i = 1, 2 do
+    coroutine.wrap(function()
+      mp.label({ ["a-b"] = "x\"" .. i, a_b = 1, ["7"] = 2, script = "s" })
+      make(1000 * i)
+    end)()
+  end
+  make(500)
+]])))
+tap.is(r.status, 0, "files with labels", r.err)
+local text = tap.read(prom)
+local objects = {}
+for set, n in text:gmatch(
+    '\nluajit_labels_allocated_objects_total{script="[^"]*"(.-)} (%d+)') do
+  objects[set] = tonumber(n)
+end
+local set = ',_7="2",a_b="x\\"%d",a_b_="1",script_="s"'
+for i = 1, 2 do
+  local n = objects[set:format(i)]
+  tap.ok(n and n >= 1000 * i and n < 1000 * i + 100, "metrics by labels", text)
+end
+tap.ok((objects[""] or 0) >= 500, "metrics without a label", text)
+local all = tonumber(text:match("luajit_allocated_objects_total{.-} (%d+)"))
+tap.is(objects[set:format(1)] + objects[set:format(2)] + objects[""], all,
+  "they add up to the total")
+text = tap.read(scope)
+tap.ok(text:find([[{"name":"7=2 a-b=x\"2 a_b=1 script=s"}]], 1, true),
+  "speedscope: labels are frames", text)
+tap.like(text, '{"name":"%(no label%)"}', "speedscope: those without")
+
 tap.done()

@@ -58,7 +58,7 @@ local list = {
     shows = "table diff G a A .folded .html" },
   { "y[:<name>]", "labels (jit.mp.label), or y:route the one of that name; "..
     "before or after f, F or l: split by it", letter = "y",
-    shows = "table diff G a A I .folded .html" },
+    shows = "table diff G a A I .folded .speedscope.json .html" },
   { "t", "types of objects; before or after f, F or l: split by it",
     shows = "table:heap diff:heap G:heap a:heap A:heap e:measured "..
       "n:measured .folded:amount .html .mp .pb.gz .otlp server" },

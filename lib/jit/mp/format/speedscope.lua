@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- speedscope's format: one file, with a profile for each view.
+-- speedscope's format: one file, with a profile for each view. With option y
+-- the labels are the root of each stack.
 ----------------------------------------------------------------------------
 
 local empty = require("jit.mp.model.empty")
@@ -26,11 +27,25 @@ local function frame_table()
   end, list
 end
 
--- A function from a stack to its frames' numbers, the root first.
-local function stack_lists(p, number)
+-- A function from a row to its labels as a frame, or nil: none are wanted.
+local function label_frames(p, o)
+  local frames = {}
+  return function(row)
+    if o.states ~= "y" then return nil end
+    local name = p:split_name(row, o)
+    frames[name] = frames[name] or { name = name }
+    return frames[name]
+  end
+end
+
+-- A function from a row to its frames' numbers, the root first.
+local function stack_lists(p, o, number)
   local _, of = export.functions(p)
-  local cache, t = {}, {}
-  return function(stack)
+  local caches, t, root = {}, {}, label_frames(p, o)
+  return function(row)
+    local stack, label = row.stack, root(row)
+    local cache = caches[label or 0] or {}
+    caches[label or 0] = cache
     local text = cache[stack]
     if text then return text end
     local n, s = 1, p.parent[stack] or 0
@@ -40,7 +55,8 @@ local function stack_lists(p, number)
       t[i] = number(of[p.frame[s] or 0])
       s = p.parent[s]
     end
-    text = "["..table.concat(t, ",", 1, n).."]"
+    text = "["..(label and number(label).."," or "")..
+      table.concat(t, ",", 1, n).."]"
     cache[stack] = text
     return text
   end
@@ -61,7 +77,7 @@ local function summed(p, value, whole, list_of)
   for _, row in ipairs(p.rows) do
     local n = whole(value(row))
     if n ~= 0 then
-      local list = list_of(row.stack)
+      local list = list_of(row)
       if not sums[list] then lists[#lists+1] = list end
       sums[list] = (sums[list] or 0) + n
     end
@@ -76,7 +92,7 @@ end
 local function timed(p, field, whole, list_of)
   local lists, weights = {}, {}
   for _, run in ipairs(export.in_order(p, field)) do
-    local n, list = whole(run[2]), list_of(run[1].stack)
+    local n, list = whole(run[2]), list_of(run[1])
     if n ~= 0 and lists[#lists] == list then
       weights[#lists] = weights[#lists] + n
     elseif n ~= 0 then
@@ -115,7 +131,7 @@ end
 
 return function(p, o)
   local number, frames = frame_table()
-  local list_of = stack_lists(p, number)
+  local list_of = stack_lists(p, o, number)
   local profiles = {}
   for _, view in ipairs(o.views) do
     profiles[#profiles+1] = sampled(p, view, o.objects, list_of)
