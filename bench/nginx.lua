@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- The price of a profile for an nginx worker: wrk on servers that are profiled
--- all the time, as luajit-mp-hosts(7) says and with the distance that adapts,
--- on one that also gives its requests their routes as labels, on one that looks
--- for more labels and where they wait, on one that is attached to, and on two
--- that are none of these, in turn.
+-- The price of a profile for an nginx worker: wrk on a server that is profiled
+-- with intervals that adapt, on servers that are profiled all the time, as
+-- luajit-mp-hosts(7) says: without labels, with the routes of requests, and
+-- with path and host, too; on one that is attached to, and on two that are none
+-- of these, in turn.
 ----------------------------------------------------------------------------
 --
---   make bench-nginx [ROUNDS=N] [PATHS="json hello"]
+--   make bench-nginx [ROUNDS=N] [PATHS="json hello slow cpu"]
 --
 -- For each it prints the median over the rounds, and the quartiles, of the time
 -- in relation to that of a server without a profile: seconds per request, and
@@ -26,11 +26,32 @@ local paths = {}
 for path in ((arg or {})[2] or ""):gmatch("%S+") do
   paths[#paths+1] = path:match("^/?(.*)")
 end
-if #paths == 0 then paths = { "", "hello", "json?first=100" } end
+if #paths == 0 then
+  paths = { "", "hello", "json?first=100", "slow", "cpu" }
+end
 
 -- /hello does as little as can be in Lua; / makes 300 tables and strings; /json
 -- does what is usual: it reads arguments, looks records up, and encodes twenty.
+-- /slow asks another location, which sleeps; /cpu counts.
 local locations = [[
+  location = /sleep { content_by_lua_block { ngx.sleep(0.005) ngx.print(1) } }
+  location = /slow {
+    content_by_lua_block {
+      LABEL
+      local s = ngx.socket.tcp()
+      assert(s:connect("127.0.0.1", tonumber(ngx.var.server_port)))
+      assert(s:send("GET /sleep HTTP/1.0\r\nHost: x\r\n\r\n"))
+      ngx.print((s:receive("*a"):match("\r\n\r\n(.*)$")))
+    }
+  }
+  location = /cpu {
+    content_by_lua_block {
+      LABEL
+      local x = 0
+      for i = 1, 100000 do x = (x * 31 + i) % 65537 end
+      ngx.print(x)
+    }
+  }
   location = /hello { content_by_lua_block { LABEL ngx.print("300") } }
   location = /json {
     content_by_lua_block {
@@ -112,12 +133,13 @@ local function show(path, name, list)
 end
 
 local on = 'assert(require("jit.mp").start("%s", "DIR/out/%%p.mp"))'
+local always = on:format("fIb512ki10")
 local kinds = { { "without" }, { "without, too" },
-  { "always on, 64 KiB", on:format("fb64k") },
-  { "always on", on:format("f") },
-  { "with routes", on:format("f"), 'require("jit.mp.nginx").label("/x")' },
-  { "with labels and waits", on:format("fI"),
-    'require("jit.mp.nginx").label()' },
+  { "adapts", on:format("f") },
+  { "always on, no waits", on:format("fb512ki10") },
+  { "always on", always },
+  { "with routes", always, 'require("jit.mp.nginx").label("/x")' },
+  { "with labels", always, 'require("jit.mp.nginx").label()' },
   { "attached" } }
 local results = {}  -- By path: for each kind what its rounds took, in pairs.
 for _, path in ipairs(paths) do
