@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Completion of luajit-mp for bash.
+# Completion of luajit-mp, and of luajit -jm, for bash.
 
 # Files with a suffix, and directories.
 _luajit_mp_files() {
@@ -19,13 +19,13 @@ _luajit_mp_processes() {
   COMPREPLY=("${list[@]}")
 }
 
-# An option string with one letter more, and what that letter says. $1: the
-# command, which lists them.
+# An option string with one letter more, and what that letter says. The words
+# are a command that lists them.
 _luajit_mp_letters() {
   local letter text list=()
   while read -r letter text; do
     [[ $cur == *"$letter"* ]] || list+=("$cur$letter $text")
-  done < <("$1" run -O H 2>/dev/null | sed -n \
+  done < <("$@" 2>/dev/null </dev/null | sed -n \
     's/^  \([A-Za-z]\)[^ ]*  *\(view: [^;]*\|[^;:(]*\).*/\1 \2/p')
   [ ${#list[@]} -ne 1 ] || list=("${list[0]%% *}")
   COMPREPLY=("${list[@]}")
@@ -48,7 +48,7 @@ _luajit_mp() {
     return
   fi
   case $prev in
-    -O|--options) _luajit_mp_letters "$1"; return ;;
+    -O|--options) _luajit_mp_letters "$1" run -O H; return ;;
     --threshold|-t|--time|--state) return ;;
     --sort)
       case ${COMP_WORDS[1]} in
@@ -84,4 +84,21 @@ _luajit_mp() {
   esac
 }
 
+# Of luajit what follows -jm=, a word of its own: letters, then outputs.
+_luajit_mp_jm() {
+  local cur=${COMP_WORDS[COMP_CWORD]} before
+  COMPREPLY=()
+  if [ "$cur" = = ]; then
+    cur= before=${COMP_WORDS[COMP_CWORD-1]}
+  elif [ "${COMP_WORDS[COMP_CWORD-1]}" = = ]; then
+    before=${COMP_WORDS[COMP_CWORD-2]}
+  fi
+  case $before:$cur in
+    -jm:*,*) compopt -o nospace 2>/dev/null
+      COMPREPLY=($(compgen -P "${cur%,*}," -f -- "${cur##*,}")) ;;
+    -jm:*) _luajit_mp_letters "$1" -jm=H ;;
+  esac
+}
+
 complete -o filenames -F _luajit_mp luajit-mp
+complete -o default -F _luajit_mp_jm luajit

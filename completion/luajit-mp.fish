@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Completion of luajit-mp for fish.
+# Completion of luajit-mp, and of luajit -jm, for fish.
 
 function __luajit_mp_command
     contains -- (commandline -opc)[2] $argv
@@ -14,15 +14,17 @@ function __luajit_mp_processes
     end
 end
 
-# An option string with one letter more, and what that letter says.
+# An option string with one letter more, and what that letter says: the word,
+# of which the option itself matches the pattern. The rest is a command that
+# lists the letters.
 function __luajit_mp_letters
-    set -l given (commandline -ct | string replace -r -- '^(-O|--options=)' '')
-    set -l program (commandline -opc)[1]
-    $program run -O H 2>/dev/null |
+    set -l word (commandline -ct)
+    set -l given (string replace -r -- $argv[1] '' $word)
+    $argv[2..] 2>/dev/null </dev/null |
         sed -n 's/^  \([A-Za-z]\)[^ ]*  *\(view: [^;]*\|[^;:(]*\).*/\1\t\2/p' |
         while read -l line
         string match -q -- '*'(string sub -l 1 -- $line)'*' "$given"
-        or echo $given$line
+        or echo $word$line
     end
 end
 
@@ -49,7 +51,8 @@ complete -c luajit-mp -n '__luajit_mp_command run attach report diff merge' \
     -s o -l output -r -d 'the output'
 complete -c luajit-mp \
     -n '__luajit_mp_command run attach top report diff convert push open' \
-    -s O -l options -x -a '(__luajit_mp_letters)' -d 'the report'
+    -s O -l options -x -d 'the report' -a '(__luajit_mp_letters \
+    "^(-O|--options=)" (commandline -opc)[1] run -O H)'
 complete -c luajit-mp \
     -n '__luajit_mp_command run attach report diff convert open' \
     -l no-source -d 'leaves sources out of a page'
@@ -72,3 +75,6 @@ complete -c luajit-mp -n '__luajit_mp_command attach top' \
     -s t -l time -x -d 'how long, in seconds'
 complete -c luajit-mp -n '__luajit_mp_command attach top' \
     -l state -x -d 'which Lua state'
+# Of luajit what follows -jm=, a word of its own: letters.
+complete -c luajit -n 'string match -q -- "-jm=*" (commandline -ct)' -f \
+    -a '(__luajit_mp_letters "^-jm=" (commandline -opc)[1] -jm=H)'

@@ -30,7 +30,9 @@ local bin = tap.tmpname()
 os.remove(bin)
 os.execute("mkdir "..bin)
 tap.write(bin.."/luajit-mp", "#!/bin/sh\nexec "..tap.mp..' "$@"\n')
-os.execute("chmod +x "..bin.."/luajit-mp")
+tap.write(bin.."/luajit", "#!/bin/sh\nPATH=${PATH#*:} exec "..tap.command..
+  ' "$@"\n')
+os.execute("chmod +x "..bin.."/luajit "..bin.."/luajit-mp")
 local with_command = ("PATH=%s:$PATH "):format(bin)
 
 -- bash itself is asked, where it is there.
@@ -89,6 +91,22 @@ if tap.sh("bash --version").status == 0 then
   tap.like(letters, " fL leaks .* fB ", "bash: those with numbers")
   tap.is(ask("run", "-O", all_but("H")), all_but("H").."H",
     "bash: the last letter")
+  -- bash takes -jm=fl for three words.
+  local function ask_jm(...)
+    local words = { ... }
+    for i, word in ipairs(words) do words[i] = "'"..word.."'" end
+    return tap.sh((there..with_command.."bash -c '. \"%s\"; "..
+      "COMP_WORDS=(luajit \"$@\"); COMP_CWORD=$#; _luajit_mp_jm luajit; "..
+      "echo \"${COMPREPLY[*]}\"' x %s"):format(tap.srcdir..
+	"/completion/luajit.bash", table.concat(words, " "))).out:gsub("\n$", "")
+  end
+  tap.like(ask_jm("-jm", "=", "f"), "^fF function names with their module "..
+    "fl lines fs split ", "bash: letters behind luajit -jm=")
+  tap.like(ask_jm("-jm", "="), "^f function names F ", "bash: the first of them")
+  tap.is((ask_jm("-jm", "=", "fl,app.m")), "fl,app.mp",
+    "bash: an output behind the letters")
+  tap.is((ask_jm("app.")), "", "bash: luajit's other words are left alone")
+  tap.is((ask_jm("-jp", "=", "f")), "", "bash: and other options")
   -- A process with LuaJIT in it: the test is one.
   tap.is((ask("attach", pid)), pid, "bash: a process by its number")
   tap.like((ask("top", "")), "%f[%d]"..pid.."%f[%D]", "bash: all processes")
@@ -133,6 +151,9 @@ if tap.sh("fish --version").status == 0 then
   tap.is(offered("luajit-mp run -O"..all_but("lL")),
     "-O"..all_but("lL").."L -O"..all_but("lL").."l",
     "fish: option letters in one word")
+  tap.is(offered("luajit -jm="..all_but("lL")),
+    "-jm="..all_but("lL").."L -jm="..all_but("lL").."l",
+    "fish: letters behind luajit -jm=")
 end
 
 -- And zsh, in a pseudo-terminal: each candidate is printed between two bytes.
@@ -194,6 +215,8 @@ if not sanitized and tap.sh("zsh --version").status == 0 then
     "zsh: keys")
   tap.is(offered_by_zsh("luajit-mp report -O "..all_but("lL")), "L l",
     "zsh: option letters")
+  tap.is(offered_by_zsh("luajit -jm="..all_but("lL")), "L l",
+    "zsh: letters behind luajit -jm=")
   tap.like(" "..offered_by_zsh("luajit-mp attach ").." ", " "..pid.." ",
     "zsh: processes")
 end
@@ -222,7 +245,8 @@ if not sanitized and tap.sh("zsh --version").status == 0 then
     ["luajit-mp diff --sort=b"] = "luajit-mp diff --sort=before",
     ["luajit-mp help pu"] = "luajit-mp help push",
     ["luajit-mp attach -O "..all_but("H")] =
-      "luajit-mp attach -O "..all_but("H").."H" }) do
+      "luajit-mp attach -O "..all_but("H").."H",
+    ["luajit -jm="..all_but("H")] = "luajit -jm="..all_but("H").."H" }) do
     tap.like(typed_in_bash(line), "%["..whole:gsub("%-", "%%-").." ?%]END$",
       "bash in a terminal: "..line)
   end
