@@ -97,12 +97,14 @@ if tap.sh("bash --version").status == 0 then
     for i, word in ipairs(words) do words[i] = "'"..word.."'" end
     return tap.sh((there..with_command.."bash -c '. \"%s\"; "..
       "COMP_WORDS=(luajit \"$@\"); COMP_CWORD=$#; _luajit_mp_jm luajit; "..
-      "echo \"${COMPREPLY[*]}\"' x %s"):format(tap.srcdir..
-	"/completion/luajit.bash", table.concat(words, " "))).out:gsub("\n$", "")
+      "echo \"${COMPREPLY[*]}\"' x %s"):format(
+      tap.srcdir.."/completion/luajit.bash",
+      table.concat(words, " "))).out:match("[^\n]*")
   end
   tap.like(ask_jm("-jm", "=", "f"), "^fF function names with their module "..
     "fl lines fs split ", "bash: letters behind luajit -jm=")
-  tap.like(ask_jm("-jm", "="), "^f function names F ", "bash: the first of them")
+  tap.like(ask_jm("-jm", "="), "^f function names F ",
+    "bash: the first of them")
   tap.is((ask_jm("-jm", "=", "fl,app.m")), "fl,app.mp",
     "bash: an output behind the letters")
   tap.is((ask_jm("app.")), "", "bash: luajit's other words are left alone")

@@ -367,8 +367,12 @@ tap.is(#e.profiles[1].timeline.wall + #e.profiles[1].changes.point, 0,
 tap.is(e.profiles[1].info.empty.timeline, "This profile has no timeline.",
   "which says so")
 bare.info.runs = 2
-tap.like(decode(json(html(profile.new(bare), opts()))).profiles[1].info.empty
-  .timeline, "^A sum of several profiles has no timeline", "a sum says why")
+e = decode(json(html(profile.new(bare), opts()))).profiles[1].info.empty
+tap.like(e.timeline, "^A sum of several profiles has no timeline",
+  "a sum says why")
+tap.is(e.cpu, "no CPU samples: 4 ms of CPU in 2 profiles, each of them too "..
+  "short for a timer of 10 ms; i1 samples more often",
+  "of a sum, each is too short")
 bare.rows = { { stack = 0, zone = 0, state = "N", cpu = 1, alloc_objects = 1,
   alloc_bytes = 2, inuse_objects = 0, inuse_bytes = 0/0 } }
 e = decode(json(html(profile.new(bare), opts("l"))))

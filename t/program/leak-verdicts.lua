@@ -4,6 +4,8 @@
 
 local tap = require("tap")
 local leaks = require("jit.mp.model.leaks")
+local options = require("jit.mp.options")
+local report = require("jit.mp.text.leaks")
 
 -- The verdict on value(t) for t in 0 to 1, seen by n collections up to `last`;
 -- noise: a function that gives a relative error, sd: what it is said to be;
@@ -241,10 +243,47 @@ local function began_late(start, last)
     p.course[i] = { wall = i, cpu = i, allocated = i * 100,
       inuse = start + (last - start) * i / 20 }
   end
-  return leaks.groups(p, function() return "row" end)[1].verdict
+  local g = leaks.groups(p, function() return "row" end)[1]
+  return g.verdict..(g.why and " "..g.why or "")
 end
 tap.is(began_late(0, 2000), "grows", "a profile of all the run: it grows")
 tap.is(began_late(5000, 7000), "grows", "of its last part: so does the heap")
-tap.is(began_late(5000, 5300), "unclear", "if not, it may have been replaced")
+tap.is(began_late(5000, 5300), "unclear before",
+  "if not, it may have been replaced")
+
+-- The reason of a verdict that is unclear: n collections by the time `last` of
+-- 20 s, with that standard error; collected: and the full ones at the end.
+local function reason(n, last, sd, collected)
+  local p = { rows = { { state = "I", inuse_bytes = 2000, inuse_objects = 99,
+      alloc_bytes = 2000 } }, collections = {}, held = {}, survivors = {},
+    course = {}, timeline = {}, info = { wall = 20, cpu = 20 },
+    heap = { inuse = 2000, inuse_start = 0, alloc_bytes = 2000,
+      gc_cycles = n }, collected = collected }
+  function p:is_before() return false end
+  function p:namer() return function() return { "app.lua:7" } end end
+  local function record(allocated, bytes)
+    p.collections[#p.collections+1] = { wall = allocated / 100,
+      allocated = allocated }
+    p.held[#p.held+1] = { collection = #p.collections, row = 1, bytes = bytes,
+      objects = 9, variance = (bytes * sd) ^ 2 }
+  end
+  for i = 1, n do record(i / n * last * 2000, i / n * last * 2000) end
+  if collected then record(2000, 2000); record(2000, 2000) end
+  return report(p, assert(options.parse("L")), {}):match("unclear:[^\n]*")
+end
+tap.is(reason(3, 0.75, 0), "unclear: in 20.0 s the program made 3 "..
+  "collections, and most verdicts take 7 or more, which at this rate are "..
+  "there after 46.7 s: profile for longer, or end the program by os.exit or "..
+  "mp.stop, which collect all garbage first",
+  "too few collections: how long it takes to have more")
+tap.is(reason(0, 1, 0, true), "unclear: in 20.0 s the program made no "..
+  "collection, and most verdicts take 7 or more: profile for longer",
+  "none: no rate is known")
+tap.like(reason(9, 0.4, 0), "^unclear: in 20.0 s the program made 9 "..
+  "collections, too few of them in the last two thirds: profile for longer",
+  "many, but too early")
+tap.like(reason(20, 1, 1), "^unclear: what collections left rests on too few "..
+  "samples, or rose and fell", "few samples")
+tap.is(reason(20, 1, 0), nil, "a verdict needs no reason")
 
 tap.done()

@@ -9,15 +9,18 @@ local numbers = require("jit.mp.model.numbers")
 local FEW = 3  -- So many intervals may pass without a tick.
 local TICK = 10 -- Milliseconds between two ticks of a slow kernel.
 
+-- Of the sum of several profiles, each had a timer of its own.
 local function no_ticks(p)
-  local cpu = p.info.cpu * 1000
+  local runs = p.info.runs or 1
+  local cpu = p.info.cpu * 1000 / runs
   if p.cpu.why and cpu > FEW * p.cpu.interval then
     return names.printable(p.cpu.why)
   elseif cpu > FEW * math.max(p.cpu.interval, TICK) then
     return "no tick came, and the reason is not known"
   end
-  return ("%s of CPU is too short for a timer of %d ms%s"):format(
-    numbers.seconds(p.info.cpu), p.cpu.interval,
+  return ("%s of CPU%s too short for a timer of %d ms%s"):format(
+    numbers.seconds(p.info.cpu), runs > 1 and
+    (" in %d profiles, each of them"):format(runs) or " is", p.cpu.interval,
     p.cpu.interval > 1 and "; i1 samples more often" or "")
 end
 

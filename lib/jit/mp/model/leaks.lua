@@ -69,7 +69,9 @@ local DOUBT = 2.5 -- Standard errors that chance seldom makes.
 local RISE = 0.15 -- Smallest growth, as a part of what is held.
 local LEAK = 0.35 -- A steady leak grows by more from the middle to the end.
 local TREND = 0.3 -- Smallest part of pairs that rise, less those that fall.
-local DENSE = 4 -- Records after EARLY at least.
+local DENSE = 4 -- Records after EARLY at least,
+local ENOUGH = math.ceil(DENSE / (1 - EARLY)) -- which so many have, if evenly
+  -- spread.
 local SAME = 0.001 -- Of the run: records as close are of one moment.
 local CHANCE = 0.05 -- A leak whose samples are all from early on is rarer.
 
@@ -295,14 +297,19 @@ local function grows_by_curve(series)
   end
 end
 
+-- Whether there are enough records, and the last one is late enough.
+local function are_enough(times)
+  local n = #times
+  return n > 0 and times[n] >= RECENT and
+    count_from(times, EARLY * times[n]) >= DENSE
+end
+
 -- Whether the records tell that a series grows; nil: they do not tell.
 local function grows_by_records(times, series)
   local n = #times
   if n == 0 or times[n] < RECENT then return nil end
   if unchanged(times, series) then return false end
-  if count_from(times, EARLY * times[n]) >= DENSE then
-    return grows_dense(times, series)
-  end
+  if are_enough(times) then return grows_dense(times, series) end
 end
 
 -- Whether a series grows; nil: that is unclear. The series has bytes, variance
@@ -507,14 +514,18 @@ local function evidence(p, g, n)
   return s
 end
 
+-- The verdict, and where it is unclear, why.
 local function verdict(p, g, own)
   if p.is_native and g.inuse == 0 then return "flat" end
   if g.held < 0.1 * g.inuse then return "new" end
-  local answer = grows(evidence(p, g, own))
-  if answer and not g.of_program then answer = nil end
-  if answer then return "grows" end
+  local series = evidence(p, g, own)
+  local answer = grows(series)
+  if answer and g.of_program then return "grows" end
   if #p.collections >= DENSE and came_last(g) then return "new" end
-  return answer == nil and "unclear" or "flat"
+  if answer == false then return "flat" end
+  return "unclear", answer and "own" or
+    not (are_enough(series.by_bytes) and
+      are_enough(series.by_cpu or series.by_bytes)) and "few" or "doubt"
 end
 
 -- Whether groups may only have taken the place of memory from before the
@@ -541,7 +552,11 @@ end
 --   new: bytes in use that no collection has come to yet,
 --   age: mean age in seconds of objects that a collection left alive, or nil,
 --   bytes, variance, count: the series, one number for each of p.collections,
---   verdict: "grows", "flat", "new" or "unclear".
+--   verdict: "grows", "flat", "new" or "unclear",
+--   why: where it is unclear: "few" collections; there is "doubt" of the
+--        amounts; memory from "before" the profile may only have been replaced;
+--        or it is the collector's "own" memory.
+-- Returns besides how many collections the program has made itself.
 local function groups(p, name)
   local list, by, n = {}, {}, #p.collections
   local function group(row)
@@ -569,14 +584,14 @@ local function groups(p, name)
     if g.survivors > 0 then
       g.age = math.max(0, p.info.wall - g.births / g.survivors)
     end
-    g.verdict = verdict(p, g, own)
+    g.verdict, g.why = verdict(p, g, own)
   end
   if not p.is_native and have_replaced(p, list) then
     for _, g in ipairs(list) do
-      if g.verdict == "grows" then g.verdict = "unclear" end
+      if g.verdict == "grows" then g.verdict, g.why = "unclear", "before" end
     end
   end
-  return list
+  return list, own
 end
 
 -- -- C memory ----------------------------------------------------------------
@@ -640,4 +655,4 @@ local function native(p)
     is_native = true }, { __index = p })
 end
 
-return { groups = groups, grows = grows, native = native }
+return { groups = groups, grows = grows, native = native, ENOUGH = ENOUGH }

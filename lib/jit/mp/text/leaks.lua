@@ -141,24 +141,71 @@ local function rows_text(p, o, shown, holder, width)
 end
 
 -- A table of groups by that name of a row, and how many of them it leaves out.
--- Returns besides whether it has a verdict that is unclear.
-local function groups_table(p, o, list, name, width)
-  local total, hidden, shown, unclear = 0, 0, {}, false
+-- doubts: gets the reasons of verdicts that are unclear.
+local function groups_table(p, o, list, name, width, doubts)
+  local total, hidden, shown = 0, 0, {}
   for _, g in ipairs(list) do total = total + g.inuse end
   local holder = holder_namer(p, name, width)
   for _, g in ipairs(list) do
     if views.shows(g.inuse / total, o) or g.verdict == "grows" then
       shown[#shown+1] = g
-      unclear = unclear or g.verdict == "unclear"
+      if g.why then doubts[g.why] = true end
     else
       hidden = hidden + 1
     end
   end
   local text = rows_text(p, o, shown, holder, width)
-  if hidden == 0 then return text, unclear end
+  if hidden == 0 then return text end
   local rest = ("%s below %d%% not shown; option m sets the limit\n"):format(
     numbers.counted(hidden, "row"), o.min)
-  return text..cells.wrap(rest, width), unclear
+  return text..cells.wrap(rest, width)
+end
+
+-- -- Doubts ------------------------------------------------------------------
+
+-- Too few records, n of them, and how there would be more.
+local function few(p, n)
+  local wall = p.info.wall
+  local what = ("in %s "):format(numbers.seconds(wall))
+  if p.is_native then
+    what = what.."there were too few records of C memory, or all came early"
+  elseif n >= leaks.ENOUGH then
+    what = ("%sthe program made %d collections, too few of them in the last "..
+      "two thirds"):format(what, n)
+  else
+    local rate = n < 2 and "" or ", which at this rate are there after "..
+      numbers.seconds(wall * leaks.ENOUGH / n)
+    what = ("%sthe program made %s, and most verdicts take %d or more%s")
+      :format(what, n == 0 and "no collection" or
+      numbers.counted(n, "collection"), leaks.ENOUGH, rate)
+  end
+  return what..": profile for longer"..(p.collected and "" or ", or end the "..
+    "program by os.exit or mp.stop, which collect all garbage first")
+end
+
+-- In the order in which they are told.
+local reasons = {
+  { "few", few },
+  { "doubt", function()
+      return "what collections left rests on too few samples, or rose and "..
+	"fell: profile for longer, or with b1"
+    end },
+  { "before", function()
+      return "what grew may have replaced memory from before the profile, "..
+	"for the heap as a whole grew by less: profile for longer"
+    end },
+  { "own", function()
+      return "the collector's own memory grows with that of the program"
+    end },
+}
+
+-- Appends why verdicts are unclear.
+local function put_doubts(p, n, doubts, env, out)
+  for _, reason in ipairs(reasons) do
+    if doubts[reason[1]] then
+      out[#out+1] = cells.wrap("unclear: "..reason[2](p, n).."\n", env.width)
+    end
+  end
 end
 
 -- -- Report ------------------------------------------------------------------
@@ -182,33 +229,33 @@ local function sum(list, field, which)
 end
 
 -- Appends the tables of a profile to the list of texts. Returns the bytes held
--- in stacks that grow, and whether a verdict is unclear.
+-- in stacks that grow.
 local function put_tables(p, o, env, out)
   local depth = o.depth_given and math.abs(o.depth) or DEPTH
   local by_stack, by_line = row_namer(p, o, depth), row_namer(p, o, 1)
-  local stacks, unclear = leaks.groups(p, by_stack), false
+  local stacks, n = leaks.groups(p, by_stack)
+  local doubts = {}
   local in_all, leaked = sum(stacks, "held"), sum(stacks, "held", "grows")
   out[#out+1] = cells.wrap(heading(p), env.width)
   if sum(stacks, "inuse") == 0 then
     out[#out+1] = "nothing\n"
-    return 0, false
+    return 0
   end
   local function put(list, name)
     sort(list)
-    local text, doubt = groups_table(p, o, list, name, env.width)
-    out[#out+1] = text
-    unclear = unclear or doubt
+    out[#out+1] = groups_table(p, o, list, name, env.width, doubts)
   end
   if depth ~= 1 then
     local by_function = o.scope_given and o.scope ~= "l"
     out[#out+1] = by_function and "\nBy function:\n" or "\nBy line:\n"
-    put(leaks.groups(p, by_line), by_line)
+    put((leaks.groups(p, by_line)), by_line)
     out[#out+1] = "\nBy stack:\n"
   end
   put(stacks, by_stack)
   out[#out+1] = "\n"..cells.wrap(("%s held, %s of it in stacks that grow\n")
     :format(views.bytes(in_all, o), views.bytes(leaked, o)), env.width)
-  return leaked, unclear
+  put_doubts(p, n, doubts, env, out)
+  return leaked
 end
 
 -- Returns the text, nil, and the bytes held in stacks that grow.
@@ -222,15 +269,10 @@ return function(p, o, env)
       "this LuaJIT (see capture)\n", env.width)
   end
   local out, native = {}, leaks.native(p)
-  local leaked, unclear = put_tables(p, o, env, out)
+  local leaked = put_tables(p, o, env, out)
   if native then
     out[#out+1] = "\n"
-    local more, doubt = put_tables(native, o, env, out)
-    leaked, unclear = leaked + more, unclear or doubt
-  end
-  if unclear then
-    out[#out+1] = cells.wrap(
-      "unclear: too few collections, or samples, to tell\n", env.width)
+    leaked = leaked + put_tables(native, o, env, out)
   end
   return table.concat(out), nil, leaked
 end
