@@ -120,6 +120,11 @@ async function growth() {
     "heap: parts of tables"
   );
   like(table, /290 kB 3000 strings "<\/script>#"/, "heap: a name is a text");
+  like(
+    table,
+    /resized most Bytes .* parts Line \S+ MB \S+ k server\.lua:6/,
+    "heap: where tables were resized"
+  );
   await shot(page, "heap-grown");
   await page.locator("#kinds button").first().click();
   await settle(page);
@@ -127,6 +132,13 @@ async function growth() {
     await active(page),
     "cache[*], 56% of the heap, 560 kB, 900 × table, before 360 kB, +200 kB",
     "heap: to the path that grew"
+  );
+  await page.locator("#kinds button").last().click();
+  await settle(page);
+  is(
+    (await page.locator("#lines tr.on .n").innerText()).trim(),
+    "6",
+    "heap: to the line that resized them"
   );
   await close(page, "heap grown");
 }

@@ -225,8 +225,9 @@ local function parts(line)
   return t
 end
 
--- Where tables were resized: a list of { place, objects (parts that were
--- allocated), bytes (of these) }, the most bytes first, at most three.
+-- Where tables were resized: a list of { place, source, line, objects (parts
+-- that were allocated), bytes (of these) }, the most bytes first, at most
+-- three.
 local function resized(p)
   local out = {}
   if p.info.no_lines or p.info.no_types then return out end
@@ -236,6 +237,7 @@ local function resized(p)
     if t and t.bytes >= RESIZED * all.all.bytes and
 	estimates.mark(t.bytes, t.var, all.all.bytes) == "" then
       out[#out+1] = { objects = t.objects, bytes = t.bytes,
+	source = line.file, line = line.number,
 	place = ("%s:%d"):format(profile.module_name({ source = line.file }),
 	  line.number) }
     end

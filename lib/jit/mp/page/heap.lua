@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- The heap walk, for the page: lines by columns, the stacks that allocated the
--- memory they hold, and kinds of objects.
+-- memory they hold, kinds of objects, and where tables were resized.
 ----------------------------------------------------------------------------
 
+local advice = require("jit.mp.model.advice")
 local encode = require("jit.mp.page.encode")
 local growth = require("jit.mp.heap.growth")
 local kinds = require("jit.mp.heap.kinds")
@@ -48,6 +49,17 @@ local function encode_kinds(w, strs)
     "count", encode.ints(all, "count") })
 end
 
+-- Lines where tables were resized.
+local function resized(p, strs)
+  local all, t = advice.resized(p), { place = {}, source = {} }
+  for i, r in ipairs(all) do
+    t.place[i], t.source[i] = strs(r.place), strs(r.source)
+  end
+  return object({ "place", list(t.place), "source", list(t.source),
+    "line", encode.ints(all, "line"), "bytes", encode.ints(all, "bytes"),
+    "count", encode.ints(all, "objects") })
+end
+
 -- A JSON text, null where there is no walk. strs: the numbers of strings.
 -- before: a profile whose walk, if it has one, this one is compared to; or nil.
 return function(p, strs, before)
@@ -61,6 +73,7 @@ return function(p, strs, before)
     "garbage", number(garbage), "own", number(own), "at", number(w.at),
     "closing", tostring(w.closing or false), "lines", lines(w, strs),
     "least", number(w.base_least), "kinds", encode_kinds(w, strs),
+    "resized", resized(p, strs),
     "joins", object({ "row", encode.ints(w.joins, "row"),
       "line", encode.ints(w.joins, "line"),
       "bytes", encode.ints(w.joins, "bytes") }) })

@@ -6,8 +6,8 @@
 const { $, el, quiet, say, scrollTo } = mp.dom;
 const { A, DIFF } = mp.profile;
 const { item, STR } = mp.items;
-const { bytes, percent, seconds, signed } = mp.numbers;
-const { state, graph } = mp;
+const { bytes, percent, seconds, signed, count: counted } = mp.numbers;
+const { state, graph, source } = mp;
 const { typeShade, inks } = mp.colors;
 const { Flame } = mp.flame;
 const { W, tree, byKey, label, path, kind, type, self, was, grown, sites,
@@ -118,6 +118,13 @@ function goTo(n) {
   scrollTo($("heap"), "start");
   flame.box.focus({ preventScroll: true });
 }
+/* Lines where array and hash parts of tables were allocated again and again. */
+function resized() {
+  const { place, source: file, line, bytes: size, count } = W.resized;
+  return place.map((s, i) => [bytes(size[i]), counted(count[i]),
+    source.hasFile(file[i]) ? quiet(STR[s], () => source.goTo(file[i], line[i]),
+      { title: "Show this line" }) : STR[s]]);
+}
 function tables() {
   const { text, bytes: size, count } = W.kinds, rows = [];
   for (let i = 0; i < text.length && rows.length < ROWS; i++)
@@ -126,7 +133,9 @@ function tables() {
   return [...table("Growth", ["Change", "Before", "After", "Path"],
     grown().slice(0, ROWS).map((n) => [change(n), bytes(was(n)), bytes(n.size),
       quiet(path(n), () => goTo(n), { title: "Show this holder" })])),
-    ...table("Objects", ["Bytes", "Number", "Kind"], rows)];
+    ...table("Objects", ["Bytes", "Number", "Kind"], rows),
+    ...table("Tables resized most", ["Bytes", "Array and hash parts", "Line"],
+      resized())];
 }
 
 function note() {

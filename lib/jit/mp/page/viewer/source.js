@@ -16,6 +16,7 @@ const markers = [];
 const marker = (from, n) => markers.map((make) => make(from, n));
 
 const FILES = mp.data.files, AROUND = 3, HOT = 0.03;
+const CROWDED = 5;	/* More columns of shares are narrow. */
 const fileOf = new Map(FILES.map((f, i) => [f.source, i]));
 
 const has = (k) => item.kind[k] === LUA && fileOf.has(item.source[k]) &&
@@ -239,7 +240,8 @@ function showLines(file) {
   if (text[text.length - 1] === "") text.pop();
   const beyond = linesOf(file.source).some((k) => item.line[k] > text.length &&
     views.some((v) => stats(0, v, "lines").total[k]));
-  const table = el("table", {}, el("thead", {}, el("tr", {}, head)));
+  const table = el("table", { class: views.length > CROWDED && "crowded" },
+    el("thead", {}, el("tr", {}, head)));
   const top = scroller.scrollTop, line = state.now.mark > 0 ? state.now.mark :
     hotter(file, 1);
   $("lines").replaceChildren(beyond ? el("p", { class: "mute" },

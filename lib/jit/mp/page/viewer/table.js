@@ -15,7 +15,8 @@ const { amount, withDoubt, isRough, inNoise } = mp.words;
 const graph = mp.graph, source = mp.source;
 
 const MORE = 100;	/* Rows for a click. */
-const MANY_VIEWS = 4;	/* More have no room for amounts. */
+const MANY_VIEWS = 4;	/* More have no room for amounts, */
+const CROWDED = 5;	/* and more than these none for totals. */
 
 /* -- Rows ----------------------------------------------------------------- */
 
@@ -38,15 +39,23 @@ function byName(a, b) {
   const x = item.name[a], y = item.name[b];
   return x < y ? -1 : x > y ? 1 : a - b;
 }
-/* Changes go by their size. */
-function sortRows(keep, by) {
+/* The values of rows that go by a column; changes go by their size. */
+function valuesOf(keep, { kind, value: of }) {
+  const size = kind === "change" ? Math.abs : Number;
+  const value = new Float64Array(item.name.length);
+  for (const k of keep) value[k] = size(of(k));
+  return value;
+}
+/* Rows that are alike in a column go by the total of its view. */
+function sortRows(keep, by, cols) {
   const { sort, dir } = state.now;
   if (sort === "name") return keep.sort((a, b) => -dir * byName(a, b));
   if (!by) return keep;
-  const size = by.kind === "change" ? Math.abs : Number;
-  const value = new Float64Array(item.name.length);
-  for (const k of keep) value[k] = size(by.value(k));
-  return keep.sort((a, b) => dir * (value[a] - value[b]) || byName(a, b));
+  const value = valuesOf(keep, by);
+  const total = valuesOf(keep, cols.find((c) => c.view === by.view &&
+    c.what === "total" && c.kind === by.kind) || by);
+  return keep.sort((a, b) => dir * (value[a] - value[b] ||
+    total[a] - total[b]) || byName(a, b));
 }
 
 /* The columns, the one that the rows go by, and the rows of a state: it is
@@ -59,30 +68,31 @@ function* growOrder() {
     cols.find((c) => c.view === now.view) || cols[0];
   const keep = rows(cols);
   yield;
-  ordered = { state: now, cols, by, all: sortRows(keep, by) };
+  ordered = { state: now, cols, by, all: sortRows(keep, by, cols) };
   yield;
 }
 
 /* -- Cells ---------------------------------------------------------------- */
 
 const other = (view) => view === state.now.view ? "" : " other";
+const classOf = (c) => other(c.view) + (c.what === "total" ? " total" : "");
 
 function changeCell(c, k) {
   const v = c.value(k), text = state.now.share ? points(v) :
     signed(v, amount(c.view, Math.abs(v)));
-  if (!v) return el("td", { class: other(c.view) });
+  if (!v) return el("td", { class: classOf(c) });
   const noise = inNoise(c.view, c.after(k), c.before(k));
   const tone = noise || !/[1-9]/.test(text) ? "mute" : v > 0 ? "up" : "down";
-  return el("td", { class: tone + other(c.view), title: noise ?
+  return el("td", { class: tone + classOf(c), title: noise ?
     "Within the noise: sampling alone may explain such a change" : null },
     text);
 }
 function cell(c, k) {
   if (c.kind === "change") return changeCell(c, k);
   const v = c.value(k), i = c.kind === "before" ? 1 : 0;
-  if (!v) return el("td", { class: other(c.view) });
+  if (!v) return el("td", { class: classOf(c) });
   const share = v / stats(i, c.view).sum;
-  return el("td", { class: "num" + other(c.view), "--c": color(c.view),
+  return el("td", { class: "num" + classOf(c), "--c": color(c.view),
     "--w": share.toFixed(4), title: withDoubt(i, c.view, v, c.chance(k)) },
     el("span", {}, percent(share)), el("span",
       { class: isRough(v, c.chance(k)) && "rough" }, amount(c.view, v)));
@@ -118,17 +128,20 @@ const direction = (dir) => dir < 0 ? "descending" : "ascending";
 function head(cols, by) {
   const { sort, dir, unit } = state.now, byNames = sort === "name";
   const views = [...new Set(cols.map((c) => c.view))];
-  const groups = views.map((v) => el("th", { class: "group" + other(v),
-    scope: "colgroup", colspan: cols.filter((c) => c.view === v).length,
-    "--c": color(v) }, el("span", {}, TITLE[v])));
+  /* few: without the totals of views that are not chosen. */
+  const groups = (few) => el("tr", { class: few ? "few" : "full" }, el("td"),
+    views.map((v) => el("th", { class: "group" + other(v), scope: "colgroup",
+      colspan: cols.filter((c) => c.view === v && !(few && other(v) &&
+	c.what === "total")).length, "--c": color(v) },
+    el("span", {}, TITLE[v]))));
   const titles = cols.map((c) => el("th", { scope: "col",
-    class: other(c.view), "aria-sort": !byNames && c === by ?
+    class: classOf(c), "aria-sort": !byNames && c === by ?
       direction(dir) : null },
     sorter(c.id, c.view, c.title, `${TITLE[c.view]}, ${c.title}`)));
   const name = el("th", { scope: "col", "aria-sort": byNames ?
     direction(-dir) : null },
     sorter("name", "", unit === "func" ? "Function" : "Line"));
-  return el("thead", {}, el("tr", {}, el("td"), groups),
+  return el("thead", {}, groups(false), views.length > CROWDED && groups(true),
     el("tr", {}, name, titles));
 }
 
@@ -150,13 +163,23 @@ function note(cols, n) {
 /* The table shown: items in their order, columns, and the body. */
 let table = { all: [], cols: [], body: null };
 
+/* Rows without a number in the columns that small windows show: none, those of
+** the chosen view; bare, these and others' own parts. */
+function unseen(cols, k) {
+  if (search().active) return "";
+  const isEmpty = (some) => !cols.some((c) => some(c) && c.value(k));
+  const isChosen = (c) => c.view === state.now.view;
+  return (isEmpty(isChosen) ? " none" : "") +
+    (isEmpty((c) => isChosen(c) || c.what === "self") ? " bare" : "");
+}
+
 /* Rows that are there stay: few new ones are laid out at a time. */
 function addRows() {
   const { all, cols, body } = table, { shown, sel } = state.now;
   if (body) {
     body.append(...all.slice(body.rows.length, shown).map((k) =>
-      el("tr", { class: k === sel && "on" }, nameCell(k),
-        cols.map((c) => cell(c, k)))));
+      el("tr", { class: (k === sel ? "on" : "") + unseen(cols, k) },
+        nameCell(k), cols.map((c) => cell(c, k)))));
   }
   const more = $("more"), rest = all.length - shown;
   more.hidden = rest <= 0;
@@ -170,12 +193,15 @@ function showTable() {
   const body = el("tbody", {});
   table = { all, cols, body };
   addRows();
-  $("table").classList.toggle("many", VIEWS.filter((v) => !empty(v)).length >
-    MANY_VIEWS);
+  const views = VIEWS.filter((v) => !empty(v)).length;
+  $("table").classList.toggle("many", views > MANY_VIEWS);
+  $("table").classList.toggle("crowded", views > CROWDED);
   $("table").replaceChildren(...cols.length ? [head(cols, by), body] : []);
   $("functions-title").textContent = unit === "func" ? "Functions" : "Lines";
-  $("functions-note").textContent = note(cols, all.length) +
-    (body.querySelector(".rough") ? "; ≈ few samples" : "");
+  $("functions-note").replaceChildren(note(cols, all.length) +
+    (body.querySelector(".rough") ? "; ≈ few samples" : ""),
+  el("span", {}, body.querySelector(".none") ?
+    "; those with a part of this view are shown" : ""));
 }
 
 function listen() {
