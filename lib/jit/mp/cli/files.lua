@@ -36,6 +36,9 @@ local function parse_options(text, given, command)
   if parsed and given.sort and command.name ~= "diff" then
     ok, msg = sorting.set(parsed, given.sort)
   end
+  if not parsed and text:find(",", 1, true) then
+    msg = "options end before a comma, and -o names an output"
+  end
   if not ok then stop.usage(command.name..": "..msg, command) end
   return parsed
 end

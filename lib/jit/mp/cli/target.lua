@@ -70,8 +70,8 @@ end
 local function attach(word, text, given, command)
   local pid = word:match("^%d+$") and tonumber(word)
   if not pid or pid < 1 or pid > 2^31 - 1 then
-    stop.usage(("%s: %q is not a process ID"):format(
-      command.name, word), command)
+    stop.usage(("%s: %q is not a process ID: pgrep finds those of a name")
+      :format(command.name, word), command)
   end
   local session, msg = require("jit.mp.attach").open(pid,
     find("jit.mp.core", package.cpath))

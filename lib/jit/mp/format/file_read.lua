@@ -127,7 +127,9 @@ end
 -- The first line. Returns where the second begins.
 local function read_head(text)
   local version, pos = text:match("^luajit%-mp profile (%d+)\n()")
-  if not version then return nil, "is not a profile of luajit-mp" end
+  if not version then
+    return nil, "is not a profile of luajit-mp: luajit -jm=f,app.mp writes one"
+  end
   if tonumber(version) ~= VERSION then
     return nil, ("has version %s; this luajit-mp reads version %d"):format(
       version, VERSION)

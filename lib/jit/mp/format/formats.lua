@@ -83,6 +83,9 @@ end
 local function wrong_suffix(name)
   if address.is_address(name) then return select(2, address.parse(name)) end
   local suffix = name:match("[^/]%.([^./]+)$")
+  if not suffix and of("app."..name) then
+    return ('"%s" is a format: name a file, such as app.%s'):format(name, name)
+  end
   if not suffix or of(name) or texts[suffix] or suffix:find("^[%d%%]") or
       name:find("^/dev/") or name:find("^/proc/") then
     return nil
