@@ -148,9 +148,17 @@ static bool add_list(mp_course *c, const mp_counts *counts)
   return true;
 }
 
+/* Seconds from a point at that time to the next. */
+static double spacing_at(const mp_course *c, double wall)
+{
+  double part = wall / MP_COURSE_PART;
+  if (part < MP_COURSE_LEAST) part = MP_COURSE_LEAST;
+  return part < c->spacing ? part : c->spacing;
+}
+
 void mp_course_add(mp_course *c, const mp_point *p, const mp_counts *counts)
 {
-  c->due = p->wall + c->spacing;
+  c->due = p->wall + spacing_at(c, p->wall);
   if (c->points == NULL &&
       (c->points = mp_malloc(MP_COURSE_MAX * sizeof(*p))) == NULL)
     return;

@@ -3,14 +3,16 @@
 ** The timeline of a run: the size of the heap, and the amounts that each row
 ** counted, over time.
 **
-** A point is taken every few milliseconds. When there are MP_COURSE_MAX of
-** them, every second one is dropped and the spacing doubles, so that a long run
-** has between half that number and all of it. Each point has a list of changes,
-** the amounts that rows counted since the point before. Where so many rows
-** change that the list would be too long, several points have one together, the
-** last of them: `grain` points, counted from the first. A list costs a look at
-** each row; so that this takes little of the time, a point soon after the last
-** list has none if there are many rows: from 2,000 on.
+** A point is taken every few milliseconds, and more often at first, so that a
+** short run has enough of them to tell whether it grows. When there are
+** MP_COURSE_MAX of them, every second one is dropped and the spacing doubles,
+** so that a long run has between half that number and all of it. Each point has
+** a list of changes, the amounts that rows counted since the point before.
+** Where so many rows change that the list would be too long, several points
+** have one together, the last of them: `grain` points, counted from the first.
+** A list costs a look at each row; so that this takes little of the time, a
+** point soon after the last list has none if there are many rows: from 2,000
+** on.
 */
 #ifndef MP_COURSE_H
 #define MP_COURSE_H
@@ -24,7 +26,9 @@
 #define MP_COURSE_MAX		1024	/* Points, at most; even. */
 #define MP_COURSE_CHANGES	32768u	/* Changes, at most, */
 #define MP_COURSE_MIN		16	/* unless so few lists need more. */
-#define MP_COURSE_SPACING	0.01	/* Seconds between points, at first. */
+#define MP_COURSE_SPACING	0.01	/* Seconds between points; at first */
+#define MP_COURSE_PART	64	/* one in so many of the run, */
+#define MP_COURSE_LEAST	0.001	/* but not less than that. */
 #define MP_COURSE_ROW	5e-6	/* Seconds between lists, for each row. */
 
 typedef struct mp_point {
@@ -52,7 +56,8 @@ typedef struct mp_before {
 typedef struct mp_course {
   mp_point *points;		/* MP_COURSE_MAX of them, or NULL. */
   uint32_t npoints;
-  double spacing, due;		/* Seconds between points; time of the next. */
+  double spacing;		/* Seconds between points, at most. */
+  double due;			/* Time of the next point. */
   double listdue;		/* Time of the next list of changes. */
   uint32_t grain;		/* Points that share a list of changes. */
   mp_change *changes;		/* By point. */

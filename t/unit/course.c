@@ -53,6 +53,35 @@ START_TEST(a_point_tells_what_changed)
 }
 END_TEST
 
+/* Points of a run of that many seconds, a safepoint each tenth of a
+** millisecond. */
+static uint32_t points_in(double seconds)
+{
+  mp_course c;
+  mp_counts n;
+  uint32_t i, points;
+  mp_course_init(&c);
+  mp_counts_init(&n);
+  for (i = 0; i < seconds * 1e4; i++) {
+    mp_point p = point_at(i * 1e-4);
+    if (mp_course_due(&c, p.wall)) mp_course_add(&c, &p, &n);
+  }
+  points = c.npoints;
+  mp_counts_free(&n);
+  mp_course_free(&c);
+  return points;
+}
+
+/* A program may leak megabytes in 15 ms, and a verdict on that takes several
+** points. */
+START_TEST(a_short_run_has_points)
+{
+  ck_assert_uint_ge(points_in(0.015), 10);
+  ck_assert_uint_ge(points_in(0.1), 50);
+  ck_assert_uint_le(points_in(1), 300);
+}
+END_TEST
+
 /* A long run: points stay between half of the maximum and the maximum, ordered
 ** and evenly spaced, and nothing that was counted is lost. */
 START_TEST(thinning_loses_no_count)
@@ -203,7 +232,7 @@ START_TEST(no_memory_loses_no_count)
 }
 END_TEST
 
-CHECK_MAIN("course", a_point_tells_what_changed, thinning_loses_no_count,
-	   changes_are_bounded, many_rows_leave_the_points,
-	   many_rows_are_looked_at_now_and_then,
+CHECK_MAIN("course", a_point_tells_what_changed, a_short_run_has_points,
+	   thinning_loses_no_count, changes_are_bounded,
+	   many_rows_leave_the_points, many_rows_are_looked_at_now_and_then,
 	   no_memory_loses_no_count)
