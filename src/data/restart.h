@@ -12,7 +12,8 @@
 /* In a handler; context: the handler's. If the signal interrupted such a call,
 ** the call is made again when the handler returns, with all of its time: little
 ** has passed, as the CPU clock stands still while a thread waits. Only on
-** x86-64, where the number of the call can be read before it. */
+** x86-64, where the number of the call can be read before it, and on arm64,
+** where its first argument can. */
 void mp_restart_call(void *context);
 
 #endif
