@@ -55,9 +55,8 @@ static bool is_open(const mp_session *s)
 static bool is_idle(const mp_session *s, double *since)
 {
   double now = mp_clock_wall();
-  int32_t vmstate = 0;
-  mp_remote_read(s->pid, &vmstate, s->state->vmstate, sizeof(vmstate));
-  if (*since == 0 || vmstate > 0 || s->kind->cframe(s->pid, s->state) != 0)
+  if (*since == 0 || mp_find_compiled(s->pid, s->state) ||
+      s->kind->cframe(s->pid, s->state) != 0)
     *since = now;
   return now > *since + IDLE;
 }
@@ -110,7 +109,6 @@ static bool take_back(mp_session *s, const mp_attach_call *call)
 
 static bool not_reached(mp_session *s)
 {
-  int32_t vmstate = 0;
   if (s->tracer != 0) {
     mp_look_traced(s->pid, s->tracer, s->msg, sizeof(s->msg));
     return false;
@@ -119,8 +117,7 @@ static bool not_reached(mp_session *s)
     return fails(s, "no moment was found at which the profiler could be "
 		 "loaded: the program was stopped, or in the C library, all "
 		 "the time");
-  mp_remote_read(s->pid, &vmstate, s->state->vmstate, sizeof(vmstate));
-  if (vmstate > 0)
+  if (mp_find_compiled(s->pid, s->state))
     return fails(s, "the program runs compiled code, and no place was reached "
 		 "where it can be left");
   return fails(s, "the program did not run any Lua code that could be "

@@ -339,6 +339,7 @@ uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
   size_t n;
   *idle = false;
   if (a == NULL || any_in(m, vm, &back, 1) ||
+      mp_find_compiled(m->pid, state) ||
       (words = mp_room(malloc(STACK_MAX))) == NULL)
     return 0;
   n = a->to - sp < STACK_MAX ? a->to - sp : STACK_MAX;

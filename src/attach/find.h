@@ -40,16 +40,25 @@ int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list,
 /* The Lua thread of a state that can be used while the thread of the process
 ** whose stack is at sp stands still; 0: there is none.
 **
-** That Lua thread runs a C function, and the stack at sp has no frame of the
-** object `vm` from the frame of that function on; link: where a function
-** returns to that has not saved it, or 0. If no Lua function runs at all, the
-** result is the main thread and *idle is set: that thread can be used if no
-** other thread of the process can be in the VM. */
+** That Lua thread runs a C function that the interpreter has called, and the
+** stack at sp has no frame of the object `vm` from the frame of that function
+** on; link: where a function returns to that has not saved it, or 0. If no Lua
+** function runs at all, the result is the main thread and *idle is set: that
+** thread can be used if no other thread of the process can be in the VM. */
 uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
 			 const mp_mapping *vm, uint64_t sp, uint64_t link,
 			 bool *idle);
 
 /* The main thread's C frame now, or 0. */
 uint64_t mp_find_cframe(pid_t pid, const mp_found *state);
+
+/* Whether compiled code runs, or a function that it has called. Then the VM's
+** state is the trace's number, or 0 where code does not note it. */
+static inline bool mp_find_compiled(pid_t pid, const mp_found *state)
+{
+  int32_t vmstate = 0;
+  mp_remote_read(pid, &vmstate, state->vmstate, sizeof(vmstate));
+  return vmstate >= 0;
+}
 
 #endif
