@@ -219,12 +219,11 @@ static void on_tick(int sig, siginfo_t *info, void *context)
   mp_tally ticks = { 0, 0, 0 };
   mp_ticks *t = enter(this_thread());
   (void)sig;
-  if (t == NULL) return;
-  if (t->own && is_ours(t, info, &ticks) &&
+  if (t != NULL && t->own && is_ours(t, info, &ticks) &&
       mp_profiler_runs(t->of.cb, t->of.data))
     after = serve(t, ticks, context, &data);
-  leave(t);
-  if (ticks.ticks > 0) mp_restart_call(context);
+  if (t != NULL) leave(t);
+  mp_restart_call(context);  /* Without us the signal is ignored. */
   if (after != NULL) after(data);
   errno = saved;
 }
