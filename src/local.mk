@@ -215,7 +215,7 @@ attach_la_SOURCES += \
 	src/attach/frame.c src/attach/frame.h \
 	src/attach/hidden.c src/attach/hidden.h src/attach/names.h \
 	src/attach/kind.c src/attach/kind.h \
-	src/attach/leave.h \
+	src/attach/leave.c src/attach/leave.h \
 	src/attach/look.c src/attach/look.h \
 	src/attach/maps.c src/attach/maps.h \
 	src/attach/safe.c src/attach/safe.h \
@@ -229,9 +229,6 @@ attach_la_SOURCES += \
 	src/attach/symbol.c src/attach/symbol.h \
 	src/attach/tracee.c src/attach/tracee.h \
 	src/attach/visit.c src/attach/visit.h
-if !ARM64
-attach_la_SOURCES += src/attach/leave.c
-endif
 endif
 if X86_64
 noinst_LTLIBRARIES += src/libattach32.la

@@ -18,12 +18,6 @@
 #define CORE	"core.so"
 #endif
 
-#ifdef __aarch64__
-#define LEAVE	NULL
-#else
-#define LEAVE	mp_leave
-#endif
-
 const mp_kind KIND = {
-  CORE, mp_find_states, mp_find_resting, mp_find_cframe, LEAVE
+  CORE, mp_find_states, mp_find_resting, mp_find_cframe, mp_leave
 };

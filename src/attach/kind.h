@@ -20,7 +20,6 @@ typedef struct mp_kind {
   uint64_t (*cframe)(pid_t pid, const mp_found *state);
   bool (*leave)(const mp_code *c, const mp_found *state, mp_tracee *t,
 		double seconds);
-				/* NULL: nobody knows the processor's code. */
 } mp_kind;
 
 extern const mp_kind mp_kind_gc64, mp_kind_refs32;

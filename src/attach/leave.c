@@ -11,6 +11,7 @@
 #include "attach/room.h"
 #include "data/clock.h"
 #include "vm/layout.h"
+#include "vm/machine.h"
 
 /* -- Exits of a trace ----------------------------------------------------- */
 
@@ -37,8 +38,20 @@ typedef struct far_value {
   bool narrow;			/* It has 32 bits. */
 } far_value;
 #define FAR_VALUES 32
+#ifdef __aarch64__
+#define REGISTERS 64		/* Their numbers are less than that. */
+#else
+#define REGISTERS 32
+#endif
 
 #define INS_MAX	(1 << 16)	/* Instructions or constants of a trace. */
+
+/* The VM's state is at least this while a trace runs. */
+#ifdef __aarch64__
+#define LOWEST	0
+#else
+#define LOWEST	1		/* The trace's number. */
+#endif
 
 /* -- Reading ------------------------------------------------------------- */
 
@@ -61,7 +74,21 @@ static bool is_running(pid_t pid, uint64_t at, int32_t n, uint64_t ip,
 	  ip - AT(uintptr_t, head, TR_MCODE) < AT(uint32_t, head, TR_SZMCODE));
 }
 
-/* Searches the trace array behind the global state, and in it the trace. */
+/* The trace of that array with ip in its code, or 0. */
+static uint64_t search(pid_t pid, uint64_t array, uint32_t size, uint64_t ip,
+		       char *head)
+{
+  gcref *list = copy(pid, array, size * sizeof(*list));
+  uint64_t found = 0;
+  uint32_t i;
+  for (i = 1; list != NULL && ip != 0 && i < size && found == 0; i++)
+    if (is_running(pid, list[i], (int32_t)i, ip, head)) found = list[i];
+  free(list);
+  return found;
+}
+
+/* Searches the trace array behind the global state, and in it the trace; by its
+** code where traces note no number, and n is 0. */
 static uint64_t find(pid_t pid, const mp_found *state, int32_t n, uint64_t ip,
 		     char *head, uint64_t *array)
 {
@@ -75,8 +102,10 @@ static uint64_t find(pid_t pid, const mp_found *state, int32_t n, uint64_t ip,
     if (*array == 0 || (*array & 7) != 0 || size <= (uint32_t)n ||
 	size > TRACES_MAX || AT(uint32_t, words, i + TRACES_FREE) > size)
       continue;
-    if (mp_remote_read(pid, &at, *array + (uint32_t)n * sizeof(at),
-		       sizeof(at)) &&
+    if (n == 0) at = search(pid, *array, size, ip, head);
+    if (n == 0 && at != 0) return at;
+    if (n > 0 && mp_remote_read(pid, &at, *array + (uint32_t)n * sizeof(at),
+				sizeof(at)) &&
 	is_running(pid, at, n, ip, head))
       return at;
   }
@@ -107,7 +136,8 @@ static bool far_trace_read(far_trace *t, const mp_maps *m,
   uint64_t array;
   int32_t n;
   memset(t, 0, sizeof(*t));
-  if (!mp_remote_read(m->pid, &n, state->vmstate, sizeof(n)) || n <= 0)
+  if (!mp_remote_read(m->pid, &n, state->vmstate, sizeof(n)) ||
+      n < LOWEST)
     return false;
   t->address = find(m->pid, state, n, ip, head, &array);
   if (t->address == 0) return false;
@@ -215,8 +245,8 @@ static bool handed_on(const far_trace *t, uint32_t ref, uint32_t snap,
     v->reg = reg_at(t, ref, snap);
     v->spill = AT(const uint8_t, ins(t, ref), IR_SPILL);
     v->narrow = !IRT_WIDE(AT(const uint8_t, ins(t, ref), IR_TYPE) & IRT_TYPES);
-    return v->from < REG_NONE && AT(const uint8_t, phi, IR_SPILL) == 0 &&
-	   (v->spill != 0 || v->reg < REG_NONE);
+    return v->from < REGISTERS && AT(const uint8_t, phi, IR_SPILL) == 0 &&
+	   (v->spill != 0 || v->reg < REGISTERS);
   }
   return false;
 }
@@ -257,6 +287,117 @@ static bool far_trace_repeats(const far_trace *t, uint32_t exit)
 #define CODE_MAX (64 << 20)	/* Bytes of code that are searched. */
 #define MOVES	24		/* Moves at the beginning of a loop, at most. */
 #define HEAD_STEPS 2		/* Until a trace has noted its number. */
+#define SPILL_SIZE 4
+
+#ifdef __aarch64__
+
+/* Instructions. */
+#define NOP	0xd503201fu
+#define BL	0x94000000u
+#define B	0x14000000u
+#define B_MASK	0xfc000000u
+#define SAVE	0xf90003feu	/* str x30, [sp] */
+#define MOVZ	0x52800000u	/* mov w0, #number */
+#define MOVZ_MASK 0xffe0001fu
+#define BLR	0xd63f03c0u	/* blr x30 */
+#define BLR_MASK 0xfefff3e0u	/* It may check the address. */
+#define HEAD	3		/* Instructions before a trace's exits: these */
+				/* two, with a call of the VM in between, */
+				/* which may have two. */
+
+/* Instructions that are away by the signed number of that many bits. */
+static uint64_t distance(uint32_t i, int low, int bits)
+{
+  int32_t n = (int32_t)(i << (32 - low - bits)) >> (32 - bits);
+  return (uint64_t)(int64_t)n * CODE_UNIT;
+}
+
+static bool is_conditional(uint32_t i)
+{
+  return (i & 0xff000010u) == 0x54000000u ||  /* b.cond; cbz, cbnz; */
+	 (i & 0x7c000000u) == 0x34000000u;  /* tbz, tbnz. */
+}
+
+/* Where the conditional branch at that address goes to. */
+static uint64_t destination(uint64_t at, uint32_t i)
+{
+  return at + ((i & 0x7e000000u) == 0x36000000u ? distance(i, 5, 14) :
+	       distance(i, 5, 19));
+}
+
+/* The exit's number if the code there is the stub of one: it calls the code
+** before all exits of the trace. Less than 0: it is none, or leads to another
+** trace now. */
+static int stub_number(const mp_code *c, uint64_t at)
+{
+  uint32_t i, head[HEAD + 1];
+  uint64_t to;
+  int size = HEAD;
+  if (!mp_maps_compiled(mp_maps_find(c->maps, at)) ||
+      !mp_remote_read(c->maps->pid, &i, at, sizeof(i)) || (i & B_MASK) != BL)
+    return -1;
+  to = at + distance(i, 0, 26);
+  if (to >= at || !mp_remote_read(c->maps->pid, head, to, sizeof(head)))
+    return -1;
+  if ((head[1] & B_MASK) != BL && (head[2] & BLR_MASK) == (BLR & BLR_MASK))
+    size++;
+  if (head[0] != SAVE || (head[size-1] & MOVZ_MASK) != MOVZ) return -1;
+  return (int)((at - to) / CODE_UNIT) - size;
+}
+
+/* The stub of a trace's exit, which is behind its code. 0: it is not there. */
+static uint64_t find_stub(const mp_code *c, const far_trace *t, uint32_t n)
+{
+  uint64_t at = t->mcode + t->size;
+  uint32_t i;
+  int size;
+  while (mp_remote_read(c->maps->pid, &i, at, sizeof(i)) && i == NOP)
+    at += CODE_UNIT;
+  for (size = HEAD; size <= HEAD + 1; size++) {
+    uint64_t stub = at + ((uint64_t)size + n) * CODE_UNIT;
+    if (stub_number(c, stub) == (int)n) return stub;
+  }
+  return 0;
+}
+
+/* The stub that the conditional branch at ip is a guard of, taken or not; 0: it
+** is none. */
+static uint64_t guard_stub(const mp_code *c, uint64_t ip)
+{
+  uint32_t i[2];
+  uint64_t to;
+  if (!mp_remote_read(c->maps->pid, i, ip, sizeof(i)) || !is_conditional(i[0]))
+    return 0;
+  to = destination(ip, i[0]);
+  if (stub_number(c, to) >= 0) return to;
+  to = ip + CODE_UNIT + distance(i[1], 0, 26);
+  return (i[1] & B_MASK) == B && stub_number(c, to) >= 0 ? to : 0;
+}
+
+/* Whether an instruction only loads, or moves values between registers and the
+** C stack. */
+static bool is_move(const mp_code *c, uint64_t ip)
+{
+  uint32_t i;
+  if (!mp_remote_read(c->maps->pid, &i, ip, sizeof(i))) return false;
+  return i == NOP ||
+	 (i & 0x7fe0ffe0u) == 0x2a0003e0u ||  /* mov of a register, */
+	 (i & 0x1f800000u) == 0x12800000u ||  /* of a constant, */
+	 (i & 0xffbffc00u) == 0x1e204000u ||  /* fmov in between, */
+	 (i & 0x7fbefc00u) == 0x1e260000u ||  /* from or to the others; */
+	 (i & 0xbbc00000u) == 0xb9400000u ||  /* ldr; str to [sp, #x]. */
+	 (i & 0xbbc003e0u) == 0xb90003e0u;
+}
+
+/* Where the function returns to that the thread has just entered. */
+static bool read_return(const mp_code *c, const mp_tracee *t, uint64_t *to)
+{
+  (void)c;
+  *to = mp_tracee_registers(t).link;
+  return true;
+}
+
+#else
 
 #define PUSH_BYTE 0x6a
 #define JUMP_SHORT 0xeb
@@ -271,7 +412,6 @@ static bool far_trace_repeats(const far_trace *t, uint32_t exit)
 #define NOTE	""
 #endif
 #define STUB_SIZE 4
-#define SPILL_SIZE 4
 
 static uint64_t destination(uint64_t end, const uint8_t *distance)
 {
@@ -318,10 +458,11 @@ static uint64_t find_stub_in(const mp_code *c, const mp_mapping *a, uint32_t n)
 }
 
 /* The stub of an exit: all traces share them. 0: it is not there. */
-static uint64_t find_stub(const mp_code *c, uint32_t n)
+static uint64_t find_stub(const mp_code *c, const far_trace *t, uint32_t n)
 {
   uint64_t found = 0;
   int i;
+  (void)t;
   for (i = 0; i < c->maps->n && found == 0; i++)
     if (mp_maps_compiled(&c->maps->list[i]))
       found = find_stub_in(c, &c->maps->list[i], n);
@@ -375,6 +516,18 @@ static bool is_move(const mp_code *c, uint64_t ip)
   }
 }
 
+static bool read_return(const mp_code *c, const mp_tracee *t, uint64_t *to)
+{
+  uintptr_t word;
+  if (!mp_remote_read(c->maps->pid, &word, mp_tracee_registers(t).sp,
+		      sizeof(word)))
+    return false;
+  *to = word;
+  return true;
+}
+
+#endif
+
 /* Whether the value is in its place. */
 static bool in_place(const mp_code *c, const mp_tracee *t,
 		     const far_value *v, uint64_t value)
@@ -410,7 +563,7 @@ static bool leave_loop(const mp_code *c, mp_tracee *t, const far_trace *tr)
   far_value list[FAR_VALUES];
   int n;
   uint32_t exit = far_trace_loops(tr, list, &n);
-  uint64_t stub = exit != 0 ? find_stub(c, exit) : 0;
+  uint64_t stub = exit != 0 ? find_stub(c, tr, exit) : 0;
   if (stub == 0 || !settle(c, t, list, n)) return false;
   mp_tracee_jump(t, stub);
   return true;
@@ -427,17 +580,17 @@ static bool leave_guard(const mp_code *c, mp_tracee *t, const far_trace *tr)
 }
 
 /* At the beginning of a root trace. One of its first instructions notes its
-** number. */
+** number, where traces do. */
 static bool leave_root(const mp_code *c, const mp_found *state, mp_tracee *t)
 {
   uint64_t begin = mp_tracee_registers(t).ip, stub = 0;
   int i;
-  for (i = 0; i < HEAD_STEPS && stub == 0; i++) {
+  for (i = 0; i <= HEAD_STEPS && stub == 0; i++) {
     far_trace root;
-    if (!mp_tracee_step(t)) return false;
+    if (i > 0 && !mp_tracee_step(t)) return false;
     if (far_trace_read(&root, c->maps, state, mp_tracee_registers(t).ip) &&
 	root.mcode == begin && far_trace_begins(&root))
-      stub = find_stub(c, 0);
+      stub = find_stub(c, &root, 0);
     far_trace_free(&root);
   }
   if (stub != 0) mp_tracee_jump(t, stub);
@@ -447,9 +600,8 @@ static bool leave_root(const mp_code *c, const mp_found *state, mp_tracee *t)
 /* Lets a function return that compiled code has just called. */
 static bool step_out(const mp_code *c, mp_tracee *t, double until)
 {
-  uintptr_t ret;
-  return mp_remote_read(c->maps->pid, &ret, mp_tracee_registers(t).sp,
-			sizeof(ret)) &&
+  uint64_t ret;
+  return read_return(c, t, &ret) &&
 	 mp_maps_compiled(mp_maps_find(c->maps, ret)) &&
 	 mp_tracee_run_to(t, ret, until);
 }
@@ -478,7 +630,8 @@ static way leave_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
 }
 
 /* The place that a trace which called a function reaches sooner or later: its
-** loop, or the trace that it ends in. */
+** loop, or the trace that it ends in; or where that function returns to, if it
+** has not saved that yet and the trace is not known. */
 static bool to_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
 		     double until)
 {
@@ -487,6 +640,8 @@ static bool to_trace(const mp_code *c, const mp_found *state, mp_tracee *t,
   if (far_trace_read(&tr, c->maps, state, 0))
     there = mp_tracee_run_to(t, tr.loop != 0 ? tr.mcode + tr.loop : tr.link,
 			     until);
+  else if (LOWEST == 0)
+    there = step_out(c, t, until);
   far_trace_free(&tr);
   return there;
 }

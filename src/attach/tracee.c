@@ -289,6 +289,19 @@ uint64_t mp_tracee_value(const mp_tracee *t, int reg)
   return value;
 }
 
+#else
+
+uint64_t mp_tracee_value(const mp_tracee *t, int reg)
+{
+  struct user_fpsimd_struct fp;
+  struct iovec io = { &fp, sizeof(fp) };
+  if (reg < 31) return t->regs.regs[reg];
+  if (reg > 31 &&
+      ptrace(PTRACE_GETREGSET, t->tid, (void *)NT_FPREGSET, &io) == 0)
+    return (uint64_t)fp.vregs[reg - 32];
+  return t->regs.sp;
+}
+
 #endif
 
 bool mp_tracee_poke(mp_tracee *t, uint64_t to, const char *from, size_t n)

@@ -365,7 +365,7 @@ static mp_visited visit(mp_session *s, mp_tracee *t, const mp_attach_call *call,
     }
   }
   if (v == MP_VISITED && *placed > 0 && s->answer.open != 0 &&
-      s->answer.steps && s->kind->leave != NULL)
+      s->answer.steps)
     leave(s, t);
   return v;
 }
