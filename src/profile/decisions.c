@@ -96,7 +96,7 @@ static void push_blacklisted(lua_State *L, const mp_compiler *c,
     const mp_blacklisted b = c->blacklisted[i];
     lua_createtable(L, 0, 2);
     set_place(L, e, "start", b.start);
-    mp_field_string(L, "kind", b.loop ? "loop" : "function");
+    mp_field_string(L, "kind", b.kind);
     lua_rawseti(L, -2, (int)i + 1);
   }
 }
@@ -132,6 +132,9 @@ static void push_head(lua_State *L, const mp_profile *p)
   mp_field_string(L, "why", c->why);
   mp_field_bool(L, "proved", vm->proved && mp_jitstate_penalties());
   mp_field_bool(L, "looked", c->looked && mp_jitstate_traces());
+  if (c->noff > 0)
+    mp_field_string(L, "off", c->noff == c->nlooks ||
+		    (c->heard && c->started == 0) ? "all" : "part");
   if (c->lists) mp_field_bool(L, "listed", true);
   if (c->lists) mp_field_string(L, "unlisted", c->unlisted);
   if (c->leftout > 0) mp_field(L, "left_out", c->leftout);

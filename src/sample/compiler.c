@@ -11,6 +11,7 @@
 #include "sample/compiler.h"
 #include "sample/decided.h"
 #include "sample/tracing.h"
+#include "vm/dispatch.h"
 
 #define LOOK_AGAIN	0.1	/* Seconds until the traces are read again. */
 
@@ -79,24 +80,32 @@ static void look_at_table(mp_compiler *c, bool again)
   }
 }
 
+static void add_start(mp_compiler *c, const char *pt, uint32_t pos,
+		      const char *kind)
+{
+  uint32_t k = c->nblacklisted;
+  if (!mp_mem_room(&c->blacklisted, k, &c->capblacklisted,
+		   sizeof(*c->blacklisted)))
+    return;
+  c->blacklisted[k].start = mp_decided_proto(c->capture, pt, pos);
+  c->blacklisted[k].kind = kind;
+  c->nblacklisted = k + 1;
+}
+
 static void add_blacklisted(mp_compiler *c)
 {
   const mp_codes *codes = &c->capture->codes;
-  uint32_t i, k, pos, n = codes->count;
+  uint32_t i, pos, n = codes->count;
   bool loop;
   c->nblacklisted = 0;
   for (i = 1; i <= n; i++) {
     const char *pt = proto_of(&codes->list[i]);
-    for (pos = 0; pt != NULL && mp_jitstate_blacklisted(pt, &pos, &loop);
-	 pos++) {
-      k = c->nblacklisted;
-      if (!mp_mem_room(&c->blacklisted, k, &c->capblacklisted,
-		       sizeof(*c->blacklisted)))
-	return;
-      c->blacklisted[k].start = mp_decided_proto(c->capture, pt, pos);
-      c->blacklisted[k].loop = loop;
-      c->nblacklisted = k + 1;
+    if (pt != NULL && mp_jitstate_off(pt)) {
+      add_start(c, pt, 0, "off");
+      continue;
     }
+    for (pos = 0; pt != NULL && mp_jitstate_blacklisted(pt, &pos, &loop); pos++)
+      add_start(c, pt, pos, loop ? "loop" : "function");
   }
 }
 
@@ -163,6 +172,8 @@ void mp_compiler_look(mp_compiler *c)
   now = mp_clock_wall();
   if (now < c->looks) return;
   c->looks = now + LOOK_AGAIN;
+  c->nlooks++;
+  if (mp_dispatch_jitoff(c->capture->vm)) c->noff++;
   mp_capture_enter(c->capture);
   mp_decided_settle(c);
   mp_decided_traces(c, false);
@@ -191,7 +202,7 @@ static void forget(mp_compiler *c)
   mp_decided_unlist(c);
   c->started = c->stopped = c->aborted = c->dropped = 0;
   c->ngiveups = c->nflushes = c->nmade = c->nblacklisted = c->live = 0;
-  c->nescaped = c->leftout = 0;
+  c->nescaped = c->leftout = c->nlooks = c->noff = 0;
   mp_map_clear(&c->giveupmap);
   mp_map_clear(&c->escapedmap);
 }

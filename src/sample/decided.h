@@ -64,10 +64,10 @@ typedef struct mp_flush {
 
 #define MP_TRACE_NUMBERS	65536u	/* Numbers of traces are less. */
 
-/* A start that is given up for good. */
+/* A start that is given up for good, or a function whose starts all are. */
 typedef struct mp_blacklisted {
   uint32_t start;
-  bool loop;
+  const char *kind;		/* "loop", "function", or "off": by jit.off. */
 } mp_blacklisted;
 
 /* Objects that traces make at a place, and how these escape. */
@@ -116,6 +116,7 @@ typedef struct mp_compiler {
   mp_flush pending;
   int32_t last;			/* The reason that was given last. */
   double looks;			/* When the traces are to be read next. */
+  uint32_t nlooks, noff;	/* Looks so far; with the compiler off. */
   mp_penalties penalties;	/* Read before the start. */
   mp_penalty seen[MP_PENALTIES];  /* Read since, where nothing is told. */
 } mp_compiler;

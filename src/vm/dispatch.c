@@ -9,9 +9,12 @@
 #include "vm/dispatch.h"
 #include "vm/layout.h"
 
+#include "luajit.h"
+
 #ifdef MP_LAYOUT
 
 static uint32_t mask_ofs;	/* In a global state; 0: not known. */
+static bool mode_jit;		/* The mode is known to have MODE_JIT. */
 
 static void do_nothing(lua_State *L, lua_Debug *ar) { (void)L; (void)ar; }
 
@@ -36,6 +39,16 @@ void mp_dispatch_learn(const mp_vm *vm, lua_State *L)
   lua_sethook(L, NULL, 0, 0);
   if (both && mask[0] == mask0 && mask[MASK_MODE] == mode0)
     mask_ofs = (uint32_t)((const char *)mask - vm->g);
+  luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+  both = (mode0 & MODE_JIT) && mask[MASK_MODE] == (mode0 & ~MODE_JIT);
+  luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_ON);
+  mode_jit = both && mask[MASK_MODE] == mode0;
+}
+
+bool mp_dispatch_jitoff(const mp_vm *vm)
+{
+  return mask_ofs != 0 && mode_jit && vm->proved &&
+	 !(AT(const uint8_t, vm->g, mask_ofs + MASK_MODE) & MODE_JIT);
 }
 
 bool mp_dispatch_listens(const mp_vm *vm)

@@ -33,6 +33,9 @@ bool mp_dispatch_flip(const mp_vm *vm);
 ** safepoint. False: it will not, or that is not known. */
 bool mp_dispatch_listens(const mp_vm *vm);
 
+/* Whether the JIT compiler is off. False: it is on, or that is not known. */
+bool mp_dispatch_jitoff(const mp_vm *vm);
+
 /* Whether a handler of jit.attach or jit.profile runs. False: none does, or
 ** that is not known. */
 bool mp_dispatch_inevent(const mp_vm *vm);

@@ -24,6 +24,7 @@ static uint32_t penalty_ofs;
 static bool traces_known;
 static int bytecode_reason, off_reason;
 static int op_funcv;		/* The operation FUNCV. */
+static bool off_known;		/* PROTO_NOJIT says that jit.off was called. */
 
 #ifdef MP_LAYOUT
 
@@ -178,6 +179,24 @@ static void show_penalties(const mp_vm *vm, lua_State *L)
   if (bytecode_reason != off_reason) penalty_ofs = ofs;
 }
 
+/* Calls jit.off or jit.on for the function on top. Returns its flags then. */
+static uint8_t switch_jit(lua_State *L, const char *what)
+{
+  lua_getglobal(L, "jit");
+  lua_getfield(L, -1, what);
+  lua_pushvalue(L, -3);
+  lua_call(L, 1, 0);
+  lua_pop(L, 1);
+  return AT(const uint8_t, func_proto(lua_topointer(L, -1)), PT_FLAGS);
+}
+
+static void show_off(lua_State *L)
+{
+  uint8_t on = AT(const uint8_t, load(L, never), PT_FLAGS);
+  bool set = switch_jit(L, "off") == (on | PROTO_NOJIT);
+  off_known = !(on & PROTO_NOJIT) && set && switch_jit(L, "on") == on;
+}
+
 /* The trace that begins in a prototype's loop; or NULL. */
 static const char *trace_in(mp_vm *vm, const char *pt)
 {
@@ -313,6 +332,7 @@ static int show(lua_State *L)
   lua_call(L, 1, 0);
   if (!s->vm.proved) return 0;
   show_penalties(&s->vm, L);
+  show_off(L);
   show_traces(&s->vm, L);
   if (traces_known) show_escapes(&s->vm, L);
   show_params(&s->vm, L);
@@ -493,6 +513,11 @@ bool mp_jitstate_starts(const char *pt, uint32_t pos)
   return op == BC_ITERC || op == BC_ITERN ||
 	 (op >= BC_FORL && op <= BC_JLOOP) ||
 	 (op >= op_funcv + FUNCF_V && op <= op_funcv + JFUNCV_V);
+}
+
+bool mp_jitstate_off(const char *pt)
+{
+  return off_known && (AT(const uint8_t, pt, PT_FLAGS) & PROTO_NOJIT);
 }
 
 bool mp_jitstate_blacklisted(const char *pt, uint32_t *pos, bool *loop)

@@ -95,6 +95,9 @@ bool mp_jitstate_pos(const char *proto, uint64_t pc, uint32_t *pos);
 /* Whether a trace may start at an instruction. */
 bool mp_jitstate_starts(const char *proto, uint32_t pos);
 
+/* Whether jit.off was called for a prototype. False: or that is not known. */
+bool mp_jitstate_off(const char *proto);
+
 /* The next start, from the one at *pos on, that is given up for good. False:
 ** there are no more. *loop: a loop begins there, not a function. */
 bool mp_jitstate_blacklisted(const char *proto, uint32_t *pos, bool *loop);

@@ -74,7 +74,9 @@ enum {				/* Types of objects (gct). */
 #define MASK_MODE	1	/* From the mask: uint8_t: how instructions */
 				/* are dispatched: */
 #define MODE_INS	0x04	/* each one to a hook, */
+#define MODE_JIT	0x10	/* those of hot code to the compiler, */
 #define MODE_PROF	0x40	/* that of the profiler. */
+#define PROTO_NOJIT	0x08	/* Of PT_FLAGS: jit.off was called for it. */
 #define G_SEARCH	1024	/* The words looked for lie before this. */
 #define J_SEARCH	8192	/* Trace array and exit: before this. */
 #define J_ARRAY_SEARCH	4096	/* The trace array: before this. */

@@ -140,6 +140,7 @@ typedef uint64_t gcsize;	/* A number of bytes of the collector's. */
 
 #define PT_FRAMESIZE	11	/* uint8_t */
 #define PT_SIZEUV	60	/* uint8_t */
+#define PT_FLAGS	61	/* uint8_t */
 #define PT_TRACE	62	/* uint16_t: its first root trace. */
 #define PT_UVINFO	88	/* Names of upvalues, */
 #define PT_VARINFO	96	/* and of locals, with where they live. */

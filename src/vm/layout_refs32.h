@@ -145,6 +145,7 @@ typedef uint32_t gcsize;	/* A number of bytes of the collector's. */
 
 #define PT_FRAMESIZE	7
 #define PT_SIZEUV	36
+#define PT_FLAGS	37
 #define PT_TRACE	38
 #define PT_UVINFO	56
 #define PT_VARINFO	60

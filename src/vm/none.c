@@ -76,6 +76,7 @@ mp_code mp_codes_get(mp_codes *c, mp_vm *vm, const char *pt)
 void mp_dispatch_learn(const mp_vm *vm, lua_State *L) { }
 void mp_dispatch_renew(const mp_vm *vm) { }
 bool mp_dispatch_listens(const mp_vm *vm) { return false; }
+bool mp_dispatch_jitoff(const mp_vm *vm) { return false; }
 bool mp_dispatch_inevent(const mp_vm *vm) { return false; }
 
 bool mp_dispatch_ask(const mp_vm *vm) { return false; }

@@ -448,6 +448,35 @@ tap.like(r.out, "the loop at %S+:3 is blacklisted", "from before: blacklisted")
 tap.like(r.out, "given up before the profile from %S+:3: NYI: bytecode\n",
   "from before: its reason")
 
+-- -- jit.off ----------------------------------------------------------------
+
+local busy = [[
+local function fib(n) if n < 2 then return n end return fib(n-1) + fib(n-2) end
+OFF
+local from = os.clock()
+repeat fib(15) until os.clock() - from > 0.3
+]]
+r = tap.luajit("-jm=Jm0i1 "..tap.program((busy:gsub("OFF", "jit.off(fib)"))))
+tap.like(r.out, "\n +jit%.off was called for the function at %S+:1\n",
+  "a function for which jit.off was called")
+tap.like(r.out, "\n +try: jit%.off was called for it: remove that call, ",
+  "with advice")
+tap.unlike(r.out, "deal with that place first", "and for those that call it")
+tap.unlike(r.out, "at %S+:1 is blacklisted: never", "it is not blacklisted")
+tap.unlike(r.out, "\nJIT compiler: off", "the compiler is on")
+for name, run in pairs({ ["jit.off()"] = { "", "jit.off()" },
+    ["-joff"] = { "-joff ", "" } }) do
+  r = tap.luajit(run[1].."-jm=Jm0i1 "..tap.program((busy:gsub("OFF", run[2]))))
+  tap.like(r.out, "\nJIT compiler: off, by jit%.off or %-joff; 0 traces made",
+    name..": the compiler is off")
+  tap.like(r.out, "fib runs interpreted\n +the compiler was off\n +try: "..
+    "remove the call of jit%.off, or %-joff\n", name..": with advice")
+end
+r = tap.luajit("-jm=Jm0i1 "..tap.program((busy:gsub("OFF", ""))..
+  "jit.off()"..busy:gsub("OFF", "")))
+tap.like(r.out, "\nJIT compiler: off, by jit%.off or %-joff, for a part of "..
+  "the time; [1-9]", "it was off later")
+
 -- The handler is set later.
 r = tap.luajit("-jm=Jm0 "..tap.program(closures..
   "jit.attach(function() end, 'trace')\nrun(200)"))

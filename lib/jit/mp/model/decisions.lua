@@ -463,6 +463,10 @@ end
 -- The facts in words: "2 traces made; no flush".
 local function words(p)
   local c, t = p.compiler, {}
+  if c.off then
+    t[#t+1] = "off, by jit.off or -joff"..(c.off == "part" and
+      ", for a part of the time" or "")
+  end
   if c.events then
     t[#t+1] = numbers.counted(c.made, "trace").." made, "..
       ("%.0f given up"):format(c.given_up)

@@ -129,6 +129,7 @@ local groups = {
     { "proved", "flag", optional = true },
     { "looked", "flag", optional = true },
     { "spelled", "flag", optional = true },
+    { "off", "text", optional = true, one_of = set("all part") },
     { "listed", "flag", optional = true },
     { "unlisted", "text", optional = true }, amount("left_out"),
     amount("started"), amount("made"), amount("given_up"), amount("dropped"),
@@ -287,7 +288,7 @@ local tables = {
   } },
   { name = "blacklisted", key = "blacklisted", recorded = true, fields = {
     { "start", "ref", of = "frame", none = true },
-    { "kind", "text", one_of = set("loop function") },
+    { "kind", "text", one_of = set("loop function off") },
   } },
   { name = "escape", key = "escapes", recorded = true, fields = {
     { "place", "ref", of = "frame", none = true },

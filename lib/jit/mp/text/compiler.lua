@@ -120,11 +120,37 @@ local function add_lines(t, list, line, rest)
 end
 
 -- The words for code in which no trace was begun.
-local function unbegun(e)
+local function unbegun(p, e)
   local fn = e.members[1].fn
+  if p.compiler.off then
+    return "the compiler was off"..(p.compiler.off == "part" and
+      " for a part of the time" or "")
+  end
   return "no trace was begun in it, or in what called it"..
     ((fn.source or ""):find("^%[") and "; its source is a string: code that "..
       "is loaded again is new to the compiler each time" or "")
+end
+
+-- Whether jit.off was called for the function of a frame. nil: for any of them.
+local function is_off(p, list, frame)
+  local _, of = p:functions()
+  for _, b in ipairs(list or {}) do
+    if b.kind == "off" and (not frame or of[b.start] == of[frame]) then
+      return true
+    end
+  end
+end
+
+-- Advice about interpreted code; or nil.
+local function remedy(p, e)
+  local r = e.chief
+  if p.compiler.off == "all" then
+    return "remove the call of jit.off, or -joff"
+  elseif not r and is_off(p, e.blacklisted) or
+      r and r.reason == "blacklisted" and is_off(p, p.blacklisted, r.at) then
+    return reasons.advice("JIT compilation disabled", p.compiler)
+  end
+  return advice(p, r)
 end
 
 -- The reasons for which it is interpreted: lines.
@@ -137,6 +163,10 @@ local function explain(p, e, j, list)
   add_lines(t, e.reasons, function(r) return given_up_at(r, place) end,
     "and %d more reasons")
   add_lines(t, e.blacklisted, function(b)
+    if b.kind == "off" then
+      return ("jit.off was called for the function at %s"):format(
+	place(b.start))
+    end
     return ("the %s at %s is blacklisted: never compiled again"):format(b.kind,
       place(b.start))
   end, "and %d more blacklisted places")
@@ -144,8 +174,10 @@ local function explain(p, e, j, list)
     return ("exit %.0f of trace %.0f leads back to the interpreter at %s")
       :format(trace.exit, trace.parent, place(trace.start))
   end, "and %d more such exits")
-  if not e.chief and #e.back == 0 then t[#t+1] = unbegun(e) end
-  local what = advice(p, e.chief)
+  if not e.chief and #e.back == 0 and not is_off(p, e.blacklisted) then
+    t[#t+1] = unbegun(p, e)
+  end
+  local what = remedy(p, e)
   if what then t[#t+1] = "try: "..what end
   return t
 end
