@@ -47,6 +47,7 @@ dist_mpmodel_DATA = \
 	lib/jit/mp/model/profile.lua \
 	lib/jit/mp/model/reasons.lua \
 	lib/jit/mp/model/recent.lua \
+	lib/jit/mp/model/remedies.lua \
 	lib/jit/mp/model/sorting.lua \
 	lib/jit/mp/model/sources.lua \
 	lib/jit/mp/model/terms.lua \

@@ -10,6 +10,11 @@ const words = async (page, id) =>
 
 async function tables(page) {
   like(
+    await words(page, "interpreted-0"),
+    /interpreted .*NYI: bytecode FNEW.* try: a function is created here/,
+    "jit: what runs interpreted, why, and what may help"
+  );
+  like(
     await words(page, "giveup-0"),
     /^3 .*server\.lua:7 .*server\.lua:6 NYI: bytecode FNEW/,
     "jit: a place where traces were given up"

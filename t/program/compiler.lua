@@ -176,6 +176,29 @@ tap.is(chief({ { 1, 2, inner, true }, { 2, 1, inner, true } }), inner,
 tap.is(chief({ { 1, 1, unroll, true }, { 1, 2, inner }, { 2, 2, "none" } }),
   unroll, "but first the reason for which the place was given up for good")
 
+-- Two functions: the first has more CPU, the second allocates.
+local function first_of(collected)
+  local names = { "first", "second" }
+  local fns = { { kind = "Lua" }, { kind = "Lua" } }
+  local p = { frames = {}, frame = { 1, 2 }, parent = { 0, 0 }, giveups = {},
+    blacklisted = {}, traces = {}, rows = {} }
+  for i, row in ipairs({ { "I", 10, 0 }, { "I", 9, 50 },
+      { "G", collected, 0 } }) do
+    p.rows[i] = { stack = i < 3 and i or 1, state = row[1], cpu = row[2],
+      alloc_bytes = row[3], alloc_objects = 0 }
+  end
+  p.functions = function() return nil, fns end
+  p.line_stack = function(_, stack) return stack end
+  p.is_before = function() return false end
+  p.function_name = function(_, fn)
+    return names[fn == fns[1] and 1 or 2]
+  end
+  p.labeler = p.functions
+  return decisions.join(p).list[1].name
+end
+tap.is(first_of(0), "first", "the order is that of CPU time")
+tap.is(first_of(5), "second", "with the collector's, by bytes")
+
 -- -- Windows ---------------------------------------------------------------
 
 local one, two = tap.tmpname(), tap.tmpname()

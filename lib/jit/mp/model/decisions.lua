@@ -61,17 +61,18 @@ end
 
 -- Interpreted code by function and owner: { fn, owner (or nil), cpu, bytes,
 -- objects }; what the compiler itself used, and all, with the CPU time of
--- compiled code.
+-- compiled code and of the collector.
 local function interpreted(p, given, black)
   local _, of = p:functions()
   local list, by, own, all = {}, {}, new_sums(), new_sums()
-  all.compiled = 0
+  all.compiled, all.collected = 0, 0
   for _, row in ipairs(p.rows) do
     local s = p:line_stack(row.stack)
     local fn = of[p.frame[s]]
     if not p:is_before(row) then
       add(all, row)
       if row.state == "N" then all.compiled = all.compiled + row.cpu end
+      if row.state == "G" then all.collected = all.collected + row.cpu end
       if row.state == "J" then
 	add(own, row)
       elseif fn and fn.kind == "Lua" and row.state == "I" then
@@ -242,8 +243,20 @@ local function fill(g, given, black, back)
   end
 end
 
+-- Gives sums their cost: CPU time, and the part of the collector's that their
+-- bytes have.
+local function set_cost(sums, all)
+  sums.cost = sums.cpu +
+    (all.bytes > 0 and all.collected * sums.bytes / all.bytes or 0)
+end
+
+local function by_cost(a, b)
+  if a.cost ~= b.cost then return a.cost > b.cost end
+  return by_use(a, b)
+end
+
 -- Joins. Returns a table:
---   list   interpreted code, the most CPU first: { cpu, bytes, objects,
+--   list   interpreted code, the most cost first: { cpu, bytes, objects, cost,
 --          members (see interpreted, the most first, with names), chief,
 --          reasons, blacklisted, back }
 --   own    what the compiler itself used
@@ -260,8 +273,10 @@ local function join(p)
   for _, g in ipairs(groups) do
     g.name = g.members[1].name
     fill(g, given, black, back)
+    set_cost(g, all)
   end
-  table.sort(groups, by_use)
+  set_cost(own, all)
+  table.sort(groups, by_cost)
   return { list = groups, own = own, all = all, place = placer(p) }
 end
 

@@ -7,6 +7,9 @@
 local decisions = require("jit.mp.model.decisions")
 local encode = require("jit.mp.page.encode")
 local reasons = require("jit.mp.model.reasons")
+local remedies = require("jit.mp.model.remedies")
+
+local LEAST = 0.005 -- Of CPU or bytes: less is not in the page.
 
 local list, object, str = encode.list, encode.object, encode.str
 
@@ -61,10 +64,25 @@ local function traces(p, strs, number)
     "allocated", encode.ints(flat, "allocated") })
 end
 
+-- Interpreted code, why it is, and what may help. j: from decisions.join.
+local function interpreted(p, strs, j)
+  local t, flat = { name = {}, lines = {} }, {}
+  local all = j.all
+  for i, entry in ipairs(remedies.entries(p, j, function(e)
+    return e.cpu > all.cpu * LEAST or e.bytes > all.bytes * LEAST
+  end)) do
+    local lines = {}
+    for k, line in ipairs(entry.lines) do lines[k] = strs(line) end
+    flat[i], t.name[i], t.lines[i] = entry.e, strs(entry.name), list(lines)
+  end
+  return object({ "name", list(t.name), "lines", list(t.lines),
+    "cpu", encode.ints(flat, "cpu"), "bytes", encode.ints(flat, "bytes") })
+end
+
 -- The bytes that lines allocated, by the VM's state, and why.
-local function memory(p, strs, number)
+local function memory(p, strs, number, j)
   local t = { at = {}, why = {} }
-  local entries = decisions.allocated(p, decisions.join(p), "l")
+  local entries = decisions.allocated(p, j, "l")
   for i, e in ipairs(entries) do
     local why = decisions.allocated_why(e)
     t.at[i], t.why[i] = number(e.frame), why and strs(why) or -1
@@ -90,12 +108,13 @@ return function(p, strs)
   if not p.compiler.enabled or not p.giveups then return "null" end
   local number, columns = places(p, strs)
   local given, made = giveups(p, strs, number), traces(p, strs, number)
-  local allocated = memory(p, strs, number)
+  local j = decisions.join(p)
+  local allocated = memory(p, strs, number, j)
   local black = {}
   for i, b in ipairs(p.blacklisted) do black[i] = number(b.start) end
   return object({ "words", str(decisions.words(p)),
     "ticks", encode.number(p.cpu.samples), "giveups", given, "traces", made,
-    "memory", allocated,
+    "interpreted", interpreted(p, strs, j), "memory", allocated,
     "blacklisted", list(black), "flushes", flushes(p),
     "places", object({ "label", list(columns.label),
       "source", list(columns.source), "line", list(columns.line) }) })

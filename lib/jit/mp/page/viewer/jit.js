@@ -100,6 +100,16 @@ function traceRow(i) {
     el("td", {}, placeCell(T.start[i])), el("td", {}, STR[T.ends[i]]));
 }
 
+/* Interpreted code, and why it is. */
+function interpretedRow(i) {
+  const I = J.interpreted;
+  return el("tr", { id: `interpreted-${i}` },
+    number(J.ticks ? percent(I.cpu[i] / J.ticks) : ""),
+    number(I.bytes[i] ? bytes(I.bytes[i]) : ""),
+    el("td", {}, el("div", {}, STR[I.name[i]]), I.lines[i].map((line) =>
+      el("div", { class: "mute" }, STR[line]))));
+}
+
 function memoryRow(i) {
   const M = J.memory, cell = (n) => number(n ? bytes(n) : "");
   return el("tr", {}, cell(M.bytes[i]), cell(M.compiled[i]),
@@ -125,6 +135,9 @@ function create() {
   source.markers.push(marker);
   $("jit-note").textContent = J.words;
   $("decisions").replaceChildren(
+    ...J.interpreted.name.length ? [el("h3", {}, "What runs interpreted"),
+      ...table("What runs interpreted", ["CPU", "Allocated", "Why"],
+        J.interpreted.name.length, interpretedRow)] : [],
     ...J.giveups.at.length ? [el("h3", {}, "Traces given up"),
       ...table("Traces given up", ["Times", "At", "From", "Reason",
         "What may help"], J.giveups.at.length, giveupRow)] : [],
