@@ -242,14 +242,15 @@ tap.like(p:stop(), "^right", "and its results")
 -- It ends as soon as the profile does, whose report is still to be written.
 tap.write(dir.."/ends.lua", [[
 local ffi = require("ffi")
-ffi.cdef("int usleep(unsigned);")
-ffi.C.usleep(1500000)
+ffi.cdef("int usleep(unsigned); int access(const char *, int);")
+repeat ffi.C.usleep(1000) until ffi.C.access("go", 0) == 0
 local t = {}
 for i = 1, 1000 do t[i] = { i } end
 ffi.C.usleep(1000000)
 ]])
-r = tap.sh(("%s ends.lua & p=$!; sleep 0.5; %s attach -t 1.5 $p; "..
-  "s=$?; wait $p; exit $s"):format(tap.command, tap.mp), { dir = dir })
+p = start(tap.command.." ends.lua")
+r = while_attached(p.pid, ": >go; sleep 0.5; kill -INT $attach")
+p:stop()
 tap.is(r.status, 0, "it ends with the profile: status", r.err)
 tap.like(r.out, "^luajit%-mp  ends.lua", "it ends with the profile: the report")
 -- A signal that comes while its profile is written.
