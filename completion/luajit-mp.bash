@@ -62,7 +62,7 @@ _luajit_mp() {
   case ${COMP_WORDS[1]} in
     run) options='-o --output -O --options --sort --native --no-source' ;;
     attach) options='-t --time -o --output -O --options --no-source
-      --source-root --state' ;;
+      --source-root --state --outside' ;;
     top) options='-t --time -O --options --state' ;;
     report) options='-o --output -O --options --sort --no-source --source-root
       --leak-only' ;;

@@ -73,6 +73,8 @@ complete -c luajit-mp -n '__luajit_mp_command diff' \
     -l threshold -x -d 'fails if a total grew by more'
 complete -c luajit-mp -n '__luajit_mp_command attach top' \
     -s t -l time -x -d 'how long, in seconds'
+complete -c luajit-mp -n '__luajit_mp_command attach' \
+    -l outside -d 'loads nothing into it'
 complete -c luajit-mp -n '__luajit_mp_command attach top' \
     -l state -x -d 'which Lua state'
 # Of luajit what follows -jm=, a word of its own: letters.

@@ -198,6 +198,7 @@ dist_mpcli_DATA = \
 	lib/jit/mp/cli/files.lua \
 	lib/jit/mp/cli/merge.lua \
 	lib/jit/mp/cli/open.lua \
+	lib/jit/mp/cli/outside.lua \
 	lib/jit/mp/cli/program.lua \
 	lib/jit/mp/cli/push.lua \
 	lib/jit/mp/cli/report.lua \

@@ -219,12 +219,14 @@ attach_la_SOURCES += \
 	src/attach/look.c src/attach/look.h \
 	src/attach/maps.c src/attach/maps.h \
 	src/attach/safe.c src/attach/safe.h \
+	src/attach/outside.c src/attach/outside.h \
 	src/attach/present.c src/attach/present.h \
 	src/attach/receive.c src/attach/receive.h \
 	src/attach/registers.h \
 	src/attach/room.c src/attach/room.h \
 	src/attach/sandbox.c src/attach/sandbox.h \
 	src/attach/session.c src/attach/session.h \
+	src/attach/stack.c src/attach/stack.h \
 	src/attach/stops.c src/attach/stops.h \
 	src/attach/symbol.c src/attach/symbol.h \
 	src/attach/tracee.c src/attach/tracee.h \
@@ -233,7 +235,7 @@ endif
 if X86_64
 noinst_LTLIBRARIES += src/libattach32.la
 src_libattach32_la_SOURCES = src/attach/find.c src/attach/leave.c \
-	src/attach/kind.c
+	src/attach/stack.c src/attach/kind.c
 src_libattach32_la_CPPFLAGS = $(AM_CPPFLAGS) -DMP_REFS32
 attach32 = src/libattach32.la
 endif

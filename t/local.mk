@@ -87,6 +87,7 @@ lua_tests = \
 	t/program/waits.lua \
 	t/program/blocked.lua \
 	t/program/attach-hosts.lua \
+	t/program/attach-outside.lua \
 	t/program/attach-refused.lua
 
 if TESTS_WANTED

@@ -133,18 +133,21 @@ static bool read_text(pid_t pid, uint64_t str, uint32_t length, uint32_t data,
   return mp_remote_read(pid, to, str + data, len) && strlen(to) == len;
 }
 
+bool mp_find_chunkname(pid_t pid, uint64_t proto, char *to, size_t n)
+{
+  gcref name;
+  return mp_remote_read(pid, &name, proto + PT_CHUNKNAME, sizeof(name)) &&
+	 (read_text(pid, name, STR_LEN, STR_DATA, to, n) ||
+	  read_text(pid, name, STR_OLDLEN, STR_OLDDATA, to, n));
+}
+
 /* The chunk name of a function, if it is a Lua function. */
 static bool read_chunkname(pid_t pid, uint64_t fn, char *to, size_t n)
 {
   char o[FUNC_PC + sizeof(gcref)];
-  gcref name;
-  if (!mp_remote_read(pid, o, fn, sizeof(o)) || obj_gct(o) != GCT_FUNC ||
-      AT(uint8_t, o, FUNC_FFID) != 0 ||
-      !mp_remote_read(pid, &name, AT(gcref, o, FUNC_PC) - PT_BC +
-		      PT_CHUNKNAME, sizeof(name)))
-    return false;
-  return read_text(pid, name, STR_LEN, STR_DATA, to, n) ||
-	 read_text(pid, name, STR_OLDLEN, STR_OLDDATA, to, n);
+  return mp_remote_read(pid, o, fn, sizeof(o)) && obj_gct(o) == GCT_FUNC &&
+	 AT(uint8_t, o, FUNC_FFID) == 0 &&
+	 mp_find_chunkname(pid, AT(gcref, o, FUNC_PC) - PT_BC, to, n);
 }
 
 /* Whether the slot of that number may be a function, or have one as a frame's
@@ -191,6 +194,7 @@ static bool verify(const mp_maps *m, uint64_t mainl, uint64_t g, mp_found *f)
   f->mainl = mainl;
   f->g = g;
   f->vmstate = g + at.vmstate;
+  f->variant = at.alloc != 0;
   f->allocf = AT(uintptr_t, global, at.alloc + G_ALLOCF);
   f->bytes = AT(gcsize, global, at.alloc + G_TOTAL);
   f->cframe = AT(uintptr_t, L, L_CFRAME) & ~UINT64_C(3);

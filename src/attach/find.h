@@ -17,6 +17,7 @@
 #define mp_find_states mp_find_states_refs32
 #define mp_find_resting mp_find_resting_refs32
 #define mp_find_cframe mp_find_cframe_refs32
+#define mp_find_chunkname mp_find_chunkname_refs32
 #endif
 
 #define MP_STATES_MAX	64	/* More are not listed. */
@@ -24,6 +25,7 @@
 typedef struct mp_found {
   uint64_t mainl, g;		/* Main thread and global state. */
   uint64_t vmstate;		/* Where the VM's state is noted. */
+  bool variant;			/* A variant's (vm/variant.h). */
   uint64_t allocf;		/* The VM's allocator. */
   uint64_t bytes;		/* Bytes in the VM's heap. */
   uint64_t cframe;		/* The main thread's C frame, or 0. */
@@ -48,6 +50,9 @@ int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list,
 uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
 			 const mp_mapping *vm, uint64_t sp, uint64_t link,
 			 bool *idle);
+
+/* The chunk name of a prototype, or its beginning. */
+bool mp_find_chunkname(pid_t pid, uint64_t proto, char *to, size_t n);
 
 /* The main thread's C frame now, or 0. */
 uint64_t mp_find_cframe(pid_t pid, const mp_found *state);

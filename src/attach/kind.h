@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** What is known of LuaJIT's builds of one kind: in GC64 mode, or with
-** references of 32 bits (vm/layout.h). attach/find and attach/leave are
-** compiled for each kind that the processor has.
+** references of 32 bits (vm/layout.h). attach/find, attach/leave and
+** attach/stack are compiled for each kind that the processor has.
 */
 #ifndef MP_KIND_H
 #define MP_KIND_H
 
 #include "attach/find.h"
 #include "attach/leave.h"
+#include "attach/stack.h"
 
 typedef struct mp_kind {
   const char *core;		/* The module's file. */
@@ -20,6 +21,9 @@ typedef struct mp_kind {
   uint64_t (*cframe)(pid_t pid, const mp_found *state);
   bool (*leave)(const mp_code *c, const mp_found *state, mp_tracee *t,
 		double seconds);
+  uint64_t (*running)(pid_t pid, const mp_found *state);
+  mp_far_place (*stack)(const mp_maps *m, const mp_found *state,
+			uint64_t running, mp_tracee *t, mp_far_stack *s);
 } mp_kind;
 
 extern const mp_kind mp_kind_gc64, mp_kind_refs32;

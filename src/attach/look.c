@@ -269,8 +269,9 @@ static bool same_files(pid_t pid, const char *library, char *buf, size_t n)
     return true;
   snprintf(buf, n, "process %ld does not see %s: it runs in a container or "
 	   "below another root; install luajit-mp there, and run it there "
-	   "(docker exec, or nsenter -t %ld -m -p), for process %ld",
-	   (long)pid, library, (long)pid, inner_number(pid));
+	   "(docker exec, or nsenter -t %ld -m -p), for process %ld; "
+	   "--outside shows its CPU time from here", (long)pid, library,
+	   (long)pid, inner_number(pid));
   return false;
 }
 
@@ -310,10 +311,11 @@ bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n)
   else if (state == 'T')
     snprintf(buf, n, "process %ld is stopped; continue it first: kill -CONT "
 	     "%ld", (long)pid, (long)pid);
-  else if (has_shadow_stack(pid))
+  else if (library != NULL && has_shadow_stack(pid))
     snprintf(buf, n, "process %ld has a shadow stack: no function can be "
-	     "called there from outside", (long)pid);
+	     "called there; --outside shows its CPU time", (long)pid);
   else
-    return same_machine(pid, buf, n) && same_files(pid, library, buf, n);
+    return same_machine(pid, buf, n) &&
+	   (library == NULL || same_files(pid, library, buf, n));
   return false;
 }

@@ -11,8 +11,9 @@
 
 #include "module/attach.h"
 
-/* Whether the process exists, is of our architecture and not traced, and sees
-** the same file under the name of the library. False: buf says why not. */
+/* Whether the process exists, is of our architecture and not traced, and can
+** load the library, whose name leads to the same file there (NULL: nothing is
+** to be loaded). False: buf says why not. */
 bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n);
 
 /* The seccomp mode of a thread, and the number of its filters. */

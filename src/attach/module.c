@@ -16,10 +16,13 @@
 
 /* The parts that know processes know these processors only. */
 #if defined(MP_LAYOUT)
+#include "attach/outside.h"
 #include "attach/receive.h"
 #include "attach/session.h"
+#include "data/clock.h"
 
 #define TYPE	"luajit-mp session"
+#define OUTSIDE	"luajit-mp look from outside"
 
 static volatile int ended;	/* The user has ended the session. */
 
@@ -72,22 +75,29 @@ static int session_open(lua_State *L)
   return mp_session_open(s, pid, library, &ended) ? 1 : fail(L, s);
 }
 
-/* states(): a list of { bytes, chunk, profiled }. */
-static int session_states(lua_State *L)
+/* Pushes a list of { bytes, chunk, profiled }. s: NULL, or whose they are. */
+static void push_states(lua_State *L, const mp_session *s, const mp_found *list,
+			int n)
 {
-  mp_session *s = check(L);
   int i;
   lua_newtable(L);
-  for (i = 0; i < s->nstates && i < MP_STATES_MAX; i++) {
+  for (i = 0; i < n && i < MP_STATES_MAX; i++) {
     lua_newtable(L);
-    lua_pushnumber(L, (lua_Number)s->states[i].bytes);
+    lua_pushnumber(L, (lua_Number)list[i].bytes);
     lua_setfield(L, -2, "bytes");
-    lua_pushstring(L, s->states[i].chunk);
+    lua_pushstring(L, list[i].chunk);
     lua_setfield(L, -2, "chunk");
-    lua_pushboolean(L, mp_session_profiled(s, i));
+    lua_pushboolean(L, s != NULL && mp_session_profiled(s, i));
     lua_setfield(L, -2, "profiled");
     lua_rawseti(L, -2, i + 1);
   }
+}
+
+/* states(): the list of them. */
+static int session_states(lua_State *L)
+{
+  const mp_session *s = check(L);
+  push_states(L, s, s->states, s->nstates);
   return 1;
 }
 
@@ -165,9 +175,149 @@ static int session_gc(lua_State *L)
   return 0;
 }
 
-static void make_type(lua_State *L)
+/* -- From outside ---------------------------------------------------------- */
+
+static mp_outside *check_outside(lua_State *L)
 {
-  static const luaL_Reg methods[] = {
+  return luaL_checkudata(L, 1, OUTSIDE);
+}
+
+static int fail_outside(lua_State *L, const mp_outside *o)
+{
+  lua_pushnil(L);
+  lua_pushstring(L, o->msg);
+  return 2;
+}
+
+/* outside(pid): what looks at it from outside; or nil and a message. */
+static int outside_open(lua_State *L)
+{
+  pid_t pid = (pid_t)luaL_checkinteger(L, 1);
+  mp_outside *o = lua_newuserdata(L, sizeof(*o));
+  memset(o, 0, sizeof(*o));
+  o->pidfd = o->ticks = -1;
+  luaL_getmetatable(L, OUTSIDE);
+  lua_setmetatable(L, -2);
+  take_signals();
+  return mp_outside_open(o, pid, &ended) ? 1 : fail_outside(L, o);
+}
+
+static int outside_states(lua_State *L)
+{
+  const mp_outside *o = check_outside(L);
+  push_states(L, NULL, o->states, o->nstates);
+  return 1;
+}
+
+/* choose(state, interval): true; or nil and a message. */
+static int outside_choose(lua_State *L)
+{
+  mp_outside *o = check_outside(L);
+  int state = (int)luaL_checkinteger(L, 2);
+  luaL_argcheck(L, state >= 1 && state <= o->nstates &&
+		state <= MP_STATES_MAX, 2, "no such state");
+  if (!mp_outside_choose(o, state - 1, luaL_checknumber(L, 3)))
+    return fail_outside(L, o);
+  lua_pushboolean(L, 1);
+  return 1;
+}
+
+/* sample(): nothing; or of a sample the VM's state as a letter, "idle" or
+** "lost". Then frames() has its frames, but for these two. */
+static int outside_sample(lua_State *L)
+{
+  mp_outside *o = check_outside(L);
+  mp_far_place place;
+  if (!mp_outside_sample(o, &place)) return 0;
+  if (place == MP_FAR_FOUND) lua_pushlstring(L, &o->stack.state, 1);
+  else lua_pushstring(L, place == MP_FAR_IDLE ? "idle" : "lost");
+  return 1;
+}
+
+static void push_line(lua_State *L, const char *key, int32_t line)
+{
+  if (line < 0) return;
+  lua_pushinteger(L, line);
+  lua_setfield(L, -2, key);
+}
+
+/* Sets what is known of a C function: its library and its place in that. */
+static void push_cfunction(lua_State *L, const mp_maps *m, uint64_t code)
+{
+  const mp_mapping *a = mp_maps_find(m, code);
+  uint64_t base = code;
+  int i;
+  if (a == NULL || a->inode == 0) return;
+  for (i = m->n - 1; i >= 0; i--)
+    if (mp_maps_same(&m->list[i], a)) base = m->list[i].from;
+  lua_pushstring(L, strrchr(a->path, '/') != NULL ?
+		 strrchr(a->path, '/') + 1 : a->path);
+  lua_setfield(L, -2, "source");
+  lua_pushnumber(L, (lua_Number)(code - base));
+  lua_setfield(L, -2, "code");
+}
+
+/* frames(): a list of the frames of a snapshot (profile/snapshot.h), the top
+** one first, but with the names of chunks for sources; and whether there were
+** more. */
+static int outside_frames(lua_State *L)
+{
+  const mp_outside *o = check_outside(L);
+  int i;
+  lua_newtable(L);
+  for (i = 0; i < o->stack.n; i++) {
+    const mp_far_frame *f = &o->stack.frames[i];
+    lua_newtable(L);
+    lua_pushstring(L, f->code != 0 ? "C" : "Lua");
+    lua_setfield(L, -2, "kind");
+    if (f->code != 0) {
+      push_cfunction(L, &o->maps, f->code);
+    } else {
+      lua_pushstring(L, f->source);
+      lua_setfield(L, -2, "source");
+      push_line(L, "line", f->line);
+      push_line(L, "linedefined", f->linedefined);
+    }
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_pushboolean(L, o->stack.cut);
+  return 2;
+}
+
+/* wait(): "time", "signal" or "end". */
+static int outside_wait(lua_State *L)
+{
+  bool there = mp_outside_wait(check_outside(L), &ended);
+  lua_pushstring(L, !there ? "end" : ended ? "signal" : "time");
+  return 1;
+}
+
+/* times(): the wall clock, and the CPU seconds of the thread so far. */
+static int outside_times(lua_State *L)
+{
+  lua_pushnumber(L, mp_clock_wall());
+  lua_pushnumber(L, check_outside(L)->spent);
+  return 2;
+}
+
+static int outside_gc(lua_State *L)
+{
+  mp_outside_close(check_outside(L));
+  return 0;
+}
+
+static void make_type(lua_State *L, const char *name, const luaL_Reg *methods)
+{
+  luaL_newmetatable(L, name);
+  luaL_register(L, NULL, methods);
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -2, "__index");
+  lua_pop(L, 1);
+}
+
+static void make_types(lua_State *L)
+{
+  static const luaL_Reg session[] = {
     { "states", session_states },
     { "start", session_start },
     { "wait", session_wait },
@@ -177,11 +327,18 @@ static void make_type(lua_State *L)
     { "__gc", session_gc },
     { NULL, NULL }
   };
-  luaL_newmetatable(L, TYPE);
-  luaL_register(L, NULL, methods);
-  lua_pushvalue(L, -1);
-  lua_setfield(L, -2, "__index");
-  lua_pop(L, 1);
+  static const luaL_Reg outside[] = {
+    { "states", outside_states },
+    { "choose", outside_choose },
+    { "sample", outside_sample },
+    { "frames", outside_frames },
+    { "wait", outside_wait },
+    { "times", outside_times },
+    { "__gc", outside_gc },
+    { NULL, NULL }
+  };
+  make_type(L, TYPE, session);
+  make_type(L, OUTSIDE, outside);
 }
 
 #else
@@ -194,16 +351,20 @@ static int session_open(lua_State *L)
   return 2;
 }
 
-static void make_type(lua_State *L) { (void)L; }
+#define outside_open session_open
+
+static void make_types(lua_State *L) { (void)L; }
 
 #endif
 
 __attribute__((visibility("default")))
 int luaopen_jit_mp_attach(lua_State *L)
 {
-  make_type(L);
+  make_types(L);
   lua_newtable(L);
   lua_pushcfunction(L, session_open);
   lua_setfield(L, -2, "open");
+  lua_pushcfunction(L, outside_open);
+  lua_setfield(L, -2, "outside");
   return 1;
 }

@@ -250,7 +250,8 @@ static bool no_library(mp_session *s)
     return fails(s, "the program has not loaded a C library: if it is only "
 		 "starting, try again");
   return fails(s, "the program has no C library that could load the "
-	       "profiler: it is linked statically");
+	       "profiler: it is linked statically; --outside shows its CPU "
+	       "time");
 }
 
 /* While the module does a request, of a command that was killed, it has states
@@ -262,14 +263,20 @@ static bool is_at_rest(mp_session *s, mp_attach_block *b)
 }
 
 /* A process has states of one kind. */
-static void search(mp_session *s, uint64_t own)
+const mp_kind *mp_session_search(const mp_maps *m, uint64_t own, mp_found *list,
+				 int *n, const volatile int *end)
 {
   size_t i;
-  s->nstates = 0;
-  for (i = 0; i < KINDS && s->nstates == 0; i++) {
-    s->nstates = kinds[i]->states(&s->maps, own, s->states, s->place.end);
-    if (s->nstates > 0) s->kind = kinds[i];
-  }
+  for (i = 0; i < KINDS; i++)
+    if ((*n = kinds[i]->states(m, own, list, end)) > 0) return kinds[i];
+  return NULL;
+}
+
+static void search(mp_session *s, uint64_t own)
+{
+  const mp_kind *kind = mp_session_search(&s->maps, own, s->states,
+					  &s->nstates, s->place.end);
+  if (kind != NULL) s->kind = kind;
 }
 
 /* A state of the profiler's that is being made or closed may look like another
@@ -306,7 +313,8 @@ static bool find_hidden(mp_session *s)
   if (s->names == NULL) return false;
   fails(s, "the program has a LuaJIT in it whose functions are neither "
 	"exported nor in a symbol table; link the program with -Wl,-E, or do "
-	"not strip it, or install its debug file");
+	"not strip it, or install its debug file; --outside shows its CPU "
+	"time");
   s->code.vm = keep(&s->objects[0], mp_hidden_find(&s->hidden, &s->maps,
 		    s->names, s->msg, sizeof(s->msg)));
   return s->code.vm != NULL;
@@ -323,8 +331,8 @@ static bool read_process(mp_session *s)
   if (err != 0) return fails(s, strerror(err));
   if (is_other(&s->maps)) {
     snprintf(s->msg, sizeof(s->msg), "the program's C library is %s, and this "
-	     "luajit-mp was built with %s: build it with %s, and run that one",
-	     OTHER);
+	     "luajit-mp was built with %s: build it with %s, and run that one; "
+	     "--outside shows its CPU time", OTHER);
     return false;
   }
   if (!find_code(s)) return no_library(s);

@@ -50,6 +50,11 @@ typedef struct mp_session {
   char msg[1024];
 } mp_session;
 
+/* Searches a process for states but those with that allocator, until *end is
+** set: *n of them in the list (attach/find.h). Returns their kind, or NULL. */
+const mp_kind *mp_session_search(const mp_maps *m, uint64_t own, mp_found *list,
+				 int *n, const volatile int *end);
+
 /* Finds the states of the process, until *end is set. The session must be
 ** closed even after a failure. */
 bool mp_session_open(mp_session *s, pid_t pid, const char *library,

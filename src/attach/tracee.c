@@ -26,9 +26,7 @@
 
 #define PATIENCE 1.0		/* Seconds until a thread must have stopped. */
 
-/* Seconds that the thread has run so far, and whether it sleeps. A thread that
-** waits for a processor does not. */
-static bool read_work(pid_t tid, double *ran, bool *asleep)
+bool mp_tracee_work(pid_t tid, double *ran, bool *asleep)
 {
   char name[64], state = '?';
   FILE *f;
@@ -52,10 +50,11 @@ static bool read_work(pid_t tid, double *ran, bool *asleep)
 static bool wait_working(mp_tracee *t, double seconds, int *status)
 {
   double first = 0, last = 0, ran;
-  bool asleep, known = read_work(t->tid, &first, &asleep);
+  bool asleep, known = mp_tracee_work(t->tid, &first, &asleep);
   last = first;
   while (!mp_stops_within(t, seconds, status)) {
-    if (t->gone || !known || !read_work(t->tid, &ran, &asleep)) return false;
+    if (t->gone || !known || !mp_tracee_work(t->tid, &ran, &asleep))
+      return false;
     if (ran - first > seconds || (asleep && ran == last)) return false;
     last = ran;
   }
@@ -255,6 +254,45 @@ bool mp_tracee_step(mp_tracee *t)
   t->signal = WSTOPSIG(status);
   return false;
 }
+
+#ifdef __aarch64__
+
+void mp_tracee_again(mp_tracee *t) { (void)t; }
+
+#else
+
+#define CALL_CODE 2		/* Bytes of the instruction of a call. */
+
+/* Whether a signal waits for the thread that it does not block. */
+static bool has_signals(pid_t tid)
+{
+  unsigned long long of_thread = 0, of_all = 0, blocked = 0;
+  char name[64], line[128];
+  FILE *f;
+  snprintf(name, sizeof(name), "/proc/%ld/status", (long)tid);
+  if ((f = mp_room(fopen(name, "re"))) == NULL) return true;
+  while (fgets(line, sizeof(line), f) != NULL) {
+    sscanf(line, "SigPnd: %llx", &of_thread);
+    sscanf(line, "ShdPnd: %llx", &of_all);
+    sscanf(line, "SigBlk: %llx", &blocked);
+  }
+  fclose(f);
+  return ((of_thread | of_all) & ~blocked) != 0;
+}
+
+/* The kernel itself makes the others again. */
+void mp_tracee_again(mp_tracee *t)
+{
+  if ((long)t->regs.R_SYSCALL < 0 || (long)t->regs.R_RESULT != -EINTR ||
+      has_signals(t->tid))
+    return;
+  t->regs.R_RESULT = t->regs.R_SYSCALL;
+  t->regs.R_SYSCALL = -1;
+  t->regs.R_IP -= CALL_CODE;
+  t->changed = true;
+}
+
+#endif
 
 #ifdef __x86_64__
 

@@ -36,6 +36,13 @@ void mp_tracee_release(mp_tracee *t);
 ** called often. */
 bool mp_tracee_all_gone_on(void);
 
+/* CPU seconds of a thread so far, and whether it sleeps; not if it waits for a
+** processor. False: they cannot be read. */
+bool mp_tracee_work(pid_t tid, double *ran, bool *asleep);
+
+/* Has a system call made again that only our stop has ended. */
+void mp_tracee_again(mp_tracee *t);
+
 mp_registers mp_tracee_registers(const mp_tracee *t);
 
 /* A seccomp filter of the thread, by number from 0; to be freed. NULL: there is

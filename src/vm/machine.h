@@ -46,6 +46,11 @@
 #define CF_SIZE		80
 #define CF_SPILL	16	/* A trace's spill slots lie that far below. */
 
+/* The registers in which the interpreter keeps the base of the running function
+** and the place behind its instruction, as the processor numbers them. */
+#define VM_BASE		2
+#define VM_PC		3
+
 /* The word that holds the return address of a C function which compiled code
 ** has called; NULL: the function saves that where it likes, as a call does not
 ** (CALL_SAVES). sp: the code's stack pointer. */
@@ -71,6 +76,9 @@ static inline const uintptr_t *mp_machine_return(const char *sp)
 #define CF_SIZE		64
 #define CF_SPILL	0
 
+#define VM_BASE		2
+#define VM_PC		6
+
 static inline const uintptr_t *mp_machine_return(const char *sp)
 {
   return (const uintptr_t *)(const void *)sp - 1;
@@ -92,6 +100,9 @@ static inline const uintptr_t *mp_machine_return(const char *sp)
 #define CF_PREV		0
 #define CF_SIZE		208
 #define CF_SPILL	16
+
+#define VM_BASE		19
+#define VM_PC		21
 
 static inline const uintptr_t *mp_machine_return(const char *sp)
 {

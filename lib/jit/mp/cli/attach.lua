@@ -46,13 +46,10 @@ local function for_process(text, o, outs)
   return lines and text or "j"..text
 end
 
--- Names of outputs with the process and the time in place of %p and %t.
-local function expand(name, pid)
-  return (name:gsub("%%[pt]", { ["%p"] = tostring(pid),
-    ["%t"] = os.date("%Y%m%d-%H%M%S") }))
-end
-
 return function(given, operands, command)
+  if given.outside then
+    return require("jit.mp.cli.outside")(given, operands, command)
+  end
   local text, outs = given.opts or "f", given.out or {}
   local o = files.parse_options(text, given, command)
   if #outs == 0 then outs = { "-" } end
@@ -68,6 +65,7 @@ return function(given, operands, command)
   local ended = session:wait(time or 1e9) == "end"
   local p = target.finish(session, pid, ended)
   for _, out in ipairs(outs) do
-    files.write(p, o, expand(out, pid), { source_root = given.source_root })
+    files.write(p, o, target.expand(out, pid),
+      { source_root = given.source_root })
   end
 end

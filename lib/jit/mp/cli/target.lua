@@ -65,14 +65,18 @@ local function start(session, pid, state, text)
   stop.data(("cannot profile process %d: %s"):format(pid, msg))
 end
 
+-- The number of a process.
+local function number(word, command)
+  local pid = word:match("^%d+$") and tonumber(word)
+  if pid and pid >= 1 and pid < 2^31 then return pid end
+  stop.usage(("%s: %q is not a process ID: pgrep finds those of a name"):format(
+    command.name, word), command)
+end
+
 -- Attaches to the process of that number, with those options for the profile.
 -- Returns a session (attach/module.c).
 local function attach(word, text, given, command)
-  local pid = word:match("^%d+$") and tonumber(word)
-  if not pid or pid < 1 or pid > 2^31 - 1 then
-    stop.usage(("%s: %q is not a process ID: pgrep finds those of a name")
-      :format(command.name, word), command)
-  end
+  local pid = number(word, command)
   local session, msg = require("jit.mp.attach").open(pid,
     find("jit.mp.core", package.cpath))
   if not session then
@@ -115,4 +119,11 @@ local function seconds(word, command)
   return n
 end
 
-return { seconds = seconds, attach = attach, finish = finish }
+-- Names of outputs with the process and the time in place of %p and %t.
+local function expand(name, pid)
+  return (name:gsub("%%[pt]", { ["%p"] = tostring(pid),
+    ["%t"] = os.date("%Y%m%d-%H%M%S") }))
+end
+
+return { seconds = seconds, number = number, choose = choose, attach = attach,
+  finish = finish, expand = expand }

@@ -64,7 +64,7 @@ local groups = {
   { name = "info", key = "info", fields = {
     seconds("wall"), seconds("cpu"),
     { "capture", "text", merge = "same", otherwise = "mixed",
-      one_of = set("exact safepoint mixed") },
+      one_of = set("exact safepoint outside mixed") },
     text("capture_why"),
     { "no_lines", "flag", optional = true, merge = "any" },
     { "no_types", "flag", optional = true, merge = "any" },

@@ -1,0 +1,167 @@
+-- SPDX-License-Identifier: MIT
+----------------------------------------------------------------------------
+-- luajit-mp attach --outside: the CPU time of a process that nothing is loaded
+-- into, by looks at its Lua stack (attach/outside.h).
+----------------------------------------------------------------------------
+
+local files = require("jit.mp.cli.files")
+local profile = require("jit.mp.model.profile")
+local stop = require("jit.mp.cli.stop")
+local target = require("jit.mp.cli.target")
+
+local INTERVAL = 10    -- Milliseconds of CPU time between two samples.
+local SHOWN = 48       -- Bytes of a chunk's text, as in Lua.
+local LOST = "(not known)"
+local IDLE = "(host program)"
+local MORE = "(more frames)"
+
+-- The option that asks for more than there is, or nil.
+local function refused(o)
+  for letter in ("huxYUoteLWMJITwBbCyzn"):gmatch(".") do
+    if o.seen[letter] then return letter end
+  end
+end
+
+-- Source of a chunk by its name, as in a profile.
+local function source_of(chunk)
+  if chunk:find("^[@=]") then return chunk:sub(2) end
+  local text = chunk:match("^%C*")
+  if #text == #chunk and #text <= SHOWN then
+    return ('[string "%s"]'):format(text)
+  end
+  return ('[string "%s..."]'):format(text:sub(1, SHOWN - 3))
+end
+
+-- A snapshot without samples.
+local function empty(pid, interval, chunk)
+  return {
+    info = { pid = pid, cpu = 0, wall = 0, capture = "outside",
+      script = chunk ~= "" and source_of(chunk) or nil, started = os.time(),
+      os = jit.os, arch = jit.arch, cut = 0, notes = {
+        "compiled code counts for the function in which it begins" } },
+    cpu = { enabled = true, samples = 0, interval = interval },
+    heap = { enabled = false, alloc_objects = 0, alloc_bytes = 0,
+      free_objects = 0, free_bytes = 0, realloc_objects = 0,
+      realloc_bytes = 0, realloc_freed = 0, samples = 0, dropped = 0,
+      period = 1, adaptive = false, inuse = 0, inuse_start = 0, peak = 0 },
+    frames = {}, stacks = { parent = {}, frame = {} },
+    zones = { parent = {}, name = {} }, rows = {}
+  }
+end
+
+-- Functions that find or make the record of a key.
+local function interner(list, make)
+  local ids = {}
+  return function(key, ...)
+    if not ids[key] then
+      ids[key] = #list + 1
+      list[#list+1] = make(...)
+    end
+    return ids[key]
+  end
+end
+
+local function new_row(stack, state)
+  local row = { stack = stack, zone = 0, state = state, cpu = 0 }
+  for _, view in ipairs({ "alloc", "inuse", "peak" }) do
+    row[view.."_objects"], row[view.."_bytes"] = 0, 0
+  end
+  return row
+end
+
+local function frame_key(f)
+  return table.concat({ f.kind, f.source or "", f.name or "", f.line or "",
+    f.linedefined or "", f.code or "" }, "\0")
+end
+
+-- A function that adds a sample: the frames from the top on, and the VM's
+-- state.
+local function adder(s)
+  local stacks = s.stacks
+  local frame_id = interner(s.frames, function(f) return f end)
+  local nodes, rows = {}, interner(s.rows, new_row)
+  local function push(parent, frame)
+    local key = parent..":"..frame
+    if not nodes[key] then
+      local n = #stacks.parent + 1
+      stacks.parent[n], stacks.frame[n] = parent, frame
+      nodes[key] = n
+    end
+    return nodes[key]
+  end
+  return function(frames, state)
+    local stack = 0
+    for i = #frames, 1, -1 do
+      stack = push(stack, frame_id(frame_key(frames[i]), frames[i]))
+    end
+    local row = s.rows[rows(stack..state, stack, state)]
+    row.cpu = row.cpu + 1
+    s.cpu.samples = s.cpu.samples + 1
+  end
+end
+
+local function pseudo(name) return { kind = "pseudo", name = name } end
+
+-- The frames of a sample.
+local function frames_of(session, place)
+  if place == "idle" then return { pseudo(IDLE) } end
+  if place == "lost" then return { pseudo(LOST) } end
+  local list, cut = session:frames()
+  for _, f in ipairs(list) do
+    if f.kind == "Lua" then f.source = source_of(f.source) end
+  end
+  if cut then list[#list+1] = pseudo(MORE) end
+  return list, cut
+end
+
+-- Looks at the process for so many seconds. Returns a snapshot.
+local function watch(session, s, seconds)
+  local add, begun, why = adder(s), session:times(), "time"
+  while why == "time" and session:times() - begun < seconds do
+    local place = session:sample()
+    if place then
+      local frames, cut = frames_of(session, place)
+      add(frames, #place == 1 and place or "C")
+      if cut then s.info.cut = s.info.cut + 1 end
+    end
+    why = session:wait()
+  end
+  local now, cpu = session:times()
+  s.info.wall, s.info.cpu = now - begun, cpu
+  return s
+end
+
+return function(given, operands, command)
+  local text, outs = given.opts or "f", given.out or { "-" }
+  local o = files.parse_options("c"..text, given, command)
+  local letter = refused(o)
+  if letter then
+    stop.usage(("attach: option %s has no effect with --outside, which shows "..
+      "CPU time alone"):format(letter), command)
+  end
+  files.check_effects(o, given, outs, command)
+  for _, out in ipairs(outs) do files.check_output(out, command) end
+  local time = target.seconds(given.time, command)
+  local pid = target.number(operands[1], command)
+  local session, msg = require("jit.mp.attach").outside(pid)
+  if not session then
+    stop.data(("cannot look at process %d: %s"):format(pid, msg))
+  end
+  local states = session:states()
+  local n = target.choose(pid, states, given.state, command)
+  local interval = o.interval or INTERVAL
+  local ok, why = session:choose(n, interval / 1000)
+  if not ok then
+    stop.data(("cannot look at process %d: %s"):format(pid, why))
+  end
+  if not time then
+    io.stderr:write(("luajit-mp: profiling process %d from outside; Ctrl-C "..
+      "ends it\n"):format(pid))
+  end
+  local s = watch(session, empty(pid, interval, states[n].chunk), time or 1e9)
+  local p = profile.new(s)
+  for _, out in ipairs(outs) do
+    files.write(p, o, target.expand(out, pid),
+      { source_root = given.source_root })
+  end
+end

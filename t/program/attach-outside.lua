@@ -1,0 +1,160 @@
+-- SPDX-License-Identifier: MIT
+-- luajit-mp attach --outside: functions, lines and callers by looks alone, of
+-- programs that no module can be loaded into, too.
+
+local process = require("attach.process")
+local tap = require("tap")
+
+if tap.slow or (os.getenv("LIBASAN") or "") ~= "" then
+  tap.skip("attached programs run on the bare machine only")
+elseif jit.arch ~= "x64" then
+  tap.skip("the programs are for x86-64")
+end
+
+local dir = tap.tmpname()
+os.remove(dir)
+assert(os.execute("mkdir "..dir) == 0)
+
+-- Two functions: the one has most of the time, the other, which sorts, calls a
+-- C function that calls Lua. Line 3 is the heaviest one.
+tap.write(dir.."/app.lua", [[
+local function heavy(n)
+  local sum = 0
+  for i = 1, n do sum = (sum + i * i) % 1000003 end
+  return sum
+end
+local function less(a, b) return a > b end
+local function sorts(list)
+  table.sort(list, less)
+  return list[1]
+end
+local function work(n)
+  local sum = heavy(n)
+  local list = {}
+  for i = 1, 50 do list[i] = i * 7 % 53 end
+  return sum, sorts(list)
+end
+local want, first = work(2e5)
+repeat
+  local sum, top = work(2e5)
+  assert(sum == want and top == first and top == 52, "another result")
+  local file = io.open(arg[1])
+  if file then file:close() end
+until not file
+print("right")
+]])
+
+local TICKS = 5
+local function start(command)
+  local p = process.start(dir, command)
+  process.under_way(p.pid, TICKS)
+  return p
+end
+
+local function outside(pid, args)
+  return tap.sh(("%s attach --outside -t 0.4 %s %s"):format(tap.mp, args or "",
+    pid), { dir = dir })
+end
+
+-- The same until there are some samples: on a busy machine a program may hardly
+-- run meanwhile.
+local ENOUGH, TRIES = 20, 20
+local function sampled(pid, args)
+  local r
+  for _ = 1, TRIES do
+    r = outside(pid, args)
+    if r.status ~= 0 or
+      tonumber(r.out:match(" (%d+) samples? ") or 0) >= ENOUGH then
+      break
+    end
+  end
+  return r
+end
+
+local function share(out, name)
+  return tonumber(out:match("\n *(%d+)%% [^\n]*"..name) or 0)
+end
+
+local p = start(tap.command.." -joff app.lua")
+local r = sampled(p.pid, "-O i1f")
+if r.err:find("not permitted", 1, true) then
+  p:kill()
+  tap.skip("processes may not be traced here")
+end
+local found = r.err:find("not one that luajit%-mp can read from outside")
+if found then
+  p:kill()
+  tap.skip("nothing is known of this LuaJIT's state")
+end
+tap.is(r.status, 0, "interpreted: status", r.err)
+tap.like(r.out, "\ncapture outside", "the header names the level")
+tap.like(r.out, "\ncompiled code counts for the function in which it begins",
+  "and what it means")
+tap.ok(share(r.out, "heavy%f[%W]") >= 60, "interpreted: its function", r.out)
+tap.unlike(r.out, "in use", "no memory is shown")
+r = sampled(p.pid, "-O i1l")
+tap.ok(share(r.out, "app%.lua:3%f[%D]") >= 60, "interpreted: its line", r.out)
+r = outside(p.pid, "-O i1G")
+tap.like(r.out, "main chunk[^\n]*;work;heavy %d+\n",
+  "interpreted: the callers of a function")
+tap.unlike(r.out, "heavy;sorts", "no stack that there cannot be")
+tap.is(p:stop(), "right\n", "interpreted: its results")
+
+p = start(tap.command.." app.lua")
+r = sampled(p.pid, "-O i1f -o %p.html -o -")
+tap.is(r.status, 0, "compiled: status", r.err)
+tap.ok(share(r.out, "heavy%f[%W]") >= 60, "compiled: its function", r.out)
+tap.like(tap.read(dir.."/"..p.pid..".html") or "", "<html",
+  "compiled: a page")
+tap.unlike(tap.read("/proc/"..p.pid.."/maps"), "jit/mp",
+  "compiled: nothing is loaded")
+r = outside(p.pid, "-O e")
+tap.is(r.status, 2, "memory: status")
+tap.like(r.err, "option e has no effect with %-%-outside", "memory: said")
+tap.is(p:stop(), "right\n", "compiled: its results")
+
+-- -- Programs that nothing can be loaded into ---------------------------------
+
+local archive = (tap.sh("pkg-config --variable=libdir luajit").out
+  :match("[^\n]+") or "").."/libluajit-5.1.a"
+local static = tap.sh(([[cc -O -s -static -o static '%s/t/attach/host.c' \
+  $(pkg-config --cflags luajit) '%s' -lm -ldl -lpthread]]):format(tap.srcdir,
+  archive), { dir = dir }).status == 0
+
+local function host(names, what)
+  tap.write(dir.."/running", "")
+  local pid = tap.sh(("./static running %s >out 2>&1 & echo $!"):format(names),
+    { dir = dir }).out:match("%d+")
+  process.under_way(pid, TICKS)
+  what(pid)
+  os.remove(dir.."/running")
+  tap.wait(function() return tap.read(dir.."/out"):find("\n") end)
+  tap.is(tap.read(dir.."/out"), "right\n", names..": its results")
+end
+
+if static then
+  host("single", function(pid)
+    r = tap.sh(tap.mp.." attach -t 0.1 "..pid)
+    tap.like(r.err, "linked statically; %-%-outside shows its CPU time\n",
+      "static: attach says what there is")
+    r = sampled(pid, "-O i1f")
+    tap.is(r.status, 0, "static: status", r.err)
+    tap.ok(share(r.out, '%[string "single"%]:2') >= 20,
+      "static: its function", r.out..r.err)
+  end)
+  host("first second", function(pid)
+    r = outside(pid)
+    tap.like(r.err, "has 2 Lua states: choose one with %-%-state",
+      "static, two threads: said")
+    for i = 1, 2 do
+      local name = r.err:match("  "..i.."  (%a+), ") or "?"
+      local a = sampled(pid, "-O i1f --state "..i)
+      tap.ok(share(a.out, '%[string "'..name..'"%]:2') >= 20,
+	"static, two threads: state "..i, a.out..a.err)
+    end
+  end)
+end
+
+tap.like(outside(1 + 2^22).err, "there is no process", "no process")
+os.execute("rm -r "..dir)
+tap.done()
