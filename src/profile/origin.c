@@ -12,7 +12,8 @@
 #include "data/spell.h"
 #include "profile/origin.h"
 
-#define COMMAND_MAX	1000	/* Words kept of the command line. */
+#define COMMAND_MAX	1000	/* Words kept of the command line, */
+#define EXE_MAX	1024	/* and bytes of the executable's name. */
 
 /* arg[i] of the luajit command, or NULL. */
 static char *command_word(lua_State *L, int i)
@@ -41,6 +42,24 @@ static int first_word(lua_State *L)
   return from;
 }
 
+/* The name of a host's executable, or NULL. Its words are no source: programs
+** write over them. */
+static char *host_name(void)
+{
+  static const char gone[] = " (deleted)";  /* Since the program began. */
+  char path[EXE_MAX], *name;
+  ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  size_t len;
+  if (n <= 0 || n == (ssize_t)sizeof(path) - 1) return NULL;
+  path[n] = '\0';
+  if ((name = strrchr(path, '/')) == NULL) return NULL;
+  len = strlen(++name);
+  if (len > sizeof(gone) - 1 && strcmp(name + len - (sizeof(gone) - 1), gone)
+      == 0)
+    name[len - (sizeof(gone) - 1)] = '\0';
+  return strdup(name);
+}
+
 static void set_command(mp_origin *o, lua_State *L)
 {
   lua_pushliteral(L, "arg");  /* Not declared where globals must be? */
@@ -53,6 +72,7 @@ static void set_command(mp_origin *o, lua_State *L)
       if ((o->command[i] = command_word(L, from + i)) == NULL) break;
   }
   lua_pop(L, 1);
+  if (o->script == NULL) o->script = host_name();
 }
 
 void mp_origin_set(mp_origin *o, lua_State *L)

@@ -11,7 +11,8 @@
 
 typedef struct mp_origin {
   char *options;		/* Option string. */
-  char *cwd, *script;		/* When the profile began. */
+  char *cwd, *script;		/* When the profile began; the script of a */
+				/* host is its executable's name. */
   char **command;		/* The luajit command's words, without */
 				/* passwords in addresses; NULL ends it. */
   char *luajit, *os, *arch;	/* What is running, as the jit library says. */

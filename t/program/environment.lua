@@ -177,7 +177,9 @@ end
 r = host("./host app.lua app.lua", { LUAJIT_MP = "lb1,out.%s.txt" })
 tap.is(r.status..r.out..r.err, "0result\nresult\n", "with the library")
 for i = 1, 2 do
-  tap.like(take(("out.%d.txt"):format(i)), "app.lua:3", "report of state "..i)
+  local text = take(("out.%d.txt"):format(i)) or ""
+  tap.like(text, "app.lua:3", "report of state "..i)
+  tap.is(text:match("^luajit%-mp  (%S+)"), "host", "it has the program's name")
 end
 tap.is(take("out.3.txt"), nil, "none of the state that makes reports")
 -- States in threads, each with a profile, and one of all.
