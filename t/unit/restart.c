@@ -133,9 +133,10 @@ static int result_of(int (*wait)(void), int sig)
   return n < 0 ? -err : n;
 }
 
+/* On x86-64 musl does not have the number of most calls beside them. */
 START_TEST(waits_go_on)
 {
-#if defined(__x86_64__) || defined(__aarch64__)
+#if (defined(__x86_64__) && defined(__GLIBC__)) || defined(__aarch64__)
   int i;
 #ifdef __x86_64__  /* Valgrind moves arguments. */
   if (getenv("MP_TEST_SLOW") != NULL) return;
@@ -155,6 +156,9 @@ START_TEST(other_signals_end_them)
   begin();
   for (i = 0; i < NWAITS; i++) {
     for (j = n = 0; j < 20 && n == 0; j++) n = result_of(waits[i], OTHERS);
+#ifndef __GLIBC__  /* musl's sigtimedwait goes on by itself. */
+    if (waits[i] == wait_signal) continue;
+#endif
     ck_assert_msg(n == -EINTR, "wait %d", i);
   }
 }
