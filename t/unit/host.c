@@ -468,6 +468,53 @@ START_TEST(tables_that_are_not_found)
 }
 END_TEST
 
+/* -- A build whose layout is not known ----------------------------------- */
+
+static bool strange;		/* The VM's allocator is not what it says. */
+static lua_Alloc allocf;	/* The one that it has. */
+
+static void *pass_on(void *ud, void *p, size_t osize, size_t nsize)
+{
+  return allocf(ud, p, osize, nsize);
+}
+
+/* In place of LuaJIT's. The layout is known where the allocator lies. */
+__attribute__((visibility("default")))
+lua_Alloc lua_getallocf(lua_State *L, void **ud)
+{
+  lua_Alloc (*getallocf)(lua_State *, void **), f;
+  *(void **)&getallocf = dlsym(RTLD_NEXT, "lua_getallocf");
+  f = getallocf(L, ud);
+  if (!strange) return f;
+  if (allocf == NULL) allocf = f;
+  return f == allocf ? pass_on : f;
+}
+
+/* Memory then has the line of the next safepoint, as the header says, and not
+** how many bytes have one. */
+START_TEST(a_layout_that_is_not_known)
+{
+  char file[256];
+  const char *text, *said;
+  lua_State *L = open_state();
+  file_name(file, sizeof(file), 0);
+  strange = true;
+  start(L, "flb1", file);
+  run(L, work);
+  lua_close(L);
+  strange = false;
+  text = take_file(file);
+  said = strstr(text, "\ncapture safepoint (");
+  ck_assert_msg(said != NULL, "%s", text);
+  said = strstr(said, "with a line ");
+  ck_assert_msg(said != NULL, "%s", text);
+  ck_assert_msg(strstr(said, "memory the next safepoint's\n") != NULL, "%s",
+		text);
+  ck_assert_ptr_null(strstr(text, "with a line allocated"));
+  ck_assert_ptr_null(strstr(text, "%, allocated"));
+}
+END_TEST
+
 CHECK_MAIN("host", states_one_after_another,
 	   a_state_that_stops_before_it_is_closed,
 	   the_second_state_gets_its_heap_views_and_later_the_timer,
@@ -476,4 +523,4 @@ CHECK_MAIN("host", states_one_after_another,
 	   an_allocator_over_an_old_one, memory_stays_flat,
 	   a_host_that_drops_its_coroutine, a_small_c_stack,
 	   an_exit_while_threads_run, a_wrapper_of_c_functions,
-	   tables_that_are_not_found)
+	   tables_that_are_not_found, a_layout_that_is_not_known)
