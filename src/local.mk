@@ -131,6 +131,7 @@ core_la_SOURCES = \
 	src/sample/objects.c src/sample/objects.h \
 	src/sample/sampler.c src/sample/sampler.h \
 	src/sample/lend.c src/sample/lend.h \
+	src/sample/sigprof.c src/sample/sigprof.h \
 	src/sample/ticks.c src/sample/ticks.h \
 	src/sample/label.c src/sample/label.h \
 	src/sample/listing.c src/sample/listing.h \

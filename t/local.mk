@@ -14,6 +14,7 @@ lua_tests = \
 	t/program/chunks.lua \
 	t/program/callgraph.lua \
 	t/program/frees.lua \
+	t/program/handlers.lua \
 	t/program/heap.lua \
 	t/program/types.lua \
 	t/program/leak-verdicts.lua \

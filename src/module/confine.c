@@ -45,7 +45,8 @@ static bool is_ours(mp_ctx *c)
 static lua_State *running(mp_ctx *c)
 {
   mp_vm *vm = mp_alloc_vm(c->profile.heap);
-  if (!vm->proved || mp_vm_whereabouts(vm) != MP_VM_HERE || mp_vm_ontrace(vm))
+  if (!vm->proved || mp_vm_whereabouts(vm, NULL) != MP_VM_HERE ||
+      mp_vm_ontrace(vm))
     return NULL;
   return is_ours(c) && !c->profile.busy ? mp_vm_thread(vm) : NULL;
 }

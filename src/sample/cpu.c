@@ -16,6 +16,7 @@
 #include "data/lock.h"
 #include "sample/cpu.h"
 #include "sample/lend.h"
+#include "sample/sigprof.h"
 #include "sample/ticks.h"
 #include "vm/profiler.h"
 
@@ -173,7 +174,7 @@ static mp_cpu_lack find_lack(const mp_cpu *c)
 
 static void own(mp_cpu *c)
 {
-  mp_ticks_learn();
+  mp_sigprof_learn();
   owner = c;
   start_timer(c);
 }
@@ -187,37 +188,35 @@ static void disown(void)
   owner = NULL;
 }
 
-#define FAR_AWAY 2000000	/* Milliseconds: never, for LuaJIT's timer. */
-
-static struct sigaction old_prof;  /* What SIGPROF did before. */
-
-/* Starts LuaJIT's profiler for a VM that may run in another thread. LuaJIT's
-** stop restores the earlier action of SIGPROF. That action must be to ignore
-** the signal, lest one that is still on its way kill the process. */
-static void start_profiler(mp_cpu *c, lua_State *L, const char *letter)
+/* Starts LuaJIT's profiler for a VM that may run in another thread. Returns 0,
+** or EBUSY: the program handles the signal of the timer that is needed. */
+static int start_profiler(mp_cpu *c, lua_State *L, const char *letter)
 {
   char mode[32];
-  snprintf(mode, sizeof(mode), "%si%d", letter, FAR_AWAY);
-  sigaction(SIGPROF, NULL, &old_prof);
-  signal(SIGPROF, SIG_IGN);
+  snprintf(mode, sizeof(mode), "%si%d", letter, MP_SIGPROF_NEVER);
+  mp_sigprof_take();
   luaJIT_profile_start(L, mode, on_safepoint, (void *)c->vm);
   own(c);
+  if (mp_sigprof_used() && (c->ticks == NULL || c->by_process)) {
+    disown();
+    luaJIT_profile_stop(L);
+    mp_sigprof_put_back();
+    return EBUSY;
+  }
+  mp_sigprof_lend();
+  return 0;
 }
 
-/* Whether other code runs the interval timer or handles its signal. There is no
-** owner. */
+/* Whether other code has LuaJIT's profiler or runs the interval timer. There is
+** no owner. */
 static bool taken(void)
 {
   struct itimerval tm;
-  struct sigaction sa;
   if (mp_profiler_known() && mp_profiler_taken()) return true;
   mp_ticks_clear();
-  if (getitimer(ITIMER_PROF, &tm) == 0 &&
-      (tm.it_interval.tv_sec != 0 || tm.it_interval.tv_usec != 0 ||
-       tm.it_value.tv_sec != 0 || tm.it_value.tv_usec != 0))
-    return true;
-  return sigaction(SIGPROF, NULL, &sa) == 0 && sa.sa_handler != SIG_DFL &&
-	 sa.sa_handler != SIG_IGN;
+  return getitimer(ITIMER_PROF, &tm) == 0 &&
+	 (tm.it_interval.tv_sec != 0 || tm.it_interval.tv_usec != 0 ||
+	  tm.it_value.tv_sec != 0 || tm.it_value.tv_usec != 0);
 }
 
 static const char *mode(const mp_cpu *c) { return c->lines ? "l" : "f"; }
@@ -344,19 +343,10 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
   mp_lend_look(on_safepoint);
   if (owner != NULL || mp_lend_begun()) start_another(c, L);
   else if (taken()) err = EBUSY;
-  else start_profiler(c, L, mode(c));
+  else err = start_profiler(c, L, mode(c));
   mp_unlock();
   mp_cpu_look(c);
   return err;
-}
-
-/* Restores the action of SIGPROF. No signal of LuaJIT's timer can be on its
-** way. */
-static void put_back_prof(void)
-{
-  struct sigaction sa;
-  if (sigaction(SIGPROF, NULL, &sa) == 0 && sa.sa_handler == SIG_IGN)
-    sigaction(SIGPROF, &old_prof, NULL);
 }
 
 /* The heir's mode is on already; setting it again would flush its
@@ -381,10 +371,13 @@ static void ignore(void *data, lua_State *L, int samples, int state)
 static void stop_profiler(lua_State *L)
 {
   bool dumped = !mp_profiler_known() || mp_profiler_dumped();
+  mp_sigprof_hold();
   luaJIT_profile_stop(L);
-  if (!dumped) return;
-  luaJIT_profile_start(L, "i2000000", ignore, NULL);
-  luaJIT_profile_stop(L);
+  if (dumped) {
+    luaJIT_profile_start(L, "i2000000", ignore, NULL);
+    luaJIT_profile_stop(L);
+  }
+  mp_sigprof_release();
 }
 
 static void stop_owner(mp_cpu *c, lua_State *L)
@@ -394,7 +387,7 @@ static void stop_owner(mp_cpu *c, lua_State *L)
   disown();
   if (ours) stop_profiler(L);
   mp_ticks_clear();
-  if (!by_process) put_back_prof();
+  if (!by_process) mp_sigprof_put_back();
   hand_over();
 }
 
@@ -418,7 +411,9 @@ static void stop_borrower(mp_cpu *c, lua_State *L)
   if (--borrowers > 0) {
     if (!mp_profiler_dumped()) {
       mp_lend_suspend(c->capture->vm->g);
+      mp_sigprof_hold();
       luaJIT_profile_stop(L);
+      mp_sigprof_release();
       mp_lend_resume(on_safepoint);
       mp_ticks_ask_again();
     }
@@ -428,7 +423,7 @@ static void stop_borrower(mp_cpu *c, lua_State *L)
     stop_profiler(L);
     mp_lend_end();
     mp_ticks_clear();
-    put_back_prof();
+    mp_sigprof_put_back();
     hand_over();
   }
 }

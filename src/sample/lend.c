@@ -14,6 +14,7 @@
 
 #include "data/clock.h"
 #include "sample/lend.h"
+#include "sample/sigprof.h"
 #include "vm/profiler.h"
 #include "vm/vm.h"
 
@@ -116,14 +117,12 @@ void mp_lend_suspend(void *g)
   mp_profiler_pass(kept, g);
 }
 
-/* LuaJIT restores the earlier action of SIGPROF at each stop: see
-** sample/cpu.c. */
 static void start(luaJIT_profile_callback cb)
 {
-  const struct itimerval never = { { 0, 0 }, { 0, 0 } };
   signal(SIGPROF, SIG_IGN);
   luaJIT_profile_start(keeper, "i2000000", cb, (void *)(size_t)&mp_lend_data);
-  setitimer(ITIMER_PROF, &never, NULL);
+  mp_sigprof_stop_timer();
+  mp_sigprof_lend();
 }
 
 void mp_lend_resume(luaJIT_profile_callback cb)

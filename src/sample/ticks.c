@@ -19,6 +19,7 @@
 #include "data/restart.h"
 #include "data/timer.h"
 #include "sample/lend.h"
+#include "sample/sigprof.h"
 #include "sample/ticks.h"
 #include "vm/dispatch.h"
 #include "vm/profiler.h"
@@ -106,37 +107,6 @@ static mp_ticks *_Atomic theirs;  /* The one of LuaJIT's timer, or NULL. */
 
 static atomic_int in_prof;	/* Handlers of its signal under way. */
 
-/* -- LuaJIT's handler ----------------------------------------------------- */
-
-static struct sigaction luajits;  /* Its action, */
-static bool seen;		/* once it was seen. */
-
-static bool has_handler(const struct sigaction *sa)
-{
-  return (sa->sa_flags & SA_SIGINFO) ||
-	 (sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN);
-}
-
-/* Forks have a handler that is told more of the signal. Theirs does not look at
-** it, for LuaJIT's profiler; one that does is told nothing. */
-static void trigger(void)
-{
-  static siginfo_t nothing;
-  static ucontext_t nowhere;
-  if (luajits.sa_flags & SA_SIGINFO)
-    luajits.sa_sigaction(SIGPROF, &nothing, &nowhere);
-  else
-    luajits.sa_handler(SIGPROF);
-}
-
-static bool is_luajits(const struct sigaction *sa)
-{
-  if (!seen || ((sa->sa_flags ^ luajits.sa_flags) & SA_SIGINFO)) return false;
-  return sa->sa_flags & SA_SIGINFO ?
-	 sa->sa_sigaction == luajits.sa_sigaction :
-	 sa->sa_handler == luajits.sa_handler;
-}
-
 /* -- Timers ---------------------------------------------------------------- */
 
 static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
@@ -164,10 +134,10 @@ static mp_ticks *enter(pid_t tid)
 
 static void leave(mp_ticks *t) { t->inside--; }
 
-static mp_vm_place whereabouts(const mp_ticks *t)
+static mp_vm_place whereabouts(const mp_ticks *t, const void *context)
 {
   const mp_vm *vm = t->of.layout;
-  return vm->proved ? mp_vm_whereabouts(vm) : MP_VM_HERE;
+  return vm->proved ? mp_vm_whereabouts(vm, context) : MP_VM_HERE;
 }
 
 /* If LuaJIT's profiler has ended in the meantime, or belongs to other code, it
@@ -180,11 +150,22 @@ static void call_luajit(mp_ticks *t, mp_vm_place place)
     return;
   mp_dispatch_renew(t->of.layout);
   if (place == MP_VM_IDLE && mp_dispatch_ask(t->of.layout)) return;
-  if (t->of.g == NULL) trigger();
-  else if (!mp_lend_trigger(t->of.g, trigger)) t->missed = true;
+  if (t->of.g == NULL) mp_sigprof_trigger();
+  else if (!mp_lend_trigger(t->of.g, mp_sigprof_trigger)) t->missed = true;
 }
 
 /* -- Our timer ----------------------------------------------------------- */
+
+static struct sigaction old;	/* The signal's action before ours. */
+static int users;		/* Timers that send it. */
+
+/* Whether it is the signal of mp_ticks_ask(). */
+static bool is_asked(const siginfo_t *info)
+{
+  if (mp_sigprof_has_handler(&old))
+    return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &old;
+  return info->si_code == SI_TKILL && info->si_pid == getpid();
+}
 
 /* Whether it is a tick, which is counted, or was asked for. The program may use
 ** the signal for itself, and ignore it. */
@@ -194,14 +175,13 @@ static bool is_ours(mp_ticks *t, const siginfo_t *info, mp_tally *n)
   t->waiting += n->ticks;
   t->weight += n->weight;
   t->squares += n->squares;
-  return n->ticks > 0 ||
-	 (info->si_code == SI_TKILL && info->si_pid == getpid());
+  return n->ticks > 0 || is_asked(info);
 }
 
 static mp_ticks_after *serve(mp_ticks *t, mp_tally ticks, const void *context,
 			     void **data)
 {
-  mp_vm_place place = whereabouts(t);
+  mp_vm_place place = whereabouts(t, context);
   mp_ticks_after *after = NULL;
   if (place != MP_VM_ELSEWHERE && !t->called_back) {
     rehook_set(&t->hook);
@@ -211,6 +191,27 @@ static mp_ticks_after *serve(mp_ticks *t, mp_tally ticks, const void *context,
   return after;
 }
 
+/* Whether it is of one of our timers, which may have been stopped. */
+static bool is_of_timer(const siginfo_t *info)
+{
+  int i, n = size;
+  for (i = 0; i < n; i++)
+    if (mp_timer_sent(&all[i].timer, info)) return true;
+  return false;
+}
+
+/* Whether it is for the program's handler. */
+static bool is_programs(const siginfo_t *info)
+{
+  return mp_sigprof_has_handler(&old) && !is_of_timer(info) && !is_asked(info);
+}
+
+static void pass_on(int sig, siginfo_t *info, void *context)
+{
+  if (old.sa_flags & SA_SIGINFO) old.sa_sigaction(sig, info, context);
+  else old.sa_handler(sig);
+}
+
 static void on_tick(int sig, siginfo_t *info, void *context)
 {
   mp_ticks_after *after = NULL;
@@ -218,46 +219,63 @@ static void on_tick(int sig, siginfo_t *info, void *context)
   int saved = errno;
   mp_tally ticks = { 0, 0, 0 };
   mp_ticks *t = enter(this_thread());
-  (void)sig;
-  if (t != NULL && t->own && is_ours(t, info, &ticks) &&
-      mp_profiler_runs(t->of.cb, t->of.data))
+  bool ours = t != NULL && t->own && is_ours(t, info, &ticks);
+  if (ours && mp_profiler_runs(t->of.cb, t->of.data))
     after = serve(t, ticks, context, &data);
   if (t != NULL) leave(t);
-  mp_restart_call(context);  /* Without us the signal is ignored. */
+  if (!ours && is_programs(info)) pass_on(sig, info, context);
+  else mp_restart_call(context);  /* Without us the signal is ignored. */
   if (after != NULL) after(data);
   errno = saved;
 }
 
-static struct sigaction old;	/* The signal's action before ours. */
-static int users;		/* Timers that send it. */
+static bool replaced;		/* The program has replaced our handler. */
 
-/* Takes the signal. False: the program uses it. */
+/* Whether the program's handler can be called by ours. A signal that ends the
+** program's system calls is to do so still. A handler that has replaced ours
+** may call it. */
+static bool is_passable(const struct sigaction *sa)
+{
+  return !replaced && (sa->sa_flags & SA_RESTART) &&
+	 !(sa->sa_flags & SA_RESETHAND);
+}
+
+/* Takes the signal. False: the program uses it. Go's runtime, for one, has a
+** handler for every signal. Its threads run on small stacks, and so its flags
+** are kept, which ask for the signals' own stack. */
 static bool take_signal(void)
 {
   struct sigaction sa, now;
   if (sigaction(SIGNAL, NULL, &now) != 0) return false;
   if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_tick) return true;
-  if (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN) return false;
-  old = now;
   memset(&sa, 0, sizeof(sa));
   sa.sa_sigaction = on_tick;
   sa.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&sa.sa_mask);
+  if (mp_sigprof_has_handler(&now)) {
+    if (!is_passable(&now)) return false;
+    sa.sa_flags |= now.sa_flags;
+    sa.sa_mask = now.sa_mask;
+  }
+  old = now;
   return sigaction(SIGNAL, &sa, NULL) == 0;
 }
 
 static void leave_signal(void)
 {
   struct sigaction sa;
-  if (sigaction(SIGNAL, NULL, &sa) == 0 && (sa.sa_flags & SA_SIGINFO) &&
-      sa.sa_sigaction == on_tick)
+  if (sigaction(SIGNAL, NULL, &sa) != 0) return;
+  if ((sa.sa_flags & SA_SIGINFO) && sa.sa_sigaction == on_tick)
     sigaction(SIGNAL, &old, NULL);
+  else
+    replaced = true;
 }
 
 static bool start_own_timer(mp_ticks *t)
 {
   const mp_ticker *of = &t->of;
-  if (!mp_profiler_find(of->cb, of->data) || !seen || !take_signal())
+  if (!mp_profiler_find(of->cb, of->data) || !mp_sigprof_known() ||
+      !take_signal())
     return false;
   t->own = true;
   users++;
@@ -309,17 +327,6 @@ mp_ticks_fault mp_ticks_look(const mp_ticks *t, bool own)
 
 /* -- LuaJIT's timer ------------------------------------------------------ */
 
-static bool armed;		/* It was set to an interval of ours. */
-
-static void set_interval_timer(int ms)
-{
-  struct itimerval tm;
-  tm.it_interval.tv_sec = tm.it_value.tv_sec = ms / 1000;
-  tm.it_interval.tv_usec = tm.it_value.tv_usec = ms % 1000 * 1000;
-  setitimer(ITIMER_PROF, &tm, NULL);
-  armed = ms != 0;
-}
-
 /* Any thread may be interrupted; a hook is set in the VM's own. */
 static void on_prof(int sig)
 {
@@ -333,31 +340,33 @@ static void on_prof(int sig)
       rehook_set(&t->hook);
       mp_dispatch_renew(t->of.layout);
     }
-    trigger();
+    mp_sigprof_trigger();
   }
   in_prof--;
   errno = saved;
 }
 
-/* Puts our handler in the place of LuaJIT's. */
-static void start_their_timer(mp_ticks *t)
+static bool is_on_prof(const struct sigaction *sa)
+{
+  return !(sa->sa_flags & SA_SIGINFO) && sa->sa_handler == on_prof;
+}
+
+/* Puts our handler in the place of LuaJIT's. False: the program handles its
+** signal. */
+static bool start_their_timer(mp_ticks *t)
 {
   struct sigaction sa;
-  if (sigaction(SIGPROF, NULL, &sa) == 0 && is_luajits(&sa)) {
+  if (sigaction(SIGPROF, NULL, &sa) != 0) return false;
+  if (mp_sigprof_is_luajits(&sa)) {
     sa.sa_flags &= ~SA_SIGINFO;
     sa.sa_handler = on_prof;
     sigaction(SIGPROF, &sa, NULL);
+  } else if (mp_sigprof_known() && !is_on_prof(&sa)) {
+    return false;
   }
   theirs = t;
-  set_interval_timer(t->of.pace != NULL ? MP_PACE_MAX : t->of.interval);
-}
-
-void mp_ticks_learn(void)
-{
-  struct sigaction sa;
-  if (seen || sigaction(SIGPROF, NULL, &sa) != 0 || !has_handler(&sa)) return;
-  luajits = sa;
-  seen = true;
+  mp_sigprof_set_timer(t->of.pace != NULL ? MP_PACE_MAX : t->of.interval);
+  return true;
 }
 
 /* Whether the signal has a handler that is good for LuaJIT's profiler only. */
@@ -365,8 +374,7 @@ static bool is_handled(void)
 {
   struct sigaction sa;
   return sigaction(SIGPROF, NULL, &sa) == 0 &&
-	 (is_luajits(&sa) ||
-	  (!(sa.sa_flags & SA_SIGINFO) && sa.sa_handler == on_prof));
+	 (mp_sigprof_is_luajits(&sa) || is_on_prof(&sa));
 }
 
 /* lua_close may end the profiler in one thread while another thread starts it
@@ -375,8 +383,8 @@ static bool is_handled(void)
 void mp_ticks_clear(void)
 {
   if (!mp_profiler_known() || mp_profiler_taken()) return;
-  if (!armed && !is_handled()) return;
-  set_interval_timer(0);
+  if (!mp_sigprof_armed() && !is_handled()) return;
+  mp_sigprof_set_timer(0);
   if (is_handled()) signal(SIGPROF, SIG_IGN);
 }
 
@@ -394,9 +402,8 @@ static mp_ticks *unused(void)
 /* Starts a timer of ours, or LuaJIT's, where it is not lent. */
 static bool start_timer(mp_ticks *t)
 {
-  if (start_own_timer(t)) set_interval_timer(0);
-  else if (t->of.g == NULL) start_their_timer(t);
-  else return false;
+  if (!start_own_timer(t)) return t->of.g == NULL && start_their_timer(t);
+  mp_sigprof_stop_timer();
   return true;
 }
 
@@ -511,16 +518,28 @@ void *mp_ticks_receiver(const mp_ticks *t) { return t->of.user; }
 
 void mp_ticks_trigger(mp_ticks *t)
 {
-  if (!seen || this_thread() != t->tid || !mp_profiler_known() ||
+  if (!mp_sigprof_known() || this_thread() != t->tid || !mp_profiler_known() ||
       !mp_profiler_runs(t->of.cb, t->of.data))
     return;
   if (!t->own) t->asked++;
-  call_luajit(t, whereabouts(t));
+  call_luajit(t, whereabouts(t, NULL));
 }
 
+/* A signal that is queued can be told from the program's own. */
 void mp_ticks_ask(pid_t tid)
 {
-  syscall(SYS_tgkill, getpid(), tid, SIGNAL);
+  siginfo_t info;
+  if (!mp_sigprof_has_handler(&old)) {
+    syscall(SYS_tgkill, getpid(), tid, SIGNAL);
+    return;
+  }
+  memset(&info, 0, sizeof(info));
+  info.si_signo = SIGNAL;
+  info.si_code = SI_QUEUE;
+  info.si_pid = getpid();
+  info.si_uid = getuid();
+  info.si_value.sival_ptr = &old;
+  syscall(SYS_rt_tgsigqueueinfo, info.si_pid, tid, SIGNAL, &info);
 }
 
 void mp_ticks_ask_luajit(mp_ticks *t)

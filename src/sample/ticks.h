@@ -9,8 +9,9 @@
 ** thread of the VM alone, after CPU time of that thread (data/timer.h): what
 ** other threads use does not count. The signal is SIGURG, which does nothing if
 ** nobody handles it any more, as after an exec. Only the signals of our timer
-** count. If the program handles the signal itself, LuaJIT's timer stays, and
-** our handler of its signal calls LuaJIT's.
+** count. If the program handles the signal already, its handler is called for
+** the others. If it sets one meanwhile, LuaJIT's timer stays, and the handler
+** of its signal, ours, calls LuaJIT's.
 **
 ** Each VM in a thread of its own has its timer, where LuaJIT's profiler can be
 ** lent (sample/lend.h). Timers are started and stopped under the lock
@@ -51,9 +52,6 @@ typedef struct mp_ticker {
   mp_ticks_handler *interrupted;
   void *user;			/* Its argument. */
 } mp_ticker;
-
-/* LuaJIT's profiler was just started: learns its handler. */
-void mp_ticks_learn(void);
 
 /* Starts the timer. NULL: there is none to be had. */
 mp_ticks *mp_ticks_start(const mp_ticker *of);

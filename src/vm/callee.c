@@ -97,7 +97,7 @@ static bool is_called(const mp_vm *vm, const void *context, mp_callee *c)
 bool mp_callee_interrupted(const mp_vm *vm, const void *context, mp_callee *c)
 {
   memset(c, 0, sizeof(*c));
-  return (mp_vm_whereabouts(vm) == MP_VM_IDLE && mp_vm_hosted(vm)) ||
+  return (mp_vm_whereabouts(vm, context) == MP_VM_IDLE && mp_vm_hosted(vm)) ||
 	 is_called(vm, context, c);
 }
 

@@ -243,7 +243,10 @@ lua_State *mp_vm_find_thread(mp_vm *vm) { return NULL; }
 
 void mp_vm_refused(mp_vm *vm) { }
 
-mp_vm_place mp_vm_whereabouts(const mp_vm *vm) { return MP_VM_IDLE; }
+mp_vm_place mp_vm_whereabouts(const mp_vm *vm, const void *context)
+{
+  return MP_VM_IDLE;
+}
 
 bool mp_vm_iscode(const void *block, size_t size) { return false; }
 

@@ -43,7 +43,7 @@ void mp_vm_refused(mp_vm *vm)
 }
 
 /* The C library keeps what it knows of a thread above the thread's stack. */
-mp_vm_place mp_vm_whereabouts(const mp_vm *vm)
+mp_vm_place mp_vm_whereabouts(const mp_vm *vm, const void *context)
 {
   const char *L = REF(const char *, vm->g, vm->curl), *cf;
   const char *here = __builtin_frame_address(0);
@@ -53,6 +53,8 @@ mp_vm_place mp_vm_whereabouts(const mp_vm *vm)
     return MP_VM_IDLE;
   cf = CF_RAW(AT(void *, L, L_CFRAME));
   if (cf == NULL) return MP_VM_IDLE;
+  if (context != NULL)
+    here = (const char *)(uintptr_t)mp_machine_interrupted(context).sp;
   return cf > here && (self < here || self > cf) ? MP_VM_HERE :
 	 MP_VM_ELSEWHERE;
 }

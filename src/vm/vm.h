@@ -81,8 +81,9 @@ typedef enum mp_vm_place {
   MP_VM_ELSEWHERE		/* In another one, or on another stack. */
 } mp_vm_place;
 
-/* Async-signal-safe, in any thread. */
-mp_vm_place mp_vm_whereabouts(const mp_vm *vm);
+/* context: of the signal handler that asks, which may have a stack of its own;
+** else NULL. Async-signal-safe, in any thread. */
+mp_vm_place mp_vm_whereabouts(const mp_vm *vm, const void *context);
 
 /* A VM as LuaJIT refers to it. Some VM of this LuaJIT was proved. */
 static inline void *mp_vm_global(lua_State *L)
