@@ -4,19 +4,67 @@
 */
 #include "config.h"
 
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #include "data/restart.h"
 
+static const int faults[] = {
+  SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS
+};
+
+#define NFAULTS	((int)(sizeof(faults) / sizeof(faults[0])))
+
+void mp_restart_mask(sigset_t *set)
+{
+  int i;
+  sigfillset(set);
+  for (i = 0; i < NFAULTS; i++) sigdelset(set, faults[i]);
+}
+
+static void (*excepted)(int, siginfo_t *, void *);
+
+void mp_restart_except(void (*handler)(int, siginfo_t *, void *))
+{
+  excepted = handler;
+}
+
 #if defined(__x86_64__) || defined(__aarch64__)
 
-#include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/syscall.h>
-
 #define PAGE	4096
+
+/* Whether such a handler cannot have hidden a signal. */
+static bool is_harmless(const struct sigaction *sa, int sig)
+{
+  if (sa->sa_flags & SA_SIGINFO) {
+    if (sa->sa_sigaction == excepted) return true;
+  } else if (sa->sa_handler == SIG_DFL || sa->sa_handler == SIG_IGN) {
+    return true;
+  }
+  return (sa->sa_flags & SA_RESTART) && !sigismember(&sa->sa_mask, sig);
+}
+
+/* Whether no other signal can have ended the call. */
+static bool is_alone(int sig, const ucontext_t *context)
+{
+  struct sigaction sa;
+  sigset_t all, set;
+  int s;
+  mp_restart_mask(&all);
+  if (sigpending(&set) != 0) return false;
+  for (s = 1; s < NSIG; s++) {
+    if (s == sig || sigismember(&all, s) != 1) continue;
+    if (sigismember(&set, s) == 1 && !sigismember(&context->uc_sigmask, s))
+      return false;
+    if (sigaction(s, NULL, &sa) == 0 && !is_harmless(&sa, sig)) return false;
+  }
+  return true;
+}
 
 /* Others are made again by the kernel, or must not be made again, as close. */
 static bool is_wait(long number)
@@ -57,13 +105,14 @@ static int number_before(const uint8_t *end)
   return number;
 }
 
-static void call_again(mcontext_t *m)
+void mp_restart_call(int sig, void *data)
 {
-  greg_t *r = m->gregs;
+  ucontext_t *context = data;
+  greg_t *r = context->uc_mcontext.gregs;
   int number;
   if (r[REG_RAX] != -EINTR || r[REG_RCX] != r[REG_RIP]) return;
   number = number_before((const uint8_t *)r[REG_RIP]);
-  if (!is_wait(number)) return;
+  if (!is_wait(number) || !is_alone(sig, context)) return;
   r[REG_RAX] = number;
   r[REG_RIP] -= 2;
 }
@@ -138,12 +187,15 @@ static bool find_argument(const mcontext_t *m, const uint32_t *call,
   return !is_entered(p, call);
 }
 
-static void call_again(mcontext_t *m)
+void mp_restart_call(int sig, void *data)
 {
+  ucontext_t *context = data;
+  mcontext_t *m = &context->uc_mcontext;
   const uint32_t *call = (const uint32_t *)(uintptr_t)m->pc - 1;
   uint64_t argument, number = m->regs[NUMBER];
   if ((int64_t)m->regs[0] != -EINTR || m->pc % PAGE == 0 || *call != SVC ||
-      !find_argument(m, call, &argument, &number) || !is_wait((long)number))
+      !find_argument(m, call, &argument, &number) || !is_wait((long)number) ||
+      !is_alone(sig, context))
     return;
   m->regs[0] = argument;
   m->regs[NUMBER] = number;
@@ -152,13 +204,8 @@ static void call_again(mcontext_t *m)
 
 #endif
 
-void mp_restart_call(void *context)
-{
-  call_again(&((ucontext_t *)context)->uc_mcontext);
-}
-
 #else
 
-void mp_restart_call(void *context) { (void)context; }
+void mp_restart_call(int sig, void *context) { (void)sig; (void)context; }
 
 #endif

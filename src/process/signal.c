@@ -18,6 +18,7 @@
 #include "data/clock.h"
 #include "data/lock.h"
 #include "data/process.h"
+#include "data/restart.h"
 #include "process/ctx.h"
 #include "process/ends.h"
 #include "process/signal.h"
@@ -171,6 +172,7 @@ static sigset_t all_fatal(void)
 static void take(int i)
 {
   struct sigaction sa, old;
+  mp_restart_except(on_fatal);  /* A timer has it come again. */
   memset(&sa, 0, sizeof(sa));
   sa.sa_sigaction = on_fatal;
   sa.sa_flags = SA_SIGINFO;

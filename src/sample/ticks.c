@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "data/restart.h"
@@ -212,6 +213,16 @@ static void pass_on(int sig, siginfo_t *info, void *context)
   else old.sa_handler(sig);
 }
 
+/* With the signals that were blocked before, but for ours. */
+static void call_after(mp_ticks_after *after, void *data,
+		       const ucontext_t *interrupted)
+{
+  sigset_t set = interrupted->uc_sigmask;
+  sigaddset(&set, SIGNAL);
+  pthread_sigmask(SIG_SETMASK, &set, NULL);
+  after(data);
+}
+
 static void on_tick(int sig, siginfo_t *info, void *context)
 {
   mp_ticks_after *after = NULL;
@@ -224,8 +235,8 @@ static void on_tick(int sig, siginfo_t *info, void *context)
     after = serve(t, ticks, context, &data);
   if (t != NULL) leave(t);
   if (!ours && is_programs(info)) pass_on(sig, info, context);
-  else mp_restart_call(context);  /* Without us the signal is ignored. */
-  if (after != NULL) after(data);
+  else mp_restart_call(sig, context);  /* Without us the signal is ignored. */
+  if (after != NULL) call_after(after, data, context);
   errno = saved;
 }
 
@@ -251,11 +262,10 @@ static bool take_signal(void)
   memset(&sa, 0, sizeof(sa));
   sa.sa_sigaction = on_tick;
   sa.sa_flags = SA_SIGINFO | SA_RESTART;
-  sigemptyset(&sa.sa_mask);
+  mp_restart_mask(&sa.sa_mask);
   if (mp_sigprof_has_handler(&now)) {
     if (!is_passable(&now)) return false;
     sa.sa_flags |= now.sa_flags;
-    sa.sa_mask = now.sa_mask;
   }
   old = now;
   return sigaction(SIGNAL, &sa, NULL) == 0;

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -23,25 +24,47 @@
 static const struct timespec step = { 0, 5000000 };
 static const struct timespec span = { 0, TIME * 1000000 };
 
+static volatile sig_atomic_t came;	/* Others, while ours was handled. */
+static bool others_come;
+
 static void on_ours(int sig, siginfo_t *info, void *context)
 {
-  (void)sig; (void)info;
-  mp_restart_call(context);
+  (void)info;
+  if (others_come) raise(OTHERS);
+  mp_restart_call(sig, context);
 }
 
-static void on_others(int sig) { (void)sig; }
+static void on_others(int sig) { (void)sig; came++; }
 
-static void begin(void)
+/* Ours comes meanwhile, and has to wait. */
+static void on_blocking(int sig) { (void)sig; raise(OURS); }
+
+static void handle_others(void (*handler)(int), int flags, int blocked)
 {
   struct sigaction sa;
   memset(&sa, 0, sizeof(sa));
   sigemptyset(&sa.sa_mask);
+  if (blocked != 0) sigaddset(&sa.sa_mask, blocked);
+  sa.sa_flags = flags;
+  sa.sa_handler = handler;
+  ck_assert_int_eq(sigaction(OTHERS, &sa, NULL), 0);
+}
+
+/* libcheck's handlers do not count. */
+static void begin(void)
+{
+  struct sigaction sa;
+  signal(SIGALRM, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  memset(&sa, 0, sizeof(sa));
+  mp_restart_mask(&sa.sa_mask);
   sa.sa_flags = SA_SIGINFO | SA_RESTART;
   sa.sa_sigaction = on_ours;
   ck_assert_int_eq(sigaction(OURS, &sa, NULL), 0);
-  sa.sa_flags = SA_RESTART;
-  sa.sa_handler = on_others;
-  ck_assert_int_eq(sigaction(OTHERS, &sa, NULL), 0);
+  handle_others(on_others, SA_RESTART, 0);
+  others_come = false;
+  came = 0;
 }
 
 static int wait_poll(void) { return poll(NULL, 0, TIME); }
@@ -148,19 +171,74 @@ START_TEST(waits_go_on)
 }
 END_TEST
 
-/* Else the test above would prove nothing, and a program's own would be
-** lost. */
-START_TEST(other_signals_end_them)
+/* Each wait ends by that signal, if not at once. */
+static void all_end_by(int sig)
 {
   int i, j, n;
-  begin();
   for (i = 0; i < NWAITS; i++) {
-    for (j = n = 0; j < 20 && n == 0; j++) n = result_of(waits[i], OTHERS);
+    for (j = n = 0; j < 20 && n == 0; j++) n = result_of(waits[i], sig);
 #ifndef __GLIBC__  /* musl's sigtimedwait goes on by itself. */
     if (waits[i] == wait_signal) continue;
 #endif
     ck_assert_msg(n == -EINTR, "wait %d", i);
   }
+}
+
+/* Else the test above would prove nothing, and a program's own would be
+** lost. */
+START_TEST(other_signals_end_them)
+{
+  begin();
+  all_end_by(OTHERS);
+}
+END_TEST
+
+/* The program's handler has ended the wait, and ours comes as it returns. */
+START_TEST(ours_comes_after_another)
+{
+  begin();
+  handle_others(on_blocking, SA_RESTART, OURS);
+  all_end_by(OTHERS);
+}
+END_TEST
+
+START_TEST(another_comes_after_ours)
+{
+  begin();
+  others_come = true;
+  all_end_by(OURS);
+  ck_assert_int_gt(came, 0);
+}
+END_TEST
+
+/* A program that wants its calls to end has a handler for that. */
+START_TEST(handlers_that_end_calls)
+{
+  begin();
+  handle_others(on_others, 0, 0);
+  all_end_by(OURS);
+}
+END_TEST
+
+/* A signal that only the wait lets through: it must end the wait. */
+START_TEST(a_signal_is_let_through)
+{
+  const struct timespec hour = { 3600, 0 };
+  sigset_t set, none;
+  pthread_t sender;
+  int sig = OURS;
+  begin();
+  others_come = true;
+  sigemptyset(&none);
+  sigemptyset(&set);
+  sigaddset(&set, OTHERS);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  waiter = pthread_self();
+  ck_assert_int_eq(pthread_create(&sender, NULL, send_some, &sig), 0);
+  ck_assert_int_eq(ppoll(NULL, 0, &hour, &none), -1);
+  ck_assert_int_eq(errno, EINTR);
+  pthread_join(sender, NULL);
+  ck_assert_int_gt(came, 0);
 }
 END_TEST
 
@@ -179,4 +257,6 @@ START_TEST(other_code_goes_on)
 }
 END_TEST
 
-CHECK_MAIN("restart", waits_go_on, other_signals_end_them, other_code_goes_on)
+CHECK_MAIN("restart", waits_go_on, other_signals_end_them,
+  ours_comes_after_another, another_comes_after_ours, handlers_that_end_calls,
+  a_signal_is_let_through, other_code_goes_on)
