@@ -330,7 +330,7 @@ check-suites: all
 	  '$(SUITES)' '$(ONLY)'
 
 # Programs with LuaJIT in them, unpacked from Debian's packages: HOSTS=NAME...
-HOSTS = nginx labels neovim server tarantool busted attach owners limits
+HOSTS = nginx labels neovim server tarantool busted attach owners limits go
 
 check-hosts: all
 	@status=0; for t in $(HOSTS); do \
@@ -434,6 +434,7 @@ EXTRA_DIST += \
 	t/golden/views.txt \
 	t/hosts/attach.lua \
 	t/hosts/busted.lua \
+	t/hosts/go.lua \
 	t/hosts/hosts.lua \
 	t/hosts/labels.lua \
 	t/hosts/limits.lua \
