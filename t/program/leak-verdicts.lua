@@ -170,6 +170,11 @@ tap.is(sparse(line, nil, with_garbage, 0.5), true, "a third of it is kept")
 tap.is(sparse(line, nil, with_garbage, 0.9), nil,
   "unless the objects are from the end")
 tap.is(sparse(line, nil, with_garbage, 0.1), nil, "or the beginning")
+local function replaced(t)
+  return t < 0.6 and 2e5 or t < 0.95 and 4.3e5 or 3e5
+end
+tap.is(sparse(replaced, nil, with_garbage, 0.5), nil,
+  "or more was held, which was replaced")
 
 -- Collections leave garbage, which full ones at the end do not.
 local function judged(value, last, garbage, left)

@@ -260,7 +260,8 @@ end
 local function outlives(series)
   local last, born, seen = series.last, series.born, false
   if not (last and born and born >= BORN and born <= 1 - BORN) or
-      series.curve and series.curve.points < POINTS then
+      series.curve and series.curve.points < POINTS or
+      has_fallen(series, last.bytes) then
     return false
   end
   for i, t in ipairs(series.by_bytes) do
