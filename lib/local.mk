@@ -102,6 +102,7 @@ dist_mpformat_DATA = \
 	lib/jit/mp/format/pprof.lua \
 	lib/jit/mp/format/protobuf.lua \
 	lib/jit/mp/format/report.lua \
+	lib/jit/mp/format/report_compiler.lua \
 	lib/jit/mp/format/server.lua \
 	lib/jit/mp/format/speedscope.lua \
 	lib/jit/mp/format/zlib.lua

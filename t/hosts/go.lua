@@ -97,6 +97,7 @@ func main() {
 	defer C.free(unsafe.Pointer(text))
 	urgent := make(chan os.Signal, 100)
 	signal.Notify(urgent, syscall.SIGUSR1)
+	me := os.Getpid()
 	var all sync.WaitGroup
 	var lock sync.Mutex
 	total, odd := 0, 0
@@ -122,7 +123,7 @@ func main() {
 				lock.Unlock()
 				if i%8 == 0 {
 					time.Sleep(time.Millisecond)
-					syscall.Kill(os.Getpid(), syscall.SIGUSR1)
+					syscall.Kill(me, syscall.SIGUSR1)
 				}
 			}
 		}(g)

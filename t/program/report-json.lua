@@ -98,6 +98,37 @@ d = read(name)
 tap.is(d.program.runs, 2, "which it says")
 tap.is(#d.labels, 0, "no labels are shown where there are none")
 
+-- The compiler's decisions.
+local closures = tap.program([[
+local t = {}
+local function make(n)
+  for i = 1, n do t[i % 9] = function() return i end end
+end
+for i = 1, 200 do make(2000) end
+]])
+r = tap.luajit(("-jm=J,%s,%s %s"):format(name, mp, closures))
+tap.is(r.status..r.err, "0", "a run that looks at the compiler")
+local c = read(name).compiler
+if tap.knows_layout() then
+  tap.like(c.summary, "given up", "what the compiler did")
+  tap.like(c.interpreted[1].text, "runs? interpreted$", "what it did not do")
+  tap.like(table.concat(c.interpreted[1].reasons, "\n"), "bytecode FNEW", "why")
+  tap.like(c.interpreted[1].advice, "^a function is created here each time",
+    "and what may help")
+  tap.ok(c.interpreted[1].bytes > 1e6, "with its bytes")
+  tap.like(c.given_up[1].at, ":3$", "where traces were given up")
+  tap.ok(c.given_up[1].times >= 1, "and how often")
+  local a = c.allocated[1]
+  tap.ok(near(a.compiled + a.interpreted + a.c, a.bytes),
+    "bytes by state add up")
+end
+r = tap.sh(("%s convert %s %s"):format(tap.mp, mp, name))
+tap.is(r.status..r.err, "0", "of a profile")
+tap.ok(read(name).compiler, "which has it, too")
+r = tap.luajit(("-jm=f,%s %s"):format(name, closures))
+tap.is(r.status..r.err, "0", "a run that does not")
+tap.is(read(name).compiler, nil, "has nothing of it")
+
 -- Labels.
 local labelled = tap.program([[
 local mp = require("jit.mp")

@@ -124,7 +124,7 @@ local list = {
     "up, traces made, flushes; J+: with the bytecode and the instructions of "..
     "traces", letter = "J",
     report = true, sets = "compiler",
-    shows = "text .mp:measured .html:measured" },
+    shows = "text .mp:measured .html:measured .json:measured" },
   { "I", "idle: where coroutines wait, in seconds of all of them, and how "..
     "many wait now; what blocks the thread",
     report = true, lined = true, sets = "waits",

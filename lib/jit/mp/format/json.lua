@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- JSON's strings and numbers.
+-- JSON's values.
 ----------------------------------------------------------------------------
 
 local names = require("jit.mp.model.names")
@@ -21,4 +21,29 @@ local function number(v)
   return ("%.14g"):format(v)
 end
 
-return { string = encode, number = number }
+-- A number, or null.
+local function known(v) return v and number(v) or "null" end
+
+-- An object of pairs of a name and a value as JSON; those whose value is nil or
+-- false are left out.
+local function object(pairs_of)
+  local t = {}
+  for _, pair in ipairs(pairs_of) do
+    if pair[2] then t[#t+1] = encode(pair[1])..":"..pair[2] end
+  end
+  return "{"..table.concat(t, ",").."}"
+end
+
+-- A list with an element on each line; of strings as JSON, and of any.
+local function list(t)
+  return t[1] and "[\n"..table.concat(t, ",\n").."\n]" or "[]"
+end
+
+local function strings(t)
+  local out = {}
+  for i, s in ipairs(t) do out[i] = encode(s) end
+  return list(out)
+end
+
+return { string = encode, number = number, known = known, object = object,
+  list = list, strings = strings }

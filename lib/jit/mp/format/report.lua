@@ -5,6 +5,7 @@
 ----------------------------------------------------------------------------
 
 local advice = require("jit.mp.model.advice")
+local compiler = require("jit.mp.format.report_compiler")
 local cumulative = require("jit.mp.model.cumulative")
 local estimates = require("jit.mp.model.estimates")
 local facts = require("jit.mp.model.facts")
@@ -14,35 +15,10 @@ local kinds = require("jit.mp.heap.kinds")
 local leaks = require("jit.mp.model.leaks")
 local views = require("jit.mp.model.views")
 
-local str, num = json.string, json.number
+local str, num, known = json.string, json.number, json.known
+local object, list, strings = json.object, json.list, json.strings
 
 local STACK = 3 -- Frames of a stack that has a verdict.
-
--- -- JSON --------------------------------------------------------------------
-
--- A number, or null.
-local function known(v) return v and num(v) or "null" end
-
--- An object of pairs of a name and a value as JSON; those whose value is nil or
--- false are left out.
-local function object(pairs_of)
-  local t = {}
-  for _, pair in ipairs(pairs_of) do
-    if pair[2] then t[#t+1] = str(pair[1])..":"..pair[2] end
-  end
-  return "{"..table.concat(t, ",").."}"
-end
-
--- A list with an element on each line.
-local function list(t)
-  return t[1] and "[\n"..table.concat(t, ",\n").."\n]" or "[]"
-end
-
-local function strings(t)
-  local out = {}
-  for i, s in ipairs(t) do out[i] = str(s) end
-  return list(out)
-end
 
 -- -- The run -----------------------------------------------------------------
 
@@ -317,6 +293,6 @@ return function(p, _, env)
     { "lines", line_rows(p, all, values) },
     { "types", type_rows(p, all, values) },
     { "labels", label_rows(p, all, values) }, { "verdicts", verdicts(p) },
-    { "advice", advice_rows(p, env) } })
+    { "advice", advice_rows(p, env) }, { "compiler", compiler(p) } })
   return text.."\n"
 end
