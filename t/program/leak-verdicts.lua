@@ -167,6 +167,12 @@ end
 -- A third of it is kept: the objects that are held are from all of the run.
 local function with_garbage(t) return 3e6 * t end
 tap.is(sparse(line, nil, with_garbage, 0.5), true, "a third of it is kept")
+local _, third = sparse(line, nil, with_garbage, 0.5)
+third.curve.points = 5
+tap.is(leaks.grows(third), nil, "unless the timeline has few points")
+local _, whole = sparse(line)
+whole.curve.points = 5
+tap.is(leaks.grows(whole), true, "which are enough if nothing was freed")
 tap.is(sparse(line, nil, with_garbage, 0.9), nil,
   "unless the objects are from the end")
 tap.is(sparse(line, nil, with_garbage, 0.1), nil, "or the beginning")

@@ -59,7 +59,8 @@ local LATE = 0.8 -- and its end begins there.
 local RECENT = 0.5 -- Of the run: the last collection must be after it.
 local FIRST = 0.45 -- The first part of the run: a table that grows steadily
   -- has doubled for the last time after the half of it.
-local POINTS = 3 -- Of the timeline in that part.
+local POINTS = 3 -- Of the timeline in that part,
+local MANY = 6 -- and if most of what was allocated has been freed.
 local GRADUAL = 0.15 -- Part of the run in which growth goes from
 local LITTLE = 0.3 -- this part of what is held
 local MOST = 0.9 -- to that one.
@@ -254,13 +255,20 @@ local function rests(curve, clock, held)
   return all - by_then < RISE * held
 end
 
+-- Whether the first part of the run has enough points. Where much is freed,
+-- more of it may have been held between two of them.
+local function has_points(curve, held)
+  local allocated = curve.allocated[#curve.allocated]
+  return curve.points >= (held < allocated / 2 and MANY or POINTS)
+end
+
 -- Whether at no collection up to the middle of the run so much was held as is
 -- at the end, whose objects are from all of the run: a cache that was emptied
 -- or is replaced has later ones, and data for all of the run earlier ones.
 local function outlives(series)
   local last, born, seen = series.last, series.born, false
   if not (last and born and born >= BORN and born <= 1 - BORN) or
-      series.curve and series.curve.points < POINTS or
+      series.curve and not has_points(series.curve, last.bytes) or
       has_fallen(series, last.bytes) then
     return false
   end
@@ -288,7 +296,7 @@ local function grows_by_curve(series)
     most_before(curve, curve.by_cpu, curve.first, series, series.by_cpu))
   local rise = last.bytes - before
   local least = (series.last and RISE or LEAK) * last.bytes
-  if curve.points >= POINTS and rise > least and
+  if has_points(curve, last.bytes) and rise > least and
       rise > DOUBT * math.sqrt(last.variance) and
       is_gradual(curve, last.bytes) and not has_fallen(series, last.bytes) then
     return true
