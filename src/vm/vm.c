@@ -55,7 +55,7 @@ mp_vm_place mp_vm_whereabouts(const mp_vm *vm, const void *context)
   if (cf == NULL) return MP_VM_IDLE;
   if (context != NULL)
     here = (const char *)(uintptr_t)mp_machine_interrupted(context).sp;
-  return cf > here && (self < here || self > cf) ? MP_VM_HERE :
+  return cf >= here && (self < here || self > cf) ? MP_VM_HERE :
 	 MP_VM_ELSEWHERE;
 }
 

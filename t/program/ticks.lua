@@ -132,6 +132,29 @@ assert(not s.cpu.adaptive and s.cpu.interval == 2)
 for _, row in ipairs(s.rows) do assert(not row.cpu_variance) end
 ]])
 
+-- -- Interpreted code ---------------------------------------------------------
+
+-- The stack of the interpreter ends at the frame that LuaJIT notes.
+r = run("interpreted code that calls nothing", [[
+local used = { 0, 0 }
+local function timed(i, f, n)
+  local t = os.clock()
+  f(n)
+  used[i] = used[i] + os.clock() - t
+end
+local function silent(n) local s = 0 for i = 1, n do s = s + i end end
+local function calling(n) for i = 1, n do tostring(i) end end
+for _ = 1, 4 do
+  timed(1, silent, 1e7)
+  timed(2, calling, 2e4)
+end
+print(("silent %.0f"):format(100 * used[1] / (used[1] + used[2])))
+]], "-joff -jm=cfi1")
+local want = tonumber(r.out:match("silent (%d+)"))
+local got = tonumber(r.out:match("(%d+)%% [^\n]*   silent\n"))
+tap.ok(want and got and math.abs(got - want) < 12, "has its own CPU time",
+  ("%s%%, and it was %s%%\n"):format(got, want)..r.out)
+
 -- -- Descriptors that are closed ----------------------------------------------
 
 r = run("all descriptors are closed", [[
