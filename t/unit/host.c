@@ -510,8 +510,8 @@ START_TEST(a_layout_that_is_not_known)
   ck_assert_msg(said != NULL, "%s", text);
   ck_assert_msg(strstr(said, "memory the next safepoint's\n") != NULL, "%s",
 		text);
-  ck_assert_ptr_null(strstr(text, "with a line allocated"));
-  ck_assert_ptr_null(strstr(text, "%, allocated"));
+  said = strstr(said, "allocated");
+  ck_assert(said == NULL || said > strstr(text, "next safepoint's\n"));
 }
 END_TEST
 
