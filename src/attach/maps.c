@@ -65,6 +65,17 @@ void mp_maps_free(mp_maps *m)
   m->list = NULL;
 }
 
+void mp_maps_renew(mp_maps *m, pid_t pid)
+{
+  mp_maps now;
+  if (mp_maps_read(&now, pid) == 0 && now.n > 0) {
+    mp_maps_free(m);
+    *m = now;
+  } else {
+    mp_maps_free(&now);
+  }
+}
+
 const mp_mapping *mp_maps_find(const mp_maps *m, uint64_t address)
 {
   int low = 0, high = m->n;

@@ -31,6 +31,10 @@ typedef struct mp_maps {
 int mp_maps_read(mp_maps *m, pid_t pid);
 void mp_maps_free(mp_maps *m);
 
+/* Reads it again: compiled code and stacks come and go. If it cannot be read,
+** it stays as it was. */
+void mp_maps_renew(mp_maps *m, pid_t pid);
+
 /* The mapping that has an address, or NULL. */
 const mp_mapping *mp_maps_find(const mp_maps *m, uint64_t address);
 

@@ -194,13 +194,7 @@ static void find_thread(mp_outside *o)
 {
   pid_t list[THREADS_MAX];
   int n = list_threads(o->pid, list), i;
-  mp_maps m;
-  if (mp_maps_read(&m, o->pid) == 0 && m.n > 0) {
-    mp_maps_free(&o->maps);
-    o->maps = m;
-  } else {
-    mp_maps_free(&m);
-  }
+  mp_maps_renew(&o->maps, o->pid);
   for (i = 0; i < n && !o->known; i++) {
     mp_far_place place;
     bool asleep;

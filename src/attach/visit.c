@@ -66,18 +66,6 @@ bool mp_visit_withdraw(mp_session *s)
   return mp_visit_read(s) && !s->answer.performing;
 }
 
-/* Compiled code comes and goes: the list of what is mapped is read again. */
-static void refresh(mp_session *s)
-{
-  mp_maps m;
-  if (mp_maps_read(&m, s->pid) == 0 && m.n > 0) {
-    mp_maps_free(&s->maps);
-    s->maps = m;
-  } else {
-    mp_maps_free(&m);
-  }
-}
-
 /* -- Calls --------------------------------------------------------------- */
 
 /* Calls a function of the process. */
@@ -160,7 +148,7 @@ static bool load_object(mp_session *s, mp_tracee *t, uint64_t at,
 static mp_visited load_names(mp_session *s, mp_tracee *t, uint64_t at)
 {
   if (!load_object(s, t, at, s->names, RTLD_NOW)) return MP_VISIT_FAILED;
-  refresh(s);
+  mp_maps_renew(&s->maps, s->pid);
   if (!mp_hidden_show(&s->hidden, &s->maps, s->names, t))
     return not_loaded(s, t, at);
   return load_object(s, t, at, s->names, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) ?
@@ -175,7 +163,7 @@ static mp_visited load_with_names(mp_session *s, mp_tracee *t, uint64_t at)
     return MP_VISIT_FAILED;
   if (v != MP_VISITED) return v;
   mp_hidden_hide(&s->hidden, t);
-  refresh(s);
+  mp_maps_renew(&s->maps, s->pid);
   return mp_session_loaded(s) ? MP_VISITED : not_loaded(s, t, at);
 }
 
@@ -185,13 +173,13 @@ static mp_visited load(mp_session *s, mp_tracee *t, uint64_t at)
 {
   if (s->names != NULL) return load_with_names(s, t, at);
   if (!load_object(s, t, at, s->library, RTLD_NOW)) return MP_VISIT_FAILED;
-  refresh(s);
+  mp_maps_renew(&s->maps, s->pid);
   if (mp_session_loaded(s)) return MP_VISITED;
   if (!load_object(s, t, at, s->code.vm->path,
 		   RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL) ||
       !load_object(s, t, at, s->library, RTLD_NOW))
     return MP_VISIT_FAILED;
-  refresh(s);
+  mp_maps_renew(&s->maps, s->pid);
   return mp_session_loaded(s) ? MP_VISITED : not_loaded(s, t, at);
 }
 
@@ -396,7 +384,7 @@ mp_visited mp_visit(mp_session *s, const mp_attach_call *call, double *placed)
 {
   int priority;
   mp_visited v;
-  refresh(s);
+  mp_maps_renew(&s->maps, s->pid);
   priority = hurry();
   v = stop_and_visit(s, call, placed);
   setpriority(PRIO_PROCESS, 0, priority);
