@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -190,12 +189,10 @@ static void disown(void)
 
 /* Starts LuaJIT's profiler for a VM that may run in another thread. Returns 0,
 ** or EBUSY: the program handles the signal of the timer that is needed. */
-static int start_profiler(mp_cpu *c, lua_State *L, const char *letter)
+static int start_profiler(mp_cpu *c, lua_State *L, const char *how)
 {
-  char mode[32];
-  snprintf(mode, sizeof(mode), "%si%d", letter, MP_SIGPROF_NEVER);
   mp_sigprof_take();
-  luaJIT_profile_start(L, mode, on_safepoint, (void *)c->vm);
+  luaJIT_profile_start(L, how, on_safepoint, (void *)c->vm);
   own(c);
   if (mp_sigprof_used() && (c->ticks == NULL || c->by_process)) {
     disown();
@@ -219,7 +216,10 @@ static bool taken(void)
 	  tm.it_value.tv_sec != 0 || tm.it_value.tv_usec != 0);
 }
 
-static const char *mode(const mp_cpu *c) { return c->lines ? "l" : "f"; }
+static const char *mode(const mp_cpu *c)
+{
+  return c->lines ? "l"MP_SIGPROF_NEVER : "f"MP_SIGPROF_NEVER;
+}
 
 /* -- Turns ---------------------------------------------------------------- */
 
@@ -315,8 +315,7 @@ static void take_turn(mp_cpu *c)
 static void start_another(mp_cpu *c, lua_State *L)
 {
   bool lent = c->capture->vm->proved && lend();
-  luaJIT_profile_start(L, c->lines ? "li2000000" : "fi2000000", on_safepoint,
-		       (void *)c->vm);
+  luaJIT_profile_start(L, mode(c), on_safepoint, (void *)c->vm);
   if (lent) {
     lend_to(c);
     mp_lend_take(c->capture->vm->g);
@@ -357,7 +356,7 @@ static void hand_over(void)
   while ((c = heirs) != NULL && c->capture->anchor == NULL) heirs = c->next;
   if (c == NULL || taken()) return;
   heirs = c->next;
-  start_profiler(c, c->capture->anchor, "");
+  start_profiler(c, c->capture->anchor, MP_SIGPROF_NEVER);
 }
 
 static void ignore(void *data, lua_State *L, int samples, int state)
@@ -374,7 +373,7 @@ static void stop_profiler(lua_State *L)
   mp_sigprof_hold();
   luaJIT_profile_stop(L);
   if (dumped) {
-    luaJIT_profile_start(L, "i2000000", ignore, NULL);
+    luaJIT_profile_start(L, MP_SIGPROF_NEVER, ignore, NULL);
     luaJIT_profile_stop(L);
   }
   mp_sigprof_release();

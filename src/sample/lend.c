@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <sys/time.h>
 
 #include "data/clock.h"
 #include "sample/lend.h"
@@ -120,7 +119,8 @@ void mp_lend_suspend(void *g)
 static void start(luaJIT_profile_callback cb)
 {
   signal(SIGPROF, SIG_IGN);
-  luaJIT_profile_start(keeper, "i2000000", cb, (void *)(size_t)&mp_lend_data);
+  luaJIT_profile_start(keeper, MP_SIGPROF_NEVER, cb,
+		       (void *)(size_t)&mp_lend_data);
   mp_sigprof_stop_timer();
   mp_sigprof_lend();
 }

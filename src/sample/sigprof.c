@@ -63,7 +63,7 @@ static bool is_anothers(struct itimerval *tm)
 {
   if (armed || getitimer(ITIMER_PROF, tm) != 0) return false;
   return (tm->it_value.tv_sec != 0 || tm->it_value.tv_usec != 0) &&
-	 tm->it_interval.tv_sec != MP_SIGPROF_NEVER / 1000;
+	 tm->it_interval.tv_sec != MP_SIGPROF_SECONDS;
 }
 
 void mp_sigprof_set_timer(int ms)

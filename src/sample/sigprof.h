@@ -18,7 +18,8 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#define MP_SIGPROF_NEVER	2000000	/* Milliseconds: LuaJIT's interval. */
+#define MP_SIGPROF_NEVER "i2000000"  /* LuaJIT's interval: milliseconds, */
+#define MP_SIGPROF_SECONDS 2000	/* and the same in seconds. */
 
 bool mp_sigprof_has_handler(const struct sigaction *sa);
 

@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
