@@ -270,10 +270,12 @@ libluajit_mp_la_LDFLAGS = -version-info 0:0:0 -rpath '$(libdir)'
 
 # For LD_PRELOAD, which has no LuaJIT to be linked with.
 noinst_LTLIBRARIES += libluajit-mp-preload.la
-libluajit_mp_preload_la_SOURCES = src/host/preload.c
+libluajit_mp_preload_la_SOURCES = \
+	src/host/preload.c \
+	src/host/seen.c src/host/seen.h
 libluajit_mp_preload_la_CPPFLAGS = $(libluajit_mp_la_CPPFLAGS)
 libluajit_mp_preload_la_LDFLAGS = -module -avoid-version -shared \
-	-rpath '$(libdir)' -export-symbols-regex '^luaL_openlibs$$'
+	-rpath '$(libdir)' -export-symbols-regex '^(luaL_openlibs|fclose)$$'
 
 # Installed without libtool, which cannot write below a directory with a space
 # in its name. The links are made by install-exec-hook.

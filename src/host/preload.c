@@ -7,8 +7,8 @@
 ** All other functions are looked up where luaL_openlibs was found: the program
 ** may have no LuaJIT, or another Lua, or have loaded LuaJIT for itself alone.
 **
-** The program that luajit-mp run has become says at its end if no state of it
-** was found.
+** The program that luajit-mp run has become says at its end if no LuaJIT was
+** seen, neither in it nor in what it has run.
 */
 #include "config.h"
 
@@ -24,6 +24,11 @@
 
 #include "lauxlib.h"
 #include "lualib.h"
+
+#include "data/execport.h"
+#include "host/seen.h"
+
+#define EXPORT	__attribute__((visibility("default")))
 
 /* The functions of the program's LuaJIT. */
 typedef struct functions {
@@ -41,7 +46,7 @@ typedef struct functions {
 static atomic_bool found_state;
 
 /* Whether it was said that there is no LuaJIT. */
-static atomic_flag said_other = ATOMIC_FLAG_INIT;
+static atomic_flag said_none = ATOMIC_FLAG_INIT;
 
 static const char loader[] =
   "local path, cpath = ...\n"
@@ -90,11 +95,15 @@ static bool find(functions *f, void *caller)
   return found;
 }
 
-static void say_other(void)
+/* Once. Stdio may be closed, or in use. */
+static void say_none(const char *why)
 {
-  if (atomic_flag_test_and_set(&said_other)) return;
-  fprintf(stderr, "luajit-mp: no profile of %s: its Lua is not LuaJIT\n",
-    program_invocation_short_name);
+  char text[256];
+  int n;
+  if (atomic_flag_test_and_set(&said_none)) return;
+  n = snprintf(text, sizeof(text), "luajit-mp: no profile of %.60s: %s\n",
+	       program_invocation_short_name, why);
+  if (write(STDERR_FILENO, text, (size_t)n) < 0) return;
 }
 
 static bool is_wanted(const functions *f, lua_State *L)
@@ -103,7 +112,7 @@ static bool is_wanted(const functions *f, lua_State *L)
   if (getenv("LUAJIT_MP") == NULL && getenv("LUAJIT_MP_SIGNAL") == NULL)
     return false;
   if (f->jit == NULL) {
-    say_other();
+    say_none("its Lua is not LuaJIT");
     return false;
   }
   if (f->loadbuffer == NULL || f->getfield == NULL ||
@@ -126,8 +135,7 @@ static void load(const functions *f, lua_State *L)
   f->settop(L, -2);
 }
 
-__attribute__((visibility("default")))
-LUALIB_API void luaL_openlibs(lua_State *L)
+EXPORT LUALIB_API void luaL_openlibs(lua_State *L)
 {
   functions f;
   if (!find(&f, __builtin_return_address(0))) {
@@ -136,7 +144,17 @@ LUALIB_API void luaL_openlibs(lua_State *L)
   }
   f.openlibs(L);
   if (f.jit != NULL) atomic_store(&found_state, true);
-  if (is_wanted(&f, L)) load(&f, L);
+  if (!is_wanted(&f, L)) return;
+  mp_seen_note();
+  load(&f, L);
+}
+
+/* -- Where there is none -------------------------------------------------- */
+
+/* Whether the functions of a LuaJIT are there for all objects. */
+static bool has_luajit(void)
+{
+  return dlsym(RTLD_DEFAULT, "luaJIT_setmode") != NULL;
 }
 
 /* The command luajit needs no library: LUA_INIT has loaded the core. */
@@ -150,12 +168,42 @@ static int is_core(struct dl_phdr_info *info, size_t size, void *unused)
     strcmp(info->dlpi_name + n - (sizeof(core) - 1), core) == 0;
 }
 
-__attribute__((destructor)) static void say_if_none(void)
+static void say_if_none(void)
 {
-  const char *program = getenv("LUAJIT_MP_PROGRAM");
-  if (program == NULL || atol(program) != (long)getpid()) return;
-  if (atomic_flag_test_and_set(&said_other)) return;
-  if (atomic_load(&found_state) || dl_iterate_phdr(is_core, NULL) != 0) return;
-  fprintf(stderr, "luajit-mp: no profile of %s: it did not call luaL_openlibs "
-    "of a shared LuaJIT library\n", program_invocation_short_name);
+  if (!mp_seen_is_program() || atomic_load(&found_state) || !mp_seen_none() ||
+      dl_iterate_phdr(is_core, NULL) != 0)
+    return;
+  say_none(has_luajit() ?
+    "its LuaJIT was not seen to open a state; luajit-mp attach profiles one "
+    "that is linked in" :
+    "no LuaJIT was seen in it; luajit-mp attach finds one that is linked in");
 }
+
+/* The GNU utilities close it at their end, before our destructor. */
+EXPORT int fclose(FILE *file)
+{
+  static int (*volatile original)(FILE *);
+  int (*f)(FILE *) = original;
+  if (f == NULL) {
+    look_up(RTLD_NEXT, "fclose", &f);
+    original = f;
+  }
+  if (file == stderr) say_if_none();
+  return f(file);
+}
+
+/* Shells end by _exit, which runs no destructors. The core takes the place of
+** this where it is loaded. */
+__attribute__((constructor)) static void begin(void)
+{
+  mp_execport *port = dlsym(RTLD_DEFAULT, MP_EXECPORT_SYMBOL);
+  mp_seen_begin();
+  if (!mp_seen_is_program()) {
+    if (has_luajit()) mp_seen_note();
+  } else if (port != NULL && port->version == MP_EXECPORT_VERSION &&
+	     port->leaves == NULL) {
+    port->leaves = say_if_none;
+  }
+}
+
+__attribute__((destructor)) static void end(void) { say_if_none(); }

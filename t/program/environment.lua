@@ -292,6 +292,35 @@ tap.write(dir.."/plain.c", "int main(void) { return 4; }\n")
 tap.sh(("cd %s && %s plain.c -o plain"):format(dir, os.getenv("CC") or "cc"))
 r = run_program("-o out.txt ./plain")
 tap.is(r.status..r.out, "4", "run, with a program without LuaJIT")
-tap.is(r.err, "luajit-mp: no profile of plain: it did not call "..
-  "luaL_openlibs of a shared LuaJIT library\n", "which says so")
+local function none(name)
+  return ("luajit-mp: no profile of %s: no LuaJIT was seen in it; luajit-mp "..
+    "attach finds one that is linked in\n"):format(name)
+end
+tap.is(r.err, none("plain"), "which says so")
+r = run_program("-o out.txt sh -c 'echo shell; exit 5'")
+tap.is(r.status..r.out, "5shell\n", "a shell, which may end by _exit")
+tap.is(r.err, none("sh"), "says so")
+r = run_program("-o out.txt cat start")
+tap.is(r.status..r.out..r.err, "0"..tap.read(dir.."/start")..none("cat"),
+  "a utility that closes its standard error at its end")
+r = run_program("-o out.txt -- sh -c 'cat missing; exec 2>&-; exit 6'")
+tap.is(r.status..r.out, "6", "a program that has closed its standard error")
+
+-- A program that starts others, of which one has LuaJIT.
+local child = tap.command.." app.lua"
+for what, text in pairs({ ["a child"] = child.."; exit 3",
+    ["a child's child"] = "sh -c \""..child.."; exit\"; exit 3",
+    ["a child of a program that was replaced"] =
+      child.."; exec sh -c 'exit 3'",
+    ["a host"] = "./host app.lua; exit 3" }) do
+  tap.write(dir.."/job", "#!/bin/sh\n"..text.."\n")
+  os.execute("chmod +x "..dir.."/job")
+  r = run_program("-O lb1 -o out.txt ./job")
+  tap.is(r.status..r.out..r.err, "3result\n", what.." is profiled")
+  tap.like(take("out.txt"), "app.lua:3", "and the program is silent")
+end
+tap.write(dir.."/job", "#!/bin/sh\ncat start; exit 3\n")
+r = run_program("-o out.txt ./job")
+tap.like(r.err, "^luajit%-mp: no profile of [^\n]*: no LuaJIT [^\n]*\n$",
+  "said once where no child has LuaJIT")
 finish()

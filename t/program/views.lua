@@ -191,6 +191,16 @@ end
 tap.like(show("f", {}, little(10)), "   90%% interpreted; option J says why   ",
   "little was compiled")
 tap.unlike(show("f", {}, little(30)), "interpreted", "enough was compiled")
+-- One row of so many samples in a hundred is of the compiler itself.
+local function busy(own)
+  return function(s)
+    little(100 - own)(s)
+    s.rows[1].state = "J"
+  end
+end
+tap.like(show("f", {}, busy(48)), "   48%% compiling; option J says why   ",
+  "the compiler itself is busy")
+tap.unlike(show("f", {}, busy(10)), "compiling", "it is not")
 tap.like(show("f", {}, function(s)
   s.walk = { total = 4000000, held = 1e6, lines = {}, joins = {}, own = {},
     types = { { type = "table", count = 1, bytes = 1e6, garbage_count = 2,

@@ -13,6 +13,7 @@ local facts = {}
 
 local SELDOM = 0.05 -- A part of the time that is not worth a word.
 local HALF, MOST = 0.5, 0.75
+local BUSY = 0.2    -- The compiler's part of the time that is worth a word.
 local TELLS = 50    -- CPU samples among which compiled code would be.
 
 local FEW = 100	-- CPU samples; below, rows of a small part are chance.
@@ -79,16 +80,21 @@ function facts.gc(p)
     t[1] and table.concat(t, ", ")
 end
 
--- "92% interpreted, nothing compiled", or where little was compiled, what says
--- why; nil: code was compiled, or there are too few samples to tell.
-function facts.interpreted(p)
+-- "92% interpreted, nothing compiled"; where little was compiled, or the
+-- compiler itself is busy, what says why; nil: neither, or there are too few
+-- samples to tell.
+function facts.compiler(p)
   local share = p.cpu.samples >= TELLS and p:state_share("I")
-  if not share or share < HALF then return nil end
-  local text = numbers.share(share, 1).." interpreted"
-  if p:state_share("N") == 0 then return text..", nothing compiled" end
-  if share < MOST then return nil end
-  return p.compiler.enabled and text or
-    text.."; option J says why"
+  if not share then return nil end
+  local text, own = numbers.share(share, 1).." interpreted", p:state_share("J")
+  if share >= HALF and p:state_share("N") == 0 then
+    return text..", nothing compiled"
+  elseif own >= BUSY then
+    text = numbers.share(own, 1).." compiling"
+  elseif share < MOST then
+    return nil
+  end
+  return p.compiler.enabled and text or text.."; option J says why"
 end
 
 -- The part of the heap that nothing held when it was walked: "76% garbage";

@@ -22,9 +22,9 @@ local function header(p, kib)
   local function add(name, value, more)
     t[#t+1] = strings({ name, value, more or "" })
   end
-  local interpreted, garbage = facts.interpreted(p), facts.garbage(p)
+  local compiler, garbage = facts.compiler(p), facts.garbage(p)
   add("CPU", numbers.seconds(p.info.cpu), (facts.cpu_samples(p) or
-    "not sampled")..(interpreted and ", "..interpreted or ""))
+    "not sampled")..(compiler and ", "..compiler or ""))
   local period = facts.period(p)
   add("Allocated", numbers.bytes(h.alloc_bytes, kib), facts.alloc_samples(p)..
     (period and ", "..period or ""))

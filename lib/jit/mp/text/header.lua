@@ -36,7 +36,7 @@ end
 local function cpu_topic(p)
   local cycles, share = facts.gc(p)
   return topic("CPU", numbers.seconds(p.info.cpu),
-    facts.cpu_samples(p) or "not sampled", facts.interpreted(p),
+    facts.cpu_samples(p) or "not sampled", facts.compiler(p),
     "GC "..cycles..(share and ", "..share or ""))
 end
 
