@@ -48,6 +48,7 @@ static mp_attach_caller run_caller;  /* Who wanted the profile: */
 static mp_ctx *volatile run;	/* the profile that we started, or NULL. */
 static struct { int fd; dev_t dev; ino_t ino; } file = { -1, 0, 0 };
 static double lag;		/* Of the caller's clock. */
+static volatile bool was_written;  /* The profile, since the last safepoint. */
 
 /* The hook that was there before ours. */
 static struct { lua_Hook hook; int mask, count; } old;
@@ -399,7 +400,8 @@ static void unset_hook(lua_State *L)
 }
 
 /* At a safepoint, every now and then: whether the caller has gone. Another hook
-** may have taken the place of ours, which is then set again. */
+** may have taken the place of ours, which is then set again. Here the VM is at
+** rest: the report after one that was written has what can be read then. */
 static void look_after(mp_ctx *c, lua_State *L, double wall)
 {
   (void)wall;
@@ -407,6 +409,9 @@ static void look_after(mp_ctx *c, lua_State *L, double wall)
   if (block.open == 0 && mp_clock_wall() - block.beat > lag + MP_ATTACH_LEASE)
     block.open = MP_REQUEST_STOP;
   if (block.open == MP_REQUEST_STOP) set_hook(L);
+  if (!was_written || c->final.read) return;
+  was_written = false;
+  mp_compiler_take(&c->profile.compiler);
 }
 
 static void set_lease(mp_ctx *c)
@@ -429,6 +434,7 @@ static void write_now(void)
   mp_ctx *c = run;
   if (c == NULL || c->final.done || c->final.read) return;
   c->final.read = true;
+  was_written = true;
   if (!mp_aside(write_meanwhile, c)) c->final.read = false;
   mp_cpu_trigger(&c->profile.cpu);  /* The next one has what it counts. */
 }

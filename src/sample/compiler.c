@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/clock.h"
+#include "data/lock.h"
 #include "data/mem.h"
 #include "sample/compiler.h"
 #include "sample/decided.h"
@@ -80,33 +81,43 @@ static void look_at_table(mp_compiler *c, bool again)
   }
 }
 
-static void add_start(mp_compiler *c, const char *pt, uint32_t pos,
+typedef struct starts {
+  mp_blacklisted *list;
+  uint32_t n, cap;
+} starts;
+
+static void add_start(starts *s, mp_compiler *c, const char *pt, uint32_t pos,
 		      const char *kind)
 {
-  uint32_t k = c->nblacklisted;
-  if (!mp_mem_room(&c->blacklisted, k, &c->capblacklisted,
-		   sizeof(*c->blacklisted)))
-    return;
-  c->blacklisted[k].start = mp_decided_proto(c->capture, pt, pos);
-  c->blacklisted[k].kind = kind;
-  c->nblacklisted = k + 1;
+  if (!mp_mem_room(&s->list, s->n, &s->cap, sizeof(*s->list))) return;
+  s->list[s->n].start = mp_decided_proto(c->capture, pt, pos);
+  s->list[s->n++].kind = kind;
 }
 
-static void add_blacklisted(mp_compiler *c)
+/* Puts a new list in the place of the last one, which another thread may read
+** until then. */
+static void read_blacklisted(mp_compiler *c)
 {
   const mp_codes *codes = &c->capture->codes;
   uint32_t i, pos, n = codes->count;
+  starts s = { NULL, 0, 0 };
+  mp_blacklisted *old;
   bool loop;
-  c->nblacklisted = 0;
   for (i = 1; i <= n; i++) {
     const char *pt = proto_of(&codes->list[i]);
     if (pt != NULL && mp_jitstate_off(pt)) {
-      add_start(c, pt, 0, "off");
+      add_start(&s, c, pt, 0, "off");
       continue;
     }
     for (pos = 0; pt != NULL && mp_jitstate_blacklisted(pt, &pos, &loop); pos++)
-      add_start(c, pt, pos, loop ? "loop" : "function");
+      add_start(&s, c, pt, pos, loop ? "loop" : "function");
   }
+  mp_lock();
+  old = c->blacklisted;
+  c->blacklisted = s.list;
+  c->nblacklisted = s.n;
+  mp_unlock();
+  mp_free(old);
 }
 
 /* -- The run ------------------------------------------------------------- */
@@ -192,7 +203,7 @@ void mp_compiler_take(mp_compiler *c)
   if (!c->flushing) mp_decided_traces(c, true);
   add_early(c);
   look_at_table(c, true);
-  add_blacklisted(c);
+  read_blacklisted(c);
   c->looked = true;
   mp_capture_leave(c->capture);
 }

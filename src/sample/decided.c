@@ -93,14 +93,12 @@ uint32_t mp_decided_place(mp_capture *c, lua_State *L, int i)
   return function_place(c, L, i);
 }
 
-/* A prototype that was freed, as no hook saw, must not lead astray. */
 bool mp_decided_for_good(const char *proto, uint32_t pos)
 {
 #ifdef MP_LAYOUT
   uint32_t i = pos;
   bool loop;
-  return proto != NULL && mp_jitstate_alive(proto) &&
-	 mp_jitstate_blacklisted(proto, &i, &loop) && i == pos;
+  return proto != NULL && mp_jitstate_blacklisted(proto, &i, &loop) && i == pos;
 #else
   (void)proto; (void)pos;
   return false;

@@ -104,7 +104,7 @@ typedef struct mp_compiler {
   mp_flush *flushes;
   uint32_t nflushes, capflushes;
   mp_blacklisted *blacklisted;
-  uint32_t nblacklisted, capblacklisted;
+  uint32_t nblacklisted;
   mp_escaped *escaped;		/* From 1 on. */
   mp_map escapedmap;
   uint32_t nescaped, capescaped;
@@ -128,7 +128,8 @@ uint32_t mp_decided_proto(mp_capture *c, const char *proto, uint32_t pos);
 ** comes after it; 0: not known. */
 uint32_t mp_decided_place(mp_capture *c, lua_State *L, int i);
 
-/* Whether no trace will begin at that instruction any more. proto: or NULL. */
+/* Whether no trace will begin at that instruction any more. proto: one that has
+** not been freed, or NULL. */
 bool mp_decided_for_good(const char *proto, uint32_t pos);
 
 /* Counts a trace given up. */

@@ -129,6 +129,7 @@ static int on_trace(lua_State *L)
   else if (strcmp(what, "stop") == 0) on_stop(c, L);
   if (strcmp(what, "abort") == 0) on_abort(c, L);
   else c->last = -1;
+  if (strcmp(what, "start") != 0) c->startpt = NULL;  /* It may be freed now. */
   mp_capture_leave(c->capture);
   return 0;
 }

@@ -516,6 +516,8 @@ for k = 1, 200 do for i = 1, 100 do s = s + i end jit.flush() end
 ]]))
 tap.like(r.out, "; all thrown away 5200 times: by jit%.flush or the like\n",
   "each time that all traces were thrown away is counted")
+tap.like(r.out, ":3, loop, gone; 1%d%d more like it\n",
+  "those that are gone and alike are one row")
 tap.like(r.out, "the compiler itself\n.- try: do not call jit%.flush again",
   "with advice")
 
@@ -577,5 +579,24 @@ for i, node in ipairs(decisions.tree({ traces = {
 } })) do order[i] = node.level..node.trace.start end
 tap.is(table.concat(order, " "), "0a 1d 1c 0b 0e 1f",
   "traces: what takes most with its side traces is first")
+
+-- Traces that are gone and alike are one.
+local function made(number, parent, start, state)
+  return { number = number, parent = parent, exit = 3, link = 1, ticks = number,
+    bytes = 10, taken = 1, start = start, ends = "root", state = state }
+end
+local nodes, rows = decisions.tree({ traces = {
+  made(2, 0, 7, "gone"), made(3, 2, 8, "gone"), made(2, 0, 7, "gone"),
+  made(3, 2, 8, "gone"), made(4, 2, 9, "gone"), made(5, 0, 7, "live"),
+  made(6, 0, 7, "live")
+} }), {}
+for i, node in ipairs(nodes) do
+  local t = node.trace
+  rows[i] = ("%d %d %d %d%s"):format(node.level, t.start, t.ticks, t.bytes,
+    decisions.gone(t))
+end
+tap.is(table.concat(rows, "\n"), "0 7 4 20, gone; 1 more like it\n"..
+  "1 8 6 20, gone; 1 more like it\n1 9 4 10, gone\n0 7 6 10\n0 7 5 10",
+  "traces that are gone and alike are one, with their sides")
 
 tap.done()

@@ -63,11 +63,20 @@ for _, seconds in ipairs { 4, 12, 30 } do
 end
 tap.ok(reports >= 2, "TERM=dumb: plain reports", reports)
 
+-- A loop that makes functions is given up for good.
+local known
+for _, seconds in ipairs { 4, 12, 30 } do
+  text = select(2, draw(("sleep %d; printf q"):format(seconds), "-O Jm0 "..pid,
+    40, 120, "dumb"))
+  known = text:find("the loop at alloc.lua:8 is blacklisted", 1, true)
+  if known then break end
+end
+tap.ok(known or not tap.knows_layout(), "option J: what is blacklisted", text)
+
 -- Coroutines that were there before wait, and more and more is known of that.
 local turns, said = tap.tmpname(), tap.tmpname()
 local other = tap.sh(("%s '%s/t/attach/waits.lua' %s >%s 2>&1 & echo $!")
   :format(tap.command, tap.srcdir, turns, said)).out:match("%d+")
-local known
 for _, seconds in ipairs { 2, 8, 20 } do
   text = select(2, draw(("sleep %d; printf q"):format(seconds), "-O I1 "..
     other, 24, 90, "dumb"))

@@ -187,11 +187,16 @@ local function chief(p, fn, given)
   return first_of(path, given) or first
 end
 
--- Puts what has one chief reason together: lists of interpreted code.
+-- Puts what has one chief reason together: lists of interpreted code. Many
+-- functions may have one owner.
 local function together(p, list, given)
-  local groups, by = {}, {}
+  local groups, by, chief_of = {}, {}, {}
   for _, e in ipairs(list) do
-    local r = e.owner and chief(p, e.owner, given)
+    local fn = e.owner
+    if fn and chief_of[fn] == nil then
+      chief_of[fn] = chief(p, fn, given) or false
+    end
+    local r = fn and chief_of[fn] or nil
     e.chief = r
     local key = r and r.at.."\0"..r.reason or e.fn
     local g = by[key]
@@ -229,8 +234,11 @@ local function fill(g, given, black, back)
   local all, seen = {}, {}
   g.reasons, g.blacklisted, g.back = { g.chief }, {}, {}
   for _, e in ipairs(g.members) do
-    append(all, given[e.owner], seen)
-    append(g.blacklisted, black[e.owner], seen)
+    if e.owner and not seen[e.owner] then
+      seen[e.owner] = true
+      append(all, given[e.owner], seen)
+      append(g.blacklisted, black[e.owner], seen)
+    end
     append(g.back, back[e.fn], seen)
   end
   for _, r in ipairs(reasons_of(all)) do
@@ -388,35 +396,6 @@ local function parents(list)
   return above
 end
 
--- The traces as trees: lists of { trace, level }, each with its side traces
--- behind it. Those that have most CPU with their side traces are first, and
--- equal ones are in the order in which they were made.
-local function tree(p)
-  local list, roots, children, order, ticks = p.traces or {}, {}, {}, {}, {}
-  local above, out = parents(list), {}
-  for i = #list, 1, -1 do  -- A trace comes after its parent.
-    local t = list[i]
-    local parent = above[t]
-    order[t], ticks[t] = i, (ticks[t] or 0) + (t.ticks or 0)
-    if parent then
-      ticks[parent] = (ticks[parent] or 0) + ticks[t]
-      children[parent] = children[parent] or {}
-    end
-    table.insert(parent and children[parent] or roots, t)
-  end
-  local function walk(traces, level)
-    table.sort(traces, function(a, b)
-      return ticks[a] > ticks[b] or ticks[a] == ticks[b] and order[a] < order[b]
-    end)
-    for _, t in ipairs(traces) do
-      out[#out+1] = { trace = t, level = level }
-      walk(children[t] or {}, level + 1)
-    end
-  end
-  walk(roots, 0)
-  return out
-end
-
 -- The trace or the like that comes after a trace.
 local function ending(t)
   if t.ends == "loop" or t.link == t.number and t.link ~= 0 then
@@ -425,6 +404,98 @@ local function ending(t)
     return ("to trace %.0f"):format(t.link)
   end
   return t.ends or ""
+end
+
+-- The words that follow for a trace that is gone, else "".
+local function gone(t)
+  return t.state ~= "gone" and "" or t.alike and
+    (", gone; %d more like it"):format(t.alike) or ", gone"
+end
+
+-- A text that traces which are gone have in common if they are alike; of others
+-- nil. Numbers are given again.
+local function likeness(t)
+  return t.state == "gone" and table.concat({ t.start, t.parent > 0 and
+    t.exit or "", (ending(t):gsub("%d+$", "")) }, "\0") or nil
+end
+
+local summed = { "ticks", "allocated", "bytes", "taken" }
+
+-- Adds a trace to one that is like it, or to the sum that has been made of that
+-- before. Returns the sum.
+local function add_alike(sum, t)
+  if not sum.alike then
+    sum = setmetatable({ alike = 0 }, { __index = sum })
+  end
+  sum.alike = sum.alike + 1
+  for _, field in ipairs(summed) do
+    if t[field] then sum[field] = (sum[field] or 0) + t[field] end
+  end
+  if t.listing and not sum.listing then
+    sum.number, sum.listing = t.number, t.listing
+  end
+  return sum
+end
+
+-- The traces of a level, of which those that are gone and alike are one. all:
+-- see tree.
+local function merged(traces, all)
+  local list, at = {}, {}
+  for i = #traces, 1, -1 do
+    local t = traces[i]
+    local key = likeness(t)
+    local k = key and at[key]
+    if k then
+      local first = list[k]
+      local sum = add_alike(first, t)
+      list[k], all.order[sum] = sum, all.order[first]
+      all.ticks[sum] = all.ticks[first] + all.ticks[t]
+      all.sides[sum] = all.sides[first] or {}
+      for _, side in ipairs(all.sides[t] or {}) do
+	table.insert(all.sides[sum], side)
+      end
+    else
+      list[#list+1] = t
+      if key then at[key] = #list end
+    end
+  end
+  return list
+end
+
+-- The traces as trees: lists of { trace, level }, each with its side traces
+-- behind it. Those that have most CPU with their side traces are first, and
+-- equal ones are in the order in which they were made. Those that are gone and
+-- alike are one, the first of them with the sums of all; alike: how many others
+-- there were, or nil.
+local function tree(p)
+  local list, roots, out = p.traces or {}, {}, {}
+  local above = parents(list)
+  -- Of each trace: its side traces, its place in the list, and the ticks of
+  -- both.
+  local all = { sides = {}, order = {}, ticks = {} }
+  local ticks, order = all.ticks, all.order
+  for i = #list, 1, -1 do  -- A trace comes after its parent.
+    local t = list[i]
+    local parent = above[t]
+    order[t], ticks[t] = i, (ticks[t] or 0) + (t.ticks or 0)
+    if parent then
+      ticks[parent] = (ticks[parent] or 0) + ticks[t]
+      all.sides[parent] = all.sides[parent] or {}
+    end
+    table.insert(parent and all.sides[parent] or roots, t)
+  end
+  local function walk(traces, level)
+    traces = merged(traces, all)
+    table.sort(traces, function(a, b)
+      return ticks[a] > ticks[b] or ticks[a] == ticks[b] and order[a] < order[b]
+    end)
+    for _, t in ipairs(traces) do
+      out[#out+1] = { trace = t, level = level }
+      walk(all.sides[t] or {}, level + 1)
+    end
+  end
+  walk(roots, 0)
+  return out
 end
 
 -- -- Facts about the compiler ------------------------------------------------
@@ -508,6 +579,6 @@ return {
   allocated_why = allocated_why, reasons_of = reasons_of,
   first_that_stays = first_that_stays,
   most_begun = most_begun, tree = tree, placer = placer,
-  ending = ending, flushes = flushes, flush_reason = flush_reason,
+  ending = ending, gone = gone, flushes = flushes, flush_reason = flush_reason,
   words = words
 }

@@ -44,8 +44,8 @@ end
 
 -- All functions, as { index, kind, source, line (where it begins), code (if the
 -- line is not known), place (of a C function in its library), frame (one of its
--- frames), votes (stacks by name), name (that its source had when the profile
--- was written, or its symbol) } and by frame.
+-- frames), votes (stacks by name), met (whether it is on a stack), name (that
+-- its source had when the profile was written, or its symbol) } and by frame.
 local function collect(p)
   local list, of, by = {}, {}, {}
   for id, f in ipairs(p.frames) do
@@ -101,6 +101,12 @@ local function found_in(text, list)
   return missing * 2 < #list and found or nil
 end
 
+local function has_met(list)
+  for _, fn in ipairs(list) do
+    if fn.met then return true end
+  end
+end
+
 -- Gives its functions the names that a source has for them. Returns the line of
 -- one that is not there if the source has changed.
 local function define(p, source, list)
@@ -117,7 +123,8 @@ local function define(p, source, list)
   end
 end
 
--- Returns a table from sources that are not what ran to such lines.
+-- Returns a table from sources that are not what ran to such lines. Sources of
+-- which no function is on a stack are not read: no report names these.
 local function define_all(p, list)
   local by, order, changed = {}, {}, {}
   for _, fn in ipairs(list) do
@@ -130,7 +137,9 @@ local function define_all(p, list)
     end
   end
   for _, source in ipairs(order) do
-    changed[source] = define(p, source, by[source])
+    if has_met(by[source]) then
+      changed[source] = define(p, source, by[source])
+    end
   end
   return changed
 end
@@ -143,6 +152,7 @@ local function vote(p, of)
   local sites = {}
   for stack, id in ipairs(p.frame) do
     local fn = of[id]
+    if fn then fn.met = true end
     local name = fn and p.frames[id].name
     -- "(for generator)" and the like tell the purpose of the call.
     if name and (fn.kind == "Lua" or fn.place) and not name:find("^%(") then
@@ -208,7 +218,7 @@ end
 local function passed_on(p, list)
   local set, seen = {}, {}
   for _, fn in ipairs(list) do
-    if fn.kind == "Lua" and fn.source and not seen[fn.source] then
+    if fn.met and fn.kind == "Lua" and fn.source and not seen[fn.source] then
       seen[fn.source] = true
       local text = sources.read(p, fn.source, { source_root = p.source_root })
       if text then cnames.passed_on(text, definitions.read(text), set) end

@@ -92,7 +92,11 @@ end
 -- "F" the same with its module, "l" its line.
 function Profile:labeler(scope, path)
   local list, of = self:functions()
-  local labels, module_of = functions.labels(list, scope, path)
+  local key = scope..tostring(path or false)
+  self.label_cache = self.label_cache or {}
+  local known = self.label_cache[key] or { functions.labels(list, scope, path) }
+  self.label_cache[key] = known
+  local labels, module_of = known[1], known[2]
   if self.paired and scope ~= "l" then labels = self.paired end
   local moved = self.moved or {}
   return function(id)

@@ -51,8 +51,7 @@ local function traces(p, strs, number)
   for i, node in ipairs(nodes) do
     flat[i] = node.trace
     t.level[i], t.start[i] = node.level, number(node.trace.start)
-    t.ends[i] = strs(decisions.ending(node.trace)..
-      (node.trace.state == "gone" and ", gone" or ""))
+    t.ends[i] = strs(decisions.ending(node.trace)..decisions.gone(node.trace))
     t.listing[i] = node.trace.listing and strs(node.trace.listing) or -1
   end
   return object({ "level", list(t.level), "start", list(t.start),

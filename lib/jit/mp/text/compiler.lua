@@ -136,8 +136,7 @@ local function trace_row(p, j, node, o)
   local from = t.parent > 0 and (" from exit %.0f"):format(t.exit) or ""
   return { cpu, bytes, ("%.0f"):format(t.bytes), ("%.0f"):format(t.taken),
     ("%s%.0f%s: %s, %s%s"):format(("  "):rep(node.level), t.number, from,
-      j.place(t.start), decisions.ending(t),
-      t.state == "gone" and ", gone" or "") }
+      j.place(t.start), decisions.ending(t), decisions.gone(t)) }
 end
 
 local function traces(p, o, j, width)
