@@ -133,12 +133,17 @@ static bool read_text(pid_t pid, uint64_t str, uint32_t length, uint32_t data,
   return mp_remote_read(pid, to, str + data, len) && strlen(to) == len;
 }
 
+bool mp_find_text(pid_t pid, uint64_t str, char *to, size_t n)
+{
+  return read_text(pid, str, STR_LEN, STR_DATA, to, n) ||
+	 read_text(pid, str, STR_OLDLEN, STR_OLDDATA, to, n);
+}
+
 bool mp_find_chunkname(pid_t pid, uint64_t proto, char *to, size_t n)
 {
   gcref name;
   return mp_remote_read(pid, &name, proto + PT_CHUNKNAME, sizeof(name)) &&
-	 (read_text(pid, name, STR_LEN, STR_DATA, to, n) ||
-	  read_text(pid, name, STR_OLDLEN, STR_OLDDATA, to, n));
+	 mp_find_text(pid, name, to, n);
 }
 
 /* The chunk name of a function, if it is a Lua function. */

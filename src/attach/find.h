@@ -17,6 +17,7 @@
 #define mp_find_states mp_find_states_refs32
 #define mp_find_resting mp_find_resting_refs32
 #define mp_find_cframe mp_find_cframe_refs32
+#define mp_find_text	mp_find_text_refs32
 #define mp_find_chunkname mp_find_chunkname_refs32
 #endif
 
@@ -50,6 +51,9 @@ int mp_find_states(const mp_maps *m, uint64_t own, mp_found *list,
 uint64_t mp_find_resting(const mp_maps *m, const mp_found *state,
 			 const mp_mapping *vm, uint64_t sp, uint64_t link,
 			 bool *idle);
+
+/* The text of a string, or its beginning. False: it is none, or has a zero. */
+bool mp_find_text(pid_t pid, uint64_t str, char *to, size_t n);
 
 /* The chunk name of a prototype, or its beginning. */
 bool mp_find_chunkname(pid_t pid, uint64_t proto, char *to, size_t n);

@@ -20,5 +20,5 @@
 
 const mp_kind KIND = {
   CORE, mp_find_states, mp_find_resting, mp_find_cframe, mp_leave,
-  mp_stack_running, mp_stack_read
+  mp_stack_running, mp_stack_read, mp_stack_functions
 };

@@ -24,6 +24,7 @@ typedef struct mp_kind {
   uint64_t (*running)(pid_t pid, const mp_found *state);
   mp_far_place (*stack)(const mp_maps *m, const mp_found *state,
 			uint64_t running, mp_tracee *t, mp_far_stack *s);
+  int (*functions)(pid_t pid, const mp_found *state, mp_far_function *list);
 } mp_kind;
 
 extern const mp_kind mp_kind_gc64, mp_kind_refs32;

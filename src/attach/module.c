@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -258,8 +259,8 @@ static void push_cfunction(lua_State *L, const mp_maps *m, uint64_t code)
 }
 
 /* frames(): a list of the frames of a snapshot (profile/snapshot.h), the top
-** one first, but with the names of chunks for sources; and whether there were
-** more. */
+** one first, but with the names of chunks for sources, and the objects of C
+** functions; and whether there were more. */
 static int outside_frames(lua_State *L)
 {
   const mp_outside *o = check_outside(L);
@@ -272,6 +273,8 @@ static int outside_frames(lua_State *L)
     lua_setfield(L, -2, "kind");
     if (f->code != 0) {
       push_cfunction(L, &o->maps, f->code);
+      lua_pushnumber(L, (lua_Number)f->object);
+      lua_setfield(L, -2, "object");
     } else {
       lua_pushstring(L, f->source);
       lua_setfield(L, -2, "source");
@@ -282,6 +285,27 @@ static int outside_frames(lua_State *L)
   }
   lua_pushboolean(L, o->stack.cut);
   return 2;
+}
+
+/* functions(): a list of the C functions that have names: object, name, and
+** whether it is a builtin. One may be there several times. */
+static int outside_functions(lua_State *L)
+{
+  mp_far_function *list;
+  int i, n = mp_outside_functions(check_outside(L), &list);
+  lua_newtable(L);
+  for (i = 0; i < n; i++) {
+    lua_newtable(L);
+    lua_pushnumber(L, (lua_Number)list[i].object);
+    lua_setfield(L, -2, "object");
+    lua_pushstring(L, list[i].name);
+    lua_setfield(L, -2, "name");
+    lua_pushboolean(L, list[i].builtin);
+    lua_setfield(L, -2, "builtin");
+    lua_rawseti(L, -2, i + 1);
+  }
+  free(list);
+  return 1;
 }
 
 /* wait(): "time", "signal" or "end". */
@@ -332,6 +356,7 @@ static void make_types(lua_State *L)
     { "choose", outside_choose },
     { "sample", outside_sample },
     { "frames", outside_frames },
+    { "functions", outside_functions },
     { "wait", outside_wait },
     { "times", outside_times },
     { "__gc", outside_gc },

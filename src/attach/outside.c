@@ -236,6 +236,12 @@ bool mp_outside_sample(mp_outside *o, mp_far_place *place)
   return *place != MP_FAR_ELSEWHERE;
 }
 
+int mp_outside_functions(const mp_outside *o, mp_far_function **list)
+{
+  *list = mp_room(malloc(MP_FUNCTIONS * sizeof(**list)));
+  return *list == NULL ? 0 : o->kind->functions(o->pid, o->state, *list);
+}
+
 bool mp_outside_wait(mp_outside *o, const volatile int *end)
 {
   struct pollfd p[2] = { { o->pidfd, POLLIN, 0 }, { o->ticks, POLLIN, 0 } };

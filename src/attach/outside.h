@@ -48,6 +48,10 @@ bool mp_outside_choose(mp_outside *o, int state, double interval);
 ** False: none was taken. */
 bool mp_outside_sample(mp_outside *o, mp_far_place *place);
 
+/* Lists the C functions that have names (attach/stack.h), to be freed. Returns
+** their number. */
+int mp_outside_functions(const mp_outside *o, mp_far_function **list);
+
 /* Waits until a sample may be due, a part of a second at most, or until *end is
 ** set. Returns whether the process still exists. */
 bool mp_outside_wait(mp_outside *o, const volatile int *end);

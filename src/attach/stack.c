@@ -4,6 +4,7 @@
 */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,7 @@ static bool read_function(pid_t pid, uint64_t at, function *fn,
   fn->proto = 0;
   if (AT(uint8_t, o, FUNC_FFID) != 0) {
     f->code = AT(uintptr_t, o, FUNC_C);
+    f->object = at;
     return f->code != 0;
   }
   fn->proto = AT(gcref, o, FUNC_PC) - PT_BC;
@@ -116,6 +118,86 @@ static bool describe(pid_t pid, const function *fn, uint64_t pc,
     f->linedefined = AT(int32_t, fn->pt, PT_FIRSTLINE);
   if (pc != 0) f->line = line_of(pid, fn, pc);
   return mp_find_chunkname(pid, fn->proto, f->source, sizeof(f->source));
+}
+
+/* -- Names of C functions -------------------------------------------------- */
+
+#define NODES_MAX	(1 << 16)	/* Nodes of a table that are read. */
+#define LOADED	"package.loaded"
+
+/* Kinds of tables, by what they have in them. */
+enum { GLOBALS, GLOBAL, MODULES, MODULE };
+
+/* A list of functions that is being made. */
+typedef struct listing {
+  pid_t pid;
+  mp_far_function *list;
+  int n;
+} listing;
+
+static void list_table(listing *l, uint64_t table, const char *before,
+		       int what);
+
+static void list_function(listing *l, uint64_t at, const char *name)
+{
+  char head[FUNC_FFID + 1];
+  mp_far_function *f = &l->list[l->n];  /* A longer name may be cut. */
+  if (l->n == MP_FUNCTIONS || strlen(name) + 1 >= sizeof(f->name) ||
+      !mp_remote_read(l->pid, head, at, sizeof(head)) ||
+      obj_gct(head) != GCT_FUNC || AT(uint8_t, head, FUNC_FFID) == 0)
+    return;
+  f->object = at;
+  f->builtin = AT(uint8_t, head, FUNC_FFID) > FFID_C;
+  strcpy(f->name, name);
+  l->n++;
+}
+
+static void list_value(listing *l, slot val, const char *name, int what)
+{
+  uint64_t at = (uintptr_t)PTR(val);
+  char before[sizeof(l->list->name) + 1];
+  if (TAG(val) == TAGFUNC) list_function(l, at, name);
+  if (TAG(val) != TAGTAB) return;
+  if (what == GLOBALS || what == MODULES) {
+    snprintf(before, sizeof(before), "%s.", name);
+    list_table(l, at, before, what + 1);
+  } else if (what == GLOBAL && strcmp(name, LOADED) == 0) {
+    list_table(l, at, "", MODULES);
+  }
+}
+
+/* before: what comes before the names. */
+static void list_table(listing *l, uint64_t table, const char *before, int what)
+{
+  char t[TAB_SIZE], *nodes;
+  size_t i, n;
+  if (!mp_remote_read(l->pid, t, table, sizeof(t)) || obj_gct(t) != GCT_TAB ||
+      (n = (size_t)AT(uint32_t, t, TAB_HMASK) + 1) > NODES_MAX ||
+      (nodes = mp_room(malloc(n * NODE_SIZE))) == NULL)
+    return;
+  if (!mp_remote_read(l->pid, nodes, AT(gcref, t, TAB_NODE), n * NODE_SIZE))
+    n = 0;
+  for (i = 0; i < n; i++) {
+    slot key = AT(slot, nodes, i * NODE_SIZE + NODE_KEY);
+    slot val = AT(slot, nodes, i * NODE_SIZE + NODE_VAL);
+    char name[sizeof(l->list->name)];
+    size_t size = (size_t)snprintf(name, sizeof(name), "%s", before);
+    if (TAG(key) == TAGSTR && size < sizeof(name) &&
+	mp_find_text(l->pid, (uintptr_t)PTR(key), name + size,
+		     sizeof(name) - size))
+      list_value(l, val, name, what);
+  }
+  free(nodes);
+}
+
+int mp_stack_functions(pid_t pid, const mp_found *state,
+		       mp_far_function list[MP_FUNCTIONS])
+{
+  listing l = { pid, list, 0 };
+  gcref globals;
+  if (mp_remote_read(pid, &globals, state->mainl + L_ENV, sizeof(globals)))
+    list_table(&l, globals, "", GLOBALS);
+  return l.n;
 }
 
 /* -- Frames ---------------------------------------------------------------- */

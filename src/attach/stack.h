@@ -19,6 +19,7 @@
 #ifdef MP_REFS32
 #define mp_stack_running mp_stack_running_refs32
 #define mp_stack_read	mp_stack_read_refs32
+#define mp_stack_functions mp_stack_functions_refs32
 #endif
 
 #define MP_STACK_DEPTH	250	/* Frames that are read of a stack. */
@@ -26,6 +27,7 @@
 
 typedef struct mp_far_frame {
   uint64_t code;		/* The address of a C function; 0: Lua's. */
+  uint64_t object;		/* That of the C function as an object. */
   int32_t line, linedefined;	/* Less than 0: not known. */
   char source[MP_STACK_SOURCE];	/* The chunk's name, or its beginning. */
 } mp_far_frame;
@@ -44,6 +46,15 @@ typedef struct mp_far_stack {
   mp_far_frame frames[MP_STACK_DEPTH];  /* The top one first. */
 } mp_far_stack;
 
+#define MP_FUNCTIONS	4096	/* More are not listed. */
+
+/* A C function that has a name. */
+typedef struct mp_far_function {
+  uint64_t object;
+  bool builtin;
+  char name[64];		/* As Lua code calls it: "string.format". */
+} mp_far_function;
+
 /* Where the global state refers to the running Lua thread; 0: not known. */
 uint64_t mp_stack_running(pid_t pid, const mp_found *state);
 
@@ -51,5 +62,11 @@ uint64_t mp_stack_running(pid_t pid, const mp_found *state);
 ** that stands still runs it. */
 mp_far_place mp_stack_read(const mp_maps *m, const mp_found *state,
 			   uint64_t running, mp_tracee *t, mp_far_stack *s);
+
+/* Lists the C functions among the globals, in tables that are globals, and in
+** loaded modules; one may have several names. Returns their number. The process
+** may run meanwhile. */
+int mp_stack_functions(pid_t pid, const mp_found *state,
+		       mp_far_function list[MP_FUNCTIONS]);
 
 #endif

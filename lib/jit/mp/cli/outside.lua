@@ -102,13 +102,51 @@ end
 
 local function pseudo(name) return { kind = "pseudo", name = name } end
 
--- The frames of a sample.
-local function frames_of(session, place)
+-- Whether Lua itself has a function of that name.
+local function is_standard(name)
+  local f = _G
+  for word in name:gmatch("[^.]+") do f = type(f) == "table" and f[word] end
+  return type(f) == "function"
+end
+
+-- Whether a function's name is better than another one that it has: it may be
+-- a global, too, and be in a module.
+local function is_better(a, b)
+  if is_standard(a) ~= is_standard(b) then return is_standard(a) end
+  return #a < #b or #a == #b and a < b
+end
+
+-- A function that names a frame of a C function. The program's tables are read
+-- anew once a second while there is one that they did not have.
+local function namer(session)
+  local named, again = {}, 0
+  local function read()
+    named, again = {}, session:times() + 1
+    for _, f in ipairs(session:functions()) do
+      local known = named[f.object]
+      if not known or is_better(f.name, known.name) then named[f.object] = f end
+    end
+  end
+  return function(frame)
+    local f = named[frame.object]
+    if not f and session:times() >= again then
+      read()
+      f = named[frame.object]
+    end
+    frame.object = nil
+    if not f then return end
+    frame.name = f.name
+    if f.builtin then frame.kind, frame.source, frame.code = "builtin" end
+  end
+end
+
+-- The frames of a sample. name: a namer.
+local function frames_of(session, place, name)
   if place == "idle" then return { pseudo(IDLE) } end
   if place == "lost" then return { pseudo(LOST) } end
   local list, cut = session:frames()
   for _, f in ipairs(list) do
-    if f.kind == "Lua" then f.source = source_of(f.source) end
+    if f.kind == "Lua" then f.source = source_of(f.source) else name(f) end
   end
   if cut then list[#list+1] = pseudo(MORE) end
   return list, cut
@@ -116,11 +154,12 @@ end
 
 -- Looks at the process for so many seconds. Returns a snapshot.
 local function watch(session, s, seconds)
-  local add, begun, why = adder(s), session:times(), "time"
+  local add, name = adder(s), namer(session)
+  local begun, why = session:times(), "time"
   while why == "time" and session:times() - begun < seconds do
     local place = session:sample()
     if place then
-      local frames, cut = frames_of(session, place)
+      local frames, cut = frames_of(session, place, name)
       add(frames, #place == 1 and place or "C")
       if cut then s.info.cut = s.info.cut + 1 end
     end
