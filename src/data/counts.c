@@ -14,17 +14,17 @@ void mp_counts_init(mp_counts *c)
   memset(c, 0, sizeof(*c));
 }
 
-uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
-		       uint8_t state, uint8_t type)
+uint32_t mp_counts_traced(mp_counts *c, uint32_t stack, uint32_t zone,
+			  uint8_t state, uint8_t type, uint16_t trace)
 {
   uint64_t h = mp_mix(mp_mix(mp_mix(5, stack), zone),
-		      (uint64_t)type << 8 | state);
+		      (uint64_t)trace << 16 | (uint64_t)type << 8 | state);
   uint32_t id;
   mp_row *r;
   for (; (id = mp_map_get(&c->map, h)) != 0; h = mp_mix(h, 1)) {
     r = &c->rows[id];
     if (r->stack == stack && r->zone == zone && r->state == state &&
-	r->type == type)
+	r->type == type && r->trace == trace)
       return id;
   }
   if (c->closed || c->nrows >= MP_COUNTS_MAX - 1) return 0;
@@ -37,6 +37,7 @@ uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
   r->zone = zone;
   r->state = state;
   r->type = type;
+  r->trace = trace;
   r->epoch = c->epoch;  /* It had nothing at the last peak. */
   __atomic_store_n(&c->nrows, id, __ATOMIC_RELEASE);
   return id;

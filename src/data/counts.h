@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The counts: one row for each (stack, VM state, zone, type of object).
+** The counts: one row for each (stack, VM state, zone, type of object), and
+** where that is asked for each trace.
 **
 ** CPU is in samples, or in milliseconds if their interval adapts. Objects and
 ** bytes are estimates of the true numbers, summed sample by sample, each with
@@ -37,6 +38,7 @@ typedef struct mp_row {
   uint32_t zone;		/* Zone stack id; 0: no zone. */
   uint8_t state;		/* VM state: one of "NICGJ". */
   uint8_t type;			/* Of the objects (vm/type.h); 0: not known. */
+  uint16_t trace;		/* The number of the trace that ran; or 0. */
   uint32_t part;		/* The row of a part of these objects, or 0. */
   double cpu;			/* Weights of CPU samples (data/pace.h). */
   double cpu_squares;		/* Sum of the squares of these weights. */
@@ -72,8 +74,13 @@ void mp_counts_init(mp_counts *c);
 
 /* Id (from 1) of the row for these keys, made if new. 0: no memory, or the
 ** table is closed. */
-uint32_t mp_counts_row(mp_counts *c, uint32_t stack, uint32_t zone,
-		       uint8_t state, uint8_t type);
+uint32_t mp_counts_traced(mp_counts *c, uint32_t stack, uint32_t zone,
+			  uint8_t state, uint8_t type, uint16_t trace);
+static inline uint32_t mp_counts_row(mp_counts *c, uint32_t stack,
+				     uint32_t zone, uint8_t state, uint8_t type)
+{
+  return mp_counts_traced(c, stack, zone, state, type, 0);
+}
 
 /* Bytes that the table will have taken once it has that many more rows. */
 size_t mp_counts_after(const mp_counts *c, uint32_t more);

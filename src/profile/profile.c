@@ -37,6 +37,7 @@ bool mp_profile_open(mp_profile *p)
       !mp_capture_init(&p->capture, mp_alloc_vm(p->heap), &p->counts, cache))
     return false;
   p->capture.lines = p->cpu.lines;
+  p->capture.traces = wants->events && p->compiler.on;  /* misc.memprof's. */
   p->capture.types = wants->types ? MP_TYPES_ALL :
 		     wants->events ? MP_TYPES_VM : 0;
   mp_capture_limit(&p->capture, p->limit, p->reportlimit);

@@ -416,6 +416,7 @@ static void push_row(lua_State *L, const mp_row *r, uint32_t stack,
   if (r->alloc_variance >= 1) mp_field(L, "alloc_variance", r->alloc_variance);
   if (r->inuse_variance >= 1) mp_field(L, "inuse_variance", r->inuse_variance);
   mp_field_string(L, "type", mp_type_name(r->type));
+  if (r->trace != 0) mp_field(L, "trace", r->trace);
   if (r->calls > 0) mp_field(L, "calls", r->calls);
   if (r->waited > 0) {
     mp_field(L, "waited", r->waited);

@@ -507,16 +507,33 @@ static uint32_t dumped_stack(mp_capture *c, lua_State *L)
 
 /* -- Rows ---------------------------------------------------------------- */
 
-static uint32_t row_of(mp_capture *c, uint32_t stack, uint32_t zone, int state,
-		       uint8_t type)
+static uint32_t traced_row(mp_capture *c, uint32_t stack, uint32_t zone,
+			   int state, uint8_t type, uint16_t trace)
 {
   uint32_t row = 0, before = c->counts->nrows;
   if (c->full && !c->counts->closed) c->counts->closed = uses(c, 1);
   if (stack != MP_NONE && zone != MP_NONE)
-    row = mp_counts_row(c->counts, stack, zone, (uint8_t)state, type);
+    row = mp_counts_traced(c->counts, stack, zone, (uint8_t)state, type, trace);
   if (c->counts->nrows > before) count_in_report(c, stack);
   if (row == 0 && is_full(c)) return other_row(c, zone, state, type);
   return row;
+}
+
+static uint32_t row_of(mp_capture *c, uint32_t stack, uint32_t zone, int state,
+		       uint8_t type)
+{
+  return traced_row(c, stack, zone, state, type, 0);
+}
+
+/* The number of the trace that a row is to have. */
+static uint16_t trace_of(const mp_capture *c, const mp_where *w)
+{
+#ifdef MP_LAYOUT
+  if (c->traces && w->trace != NULL) return AT(uint16_t, w->trace, TR_NUMBER);
+#else
+  (void)c; (void)w;
+#endif
+  return 0;
 }
 
 /* L: the coroutine that runs, or NULL. */
@@ -536,7 +553,7 @@ static __attribute__((noinline)) uint32_t new_row(mp_capture *c, mp_where *w,
   is_full(c);  /* Looks whether there is room for this one. */
   stack = verified_stack(c, w);
   if (top != NULL) stack = push(c, stack, pseudo(c, top));
-  row = row_of(c, stack, zone, state, type);
+  row = traced_row(c, stack, zone, state, type, trace_of(c, w));
   c->leaf = 0;
   return row;
 }
@@ -695,7 +712,7 @@ uint32_t mp_capture_newpart(mp_capture *c, uint32_t row, uint8_t type)
   const mp_row *r = &c->counts->rows[row];
   uint32_t part;
   mp_capture_enter(c);
-  part = row_of(c, r->stack, r->zone, r->state, type);
+  part = traced_row(c, r->stack, r->zone, r->state, type, r->trace);
   c->counts->rows[row].part = part;
   mp_capture_leave(c);
   return part;

@@ -69,6 +69,7 @@ typedef struct mp_capture {
   uint32_t leaf;		/* Then: the frame on top of a new stack, or */
 				/* 0: not known. */
   bool lines;			/* Frames have lines. */
+  bool traces;			/* Each trace has rows of its own. */
   uint32_t types;		/* The types that rows have: a set of bits. */
   atomic_int inside;		/* Calls under way that work on the tables. */
   atomic_bool missed;		/* A tick has come meanwhile. */

@@ -164,7 +164,8 @@ void mp_compiler_start(mp_compiler *c, lua_State *L)
     c->why = "there was no memory";
     return;
   }
-  mp_tracing_start(c, L);
+  /* Memory that listening takes would be among misc.memprof's events. */
+  if (!c->capture->traces) mp_tracing_start(c, L);
   c->penalties.live = !c->listens;
   mp_decided_traces(c, false);
 }

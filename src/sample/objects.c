@@ -164,7 +164,7 @@ static void set_type(mp_alloc *h, const mp_unknown *u, uint8_t before,
   r = &counts->rows[from];
   if (r->type == type) return;
   mp_capture_enter(h->capture);
-  to = mp_counts_row(counts, r->stack, r->zone, r->state, type);
+  to = mp_counts_traced(counts, r->stack, r->zone, r->state, type, r->trace);
   mp_capture_leave(h->capture);
   if (to == 0) return;
   mp_counts_move(counts, from, to, s ? s->objects : 1, u->size, h->born);

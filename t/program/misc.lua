@@ -72,27 +72,37 @@ local function reader(text)
   return r
 end
 
--- Names of the functions by their addresses.
+-- Names of the functions by their addresses, and the addresses and lines where
+-- traces begin by their numbers.
 local function read_symbols(next)
-  local names = {}
+  local names, traces = {}, {}
   tap.is(next.string(7), "ljs\3\0\0\0", "the table of symbols begins")
   for kind in next.byte do
-    if kind == 128 then return names end
+    if kind == 128 then return names, traces end
     local address = next.number()
-    names[address] = next.string(next.number())
-    if kind == 0 then next.number() end
+    if kind == 2 then
+      traces[address] = { next.number(), next.number() }
+    else
+      names[address] = next.string(next.number())
+      if kind == 0 then next.number() end
+    end
   end
 end
 
 -- Events by kind and place: { n, allocated, freed }; and the bytes of blocks
 -- that are not freed.
-local function read_events(next, names)
+local function read_events(next, names, traces)
   local sums, blocks, held = {}, {}, 0
   tap.is(next.string(7), "ljm\3\0\0\0", "the events begin")
   for head in next.byte do
     if head == 128 then return sums, held end
     local kind, by, name = head % 4, math.floor(head / 4), "VM"
-    if by > 1 then name = names[next.number()] end
+    if by == 4 then
+      local at = traces[next.number()]
+      name = ("trace at %s:%d"):format(names[at[1]], at[2])
+    elseif by > 1 then
+      name = names[next.number()]
+    end
     if by == 2 then name = name..":"..next.number() end
     local sum = sums[kind.." "..name] or { 0, 0, 0 }
     sums[kind.." "..name], sum[1] = sum, sum[1] + 1
@@ -144,6 +154,27 @@ tap.like(r.out, "\nALLOCATIONS\n", "memprof's parser")
 r = tap.luajit("-ljit.mp.misc parse.lua --leak-only memprof_new.bin",
   { dir = dir })
 tap.like(r.out, "^HEAP SUMMARY:\n"..line.." holds %d+ bytes", "with an option")
+
+-- Compiled code is at its trace, and interpreted code at its line.
+tap.write(dir.."/traced.lua", [[
+require("jit.mp.misc")
+local t = require("table.new")(40, 0)
+misc.memprof.start("traced.bin")
+jit.opt.start("hotloop=10")
+for i = 1, 40 do
+  t[i] = "made-" .. i
+end
+misc.memprof.stop()
+]])
+tap.luajit("traced.lua", { dir = dir })
+next = reader(tap.read(dir.."/traced.bin"))
+sums = read_events(next, read_symbols(next))
+local by_trace = (sums["1 trace at @traced.lua:5"] or { 0 })[1]
+local by_line = (sums["1 @traced.lua:6"] or { 0 })[1]
+if jit.status() and tap.knows_layout() then
+  tap.ok(by_trace >= 20, "events of compiled code", by_trace)
+  tap.is(by_trace + by_line, 40, "and of interpreted code")
+end
 
 -- A start leaves nothing behind that is freed within the profile: at most one
 -- object, where stacks are captured at safepoints.
@@ -210,6 +241,37 @@ tap.is(r.out, table.concat({ "0", "nil\tprofiler misuse\t22",
   "true", "true\t0", "true", "nil\tprofiler is not running\t22", "0",
   "true", "nil\tprofiler is not running\t22", "true", "" }, "\n"),
   "sysprof's functions", r.err)
+-- Samples by their stacks, as Tarantool's own tools read them: the C stack, and
+-- the Lua stack before it, from the top on.
+local function read_samples(next, names)
+  local stacks, n = {}, 0
+  tap.is(next.string(7), "ljp\2\0\0\0", "the samples begin")
+  for kind in next.byte do
+    if kind == 128 then return stacks, n end
+    local lua, c = {}, {}
+    while kind < 4 and next.byte() == 1 do
+      lua[#lua+1] = names[next.number()]
+      next.number()
+    end
+    for at in next.number do
+      if at == 0 then break end
+      c[#c+1] = names[at]
+    end
+    local stack = table.concat(lua, "<").."|"..table.concat(c, "<")
+    stacks[stack], n = (stacks[stack] or 0) + 1, n + 1
+  end
+end
+
+next = reader(tap.read(dir.."/sys.data"))
+local stacks, samples = read_samples(next, read_symbols(next))
+local fib = 0
+for stack, n in pairs(stacks) do
+  if stack:find("^@sysprof%.lua<.*@sysprof%.lua|lua_pcall$") then
+    fib = fib + n
+  end
+end
+tap.ok(fib >= samples * 0.8 and samples > 0, "its stream has the stacks",
+  fib.." of "..samples)
 r = tap.sh(tap.mp.." report sys.data", { dir = dir })
 tap.like(r.out, "%d%%.-fib\n", "its file is a profile", r.err)
 os.execute("rm -r "..dir)

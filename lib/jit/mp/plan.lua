@@ -94,6 +94,7 @@ local function parse(text, ...)
     outputs = { os.getenv("LUAJIT_PROFILEFILE") or "-" }
   end
   o.memprof = words["for"] == "memprof"
+  if o.memprof and o.events then o.compiler = true end  -- Its traces.
   for _, name in ipairs(outputs) do
     msg = not o.memprof and formats.wrong_suffix(name)
     if msg then return nil, msg end

@@ -1,16 +1,21 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Files of misc.memprof: Tarantool's own tools read them as its event stream,
--- and luajit-mp the profile that follows the stream's end.
+-- Files of misc.memprof and misc.sysprof: Tarantool's own tools read them as
+-- their streams, and luajit-mp the profile that follows the stream's end.
 ----------------------------------------------------------------------------
 --
--- A stream is a table of symbols and a list of events, one for each allocation,
--- reallocation and free. A profile has their sums by place: the events are made
--- of these, so that numbers and bytes of each place, and of the places that the
--- freed memory came from, are as they were counted. Their order is not the
--- program's, sizes are means, and addresses are numbers. Of more events than
--- MOST no stream is made: it would take long, and much memory. Nor is one made
--- of a profile without events.
+-- A stream is a table of symbols and a list of events: samples of CPU time, or
+-- allocations, reallocations and frees, one by one. Of these a profile has
+-- their sums by place: the events are made of these, so that numbers and bytes
+-- of each place, and of the places that the freed memory came from, are as they
+-- were counted. Their order is not the program's, sizes are means, and
+-- addresses are numbers. Of more events than MOST no stream is made: it would
+-- take long, and much memory.
+--
+-- The tools show the Lua functions of a sample behind a frame of lua_pcall on
+-- the C stack, up to a C function, and of compiled code none. So here that
+-- frame is the C stack, C functions and builtins are like Lua functions, and
+-- compiled code is like interpreted.
 --
 ----------------------------------------------------------------------------
 
@@ -35,10 +40,12 @@ end
 local function text(s) return uleb(#s)..s end
 
 local SYMBOLS, EVENTS = "ljs\3\0\0\0", "ljm\3\0\0\0"
+local SAMPLES = "ljp\2\0\0\0"
 local FINAL = "\128"
-local LFUNC, CFUNC = 0, 1 -- Symbols.
+local LFUNC, CFUNC, TRACE = 0, 1, 2 -- Symbols.
 local ALLOC, FREE, REALLOC = 1, 2, 3
-local BY_VM, BY_LUA, BY_C = 4, 8, 12 -- Added to an event: what made it.
+-- Added to an event: what made it.
+local BY_VM, BY_LUA, BY_C, BY_TRACE = 4, 8, 12, 16
 local STEP = 16 -- Between addresses.
 local MOST = 200000
 
@@ -50,32 +57,70 @@ local function chunk_name(source)
   return source:match('^%[string "(.*)"%]$') or "@"..source
 end
 
--- Symbols, as a list of texts; and a function from a row's number to what made
--- its events, and the text of the place.
-local function symbols(p)
+local function lua_symbol(at, name, line)
+  return string.char(LFUNC)..uleb(at)..text(name)..uleb(line)
+end
+
+local function c_symbol(at, name)
+  return string.char(CFUNC)..uleb(at)..text(name)
+end
+
+-- A list of symbols, as texts; and a function from a frame's number to the
+-- address of its function, and the line where that begins. other: a function
+-- that makes the symbol of what is not a Lua function.
+local function symbols(p, other)
   local _, function_of = p:functions()
-  local list, seen, cache = {}, {}, {}
-  local function address(fn, f)
+  local list, seen = {}, {}
+  return list, function(id)
+    local fn, f = function_of[id], p.frames[id]
     local at = fn.index * STEP
     if not seen[fn] then
       seen[fn] = true
-      list[#list+1] = f.kind == "Lua" and string.char(LFUNC)..uleb(at)..
-	text(chunk_name(f.source))..uleb(fn.line or 0) or
-	string.char(CFUNC)..uleb(at)..text(fn.name or f.name or "?")
+      list[#list+1] = f.kind == "Lua" and
+	lua_symbol(at, chunk_name(f.source), fn.line or 0) or
+	other(at, fn.name or f.name or "?", 0)
     end
-    return uleb(at)
+    return uleb(at), fn.line or 0
   end
+end
+
+-- Adds the symbols of traces. Returns those numbers of traces that have one: of
+-- a number that several had it is not known where an event's began.
+local function add_traces(p, list, address)
+  local starts = {}
+  for _, t in ipairs(p.traces or {}) do
+    local before = starts[t.number]
+    starts[t.number] = (before == nil or before == t.start) and t.start
+  end
+  for n, id in pairs(starts) do
+    local f = p.frames[id]
+    if f and f.kind == "Lua" then
+      local at = address(id)  -- It may add a symbol.
+      list[#list+1] = string.char(TRACE)..uleb(n)..at..uleb(f.line or 0)
+    else
+      starts[n] = nil
+    end
+  end
+  return starts
+end
+
+-- A function from a row's number to what made its events, and the text of the
+-- place. list, address: of symbols().
+local function placer(p, list, address)
+  local traces, cache = add_traces(p, list, address), {}
   local function place(row)
     local id = row and places.of_row(p, row)
     local f = id and p.frames[id]
-    if f and f.kind == "Lua" then
-      return { BY_LUA, address(function_of[id], f)..uleb(f.line or 0) }
+    if f and traces[row.trace] then
+      return { BY_TRACE, uleb(row.trace) }
+    elseif f and f.kind == "Lua" then
+      return { BY_LUA, address(id)..uleb(f.line or 0) }
     elseif f and f.kind == "C" then
-      return { BY_C, address(function_of[id], f) }
+      return { BY_C, (address(id)) }
     end
     return { BY_VM, "" }
   end
-  return list, function(i)
+  return function(i)
     cache[i] = cache[i] or place(p.rows[i])
     return cache[i][1], cache[i][2]
   end
@@ -168,18 +213,60 @@ local function put_rest(out, p, heap, place)
   end
 end
 
-local function stream(p)
+local function event_stream(p)
   local events, heap = {}, new_heap(p)
-  local list, place = symbols(p)
+  local list, address = symbols(p, c_symbol)
+  local place = placer(p, list, address)
   put_allocs(events, p, heap, place)
   put_rest(events, p, heap, place)
   return SYMBOLS..table.concat(list)..FINAL..EVENTS..table.concat(events)..FINAL
 end
 
+-- -- Samples ------------------------------------------------------------------
+
+-- The kinds of samples by the states of LuaJIT's profiler. Those of the
+-- collector and the compiler have a C stack alone.
+local KINDS = { I = 1, N = 1, C = 3, G = 4, J = 6 }
+local LUA_FRAME = "\1"
+
+-- The C functions that there are, by their addresses.
+local HOST = { "lua_pcall", "(garbage collector)", "(JIT compiler)" }
+local ON_HOST = { G = "\2\0", J = "\3\0" }
+local BELOW_LUA = "\1\0"
+
+-- A sample of a row.
+local function sample(p, row, address)
+  local out, s = { string.char(KINDS[row.state]) }, row.stack
+  if ON_HOST[row.state] then return out[1]..ON_HOST[row.state] end
+  while s ~= 0 do
+    local at, line = address(p.frame[s])
+    out[#out+1] = LUA_FRAME..at..uleb(line)
+    s = p.parent[s]
+  end
+  return table.concat(out)..FINAL..BELOW_LUA
+end
+
+local function sample_stream(p)
+  local list, address = symbols(p, lua_symbol)
+  local out = {}
+  for at, name in ipairs(HOST) do list[at] = c_symbol(at, name) end
+  for _, row in ipairs(p.rows) do
+    if row.cpu > 0 then
+      out[#out+1] = sample(p, row, address):rep(row.cpu)
+    end
+  end
+  return SYMBOLS..table.concat(list)..FINAL..SAMPLES..table.concat(out)..FINAL
+end
+
+-- -- The file -----------------------------------------------------------------
+
+-- The number of events in a stream.
 local function count(p)
   local n = 0
-  for _, row in ipairs(p.rows) do n = n + row.alloc_objects end
-  for _, e in ipairs(p.events) do
+  for _, row in ipairs(p.rows) do
+    n = n + (p.events and row.alloc_objects or row.cpu)
+  end
+  for _, e in ipairs(p.events or {}) do
     if e.kind ~= "realloc" then n = n + e.count end
   end
   return n
@@ -188,9 +275,7 @@ end
 -- Returns the file's contents, or nil and a message.
 return function(p)
   local profile, msg = write(p)
-  if not profile or not p.events or count(p) > MOST then
-    return profile, msg
-  end
-  local s = stream(p)
+  if not profile or count(p) > MOST then return profile, msg end
+  local s = p.events and event_stream(p) or sample_stream(p)
   return s..profile..("%015.0f\n"):format(#s)
 end
