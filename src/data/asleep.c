@@ -51,6 +51,12 @@ static bool read_times(int fd, double *busy, double *queued, uint64_t *turns)
   return *turns != 0;
 }
 
+bool mp_asleep_queued(const mp_asleep *a, double *queued, uint64_t *turns)
+{
+  double busy;
+  return read_times(a->times, &busy, queued, turns);
+}
+
 static bool read_sleep(int fd, mp_sleep *s)
 {
   double busy, queued;

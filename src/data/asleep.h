@@ -41,6 +41,10 @@ double mp_asleep_mine(void);
 bool mp_asleep_open(mp_asleep *a, pid_t tid);
 void mp_asleep_close(mp_asleep *a);
 
+/* Seconds that it has been in the queue for a processor in all, and times that
+** it has got one. False: it is gone. */
+bool mp_asleep_queued(const mp_asleep *a, double *queued, uint64_t *turns);
+
 /* False: the thread does not sleep, or is gone. */
 bool mp_asleep_look(const mp_asleep *a, mp_sleep *s);
 

@@ -14,6 +14,10 @@
 int mp_thread_start(pthread_t *thread, const pthread_attr_t *attr,
 		    void *(*f)(void *data), void *data);
 
+/* The calling thread works for a moment each time: the kernel need not let it
+** wait, when it wakes, until others have worked for long. */
+void mp_thread_brief(void);
+
 /* Makes a condition that is waited for until a moment of mp_thread_after. */
 void mp_thread_condition(pthread_cond_t *condition);
 

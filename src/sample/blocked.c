@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "data/callname.h"
+#include "data/clock.h"
 #include "sample/blocked.h"
 
 void mp_blocked_init(mp_blocked *b, const mp_vm *vm,
@@ -39,7 +40,7 @@ static bool follow(mp_blocked *b)
   if (tid == b->opened) return true;
   mp_asleep_close(&b->files);
   b->seen = b->same = b->again = false;
-  b->last.turns = 0;
+  b->last.turns = b->turns = 0;
   b->opened = 0;
   if (!mp_asleep_open(&b->files, tid) ||
       !mp_asleep_then(&b->files, mine, &b->last.slept)) {
@@ -62,6 +63,25 @@ void mp_blocked_open(mp_blocked *b)
 }
 
 void mp_blocked_close(mp_blocked *b) { mp_asleep_close(&b->files); }
+
+/* All waits since are taken to be as long. Where it was waiting at the last
+** look, half of that was over; where it was running, something could change
+** before it had to wait. */
+double mp_blocked_queued(mp_blocked *b)
+{
+  double queued, each = 0;
+  uint64_t turns;
+  if (atomic_load_explicit(&b->why, memory_order_relaxed) != NULL ||
+      !follow(b) || !mp_asleep_queued(&b->files, &queued, &turns))
+    return 0;
+  if (b->turns != 0 && turns != b->turns)
+    each = b->ahead * (queued - b->queued) / (double)(turns - b->turns);
+  b->queued = queued;
+  b->turns = turns;
+  b->ahead = 1;
+  b->cpu = mp_clock_thread(b->opened);
+  return each;
+}
 
 /* Seconds of sleep since the last look at some. */
 static double since_last(const mp_blocked *b, double slept)
@@ -106,9 +126,12 @@ bool mp_blocked_look(mp_blocked *b, bool parked)
   const lua_State *L;
   mp_sleep now;
   bool zoned;
-  if (atomic_load_explicit(&b->why, memory_order_relaxed) != NULL ||
-      !follow(b) || !mp_asleep_look(&b->files, &now))
+  if (atomic_load_explicit(&b->why, memory_order_relaxed) != NULL || !follow(b))
     return false;
+  if (!mp_asleep_look(&b->files, &now)) {
+    b->ahead = mp_clock_thread(b->opened) > b->cpu ? 0 : 0.5;
+    return false;
+  }
   L = mp_parked_running(&b->vm, &b->parked);
   b->labels = L != NULL ? mp_coroutines_peek(b->coroutines, L) : 0;
   zoned = L == NULL && mp_parked_zone(b->zones);

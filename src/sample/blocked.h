@@ -34,6 +34,11 @@ typedef struct mp_blocked {
   _Atomic(const char *) why;	/* The reason why nobody looks; or NULL. */
   int opened;			/* The thread whose files are open; 0: none, */
   mp_asleep files;		/* these. */
+  double queued;		/* Seconds in the queue for a processor, */
+  uint64_t turns;		/* and turns that it got; 0: not known; */
+  double cpu;			/* its CPU time, */
+  double ahead;			/* and how much of its wait for the next turn */
+				/* comes after the last look, from 0 to 1. */
   bool seen;			/* It was seen asleep: */
   mp_sleep last;		/* like that; or how it was at first. */
   bool again;			/* In one sleep twice. */
@@ -60,6 +65,11 @@ void mp_blocked_here(mp_blocked *b);
 /* In the thread that looks: first, when the VM's thread is known, and last. */
 void mp_blocked_open(mp_blocked *b);
 void mp_blocked_close(mp_blocked *b);
+
+/* To be called first at each look: an estimate of the seconds since the last
+** one in which the VM's thread has waited for the turn that could first change
+** anything; 0: it had none, or that is not known. */
+double mp_blocked_queued(mp_blocked *b);
 
 /* Whether the VM's thread sleeps. parked: whether coroutines wait. */
 bool mp_blocked_look(mp_blocked *b, bool parked);

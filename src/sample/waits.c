@@ -86,7 +86,8 @@ typedef struct mp_watching {
   const mp_coroutines *coroutines;
   atomic_uint use, used;	/* The table to use; the one that is used. */
   atomic_uint_fast64_t frees, looks, seen;
-  _Atomic double time, times;	/* Of all looks, and the sum of squares. */
+  _Atomic double time, times;	/* Of all looks, and the sum of squares; */
+  _Atomic double one;		/* coroutines for which one stands. */
   _Atomic double seconds, other, otherblocked;
   double counted, countedblocked;  /* Of these two, in rows. */
   uint64_t looked;		/* Looks that are. */
@@ -201,11 +202,11 @@ static void count_one(watching *w, table *t, double many, const sight *s)
   ADD(e->now, many);
 }
 
-/* Those that the last look found count for half of the time until this one,
-** too. */
-static void settle(watching *w, double seconds)
+/* Those that the last look found count for so many of the seconds until this
+** one, too. */
+static void settle(watching *w, double seconds, double theirs)
 {
-  double time = w->before + seconds / 2;
+  double time = w->before + theirs;
   uint32_t i;
   for (i = 0; i < w->nfound; i++) {
     entry *e = w->found[i];
@@ -221,7 +222,17 @@ static void settle(watching *w, double seconds)
   ADD(w->times, time * time);
   w->nfound = 0;
   w->lost = 0;
-  w->before = seconds / 2;
+  w->before = seconds - theirs;
+}
+
+/* So many of the seconds since the last look count for what that has found:
+** half of them, and all in which the VM's thread was in the queue for a
+** processor before anything could change. (The thread that looks may have been
+** in the same queue, and come right after it.) */
+static double part_of_last(watching *w, double seconds)
+{
+  double queued = mp_blocked_queued(&w->blocked);
+  return (seconds + (queued < seconds ? queued : seconds)) / 2;
 }
 
 static void add_blocked(entry *e, double seconds, double variance)
@@ -272,14 +283,16 @@ static bool look_at(watching *w, table *t)
 {
   uint32_t n = mp_coroutines_count(w->coroutines), i;
   uint32_t drawn = n < w->drawn ? n : w->drawn;
+  double each = (double)n / (drawn > 0 ? drawn : 1);
   bool found = false;
+  SET(w->one, each);
   for (i = 0; i < drawn; i++) {
     sight s = { &w->parked, 0, GET(w->frees), NULL };
     uint32_t at = n == drawn ? i :
 		  (uint32_t)(((double)i + draw(w)) * n / drawn);
     const lua_State *L = mp_coroutines_at(w->coroutines, at, &s.labels);
     if (L == NULL || !mp_parked_read(w->vm, L, &w->parked)) continue;
-    count_one(w, t, (double)n / drawn, &s);
+    count_one(w, t, each, &s);
     found = true;
   }
   return found;
@@ -322,8 +335,9 @@ static void look(watching *w, bool last)
   double now = last ? w->stopped : mp_clock_wall(), begun = own_time();
   double seconds = now > w->last ? now - w->last : 0, cost;
   uint32_t use = GET(w->use);
+  double theirs = part_of_last(w, seconds);
   bool parking;
-  if (GET(w->looks) > 0) settle(w, seconds);
+  if (GET(w->looks) > 0) settle(w, seconds, theirs);
   else w->before = seconds;
   if (GET(w->used) != use) forget_slept(w);
   SET(w->used, use);
@@ -332,7 +346,7 @@ static void look(watching *w, bool last)
   if (!last) {
     look_blocked(w, &w->tables[use], parking);
   } else {
-    settle(w, 0);
+    settle(w, 0, 0);
     if (mp_blocked_last(&w->blocked, w->mine)) settle_blocked(w);
   }
   w->last = now;
@@ -364,6 +378,7 @@ static void *run(void *arg)
   pthread_mutex_lock(&w->mutex);  /* Until the VM's thread has begun. */
   pthread_mutex_unlock(&w->mutex);
   mp_blocked_open(&w->blocked);
+  mp_thread_brief();
   while (wait(w)) look(w, false);
   if (!w->quietly) look(w, true);
   mp_blocked_close(&w->blocked);
@@ -463,15 +478,19 @@ static void add_to(mp_capture *c, uint32_t row, double seconds, double *counted)
 }
 
 /* The variance of an entry's seconds: looks differ, by what they draw, and as
-** coroutines come and go together. */
+** coroutines come and go together. Those that stand for unlike times are worth
+** fewer of one length. Few tell little of how they differ, and one coroutine
+** more might have been seen there. */
 static double variance_of(watching *w, entry *e)
 {
-  double looks = (double)GET(w->looks), time = GET(w->time), mean, var;
-  if (looks < 2 || time <= 0) return GET(e->squares);
+  double time = GET(w->time), times = GET(w->times), looks, one, mean, var;
+  if (time <= 0 || times <= 0) return GET(e->squares);
+  looks = time * time / times;
+  one = time / looks * GET(w->one);
   mean = GET(e->seconds) / time;
-  var = GET(e->squares) - 2 * mean * GET(e->ones) +
-	mean * mean * GET(w->times);
-  return var > 0 ? var * looks / (looks - 1) : 0;
+  var = GET(e->squares) - 2 * mean * GET(e->ones) + mean * mean * times;
+  var = (var > 0 ? var : 0) + one * one;
+  return var * (looks > 4 ? looks / (looks - 3) : 4);
 }
 
 /* A sleep that is seen again has less of a variance than it had first. */

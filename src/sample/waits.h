@@ -7,9 +7,11 @@
 **
 ** The coroutines that are looked at are drawn at random, one of each part of
 ** the list. A coroutine that has yielded counts for half of the time since the
-** last look and until the next, times the number of coroutines in such a part:
-** the sums are unbiased estimates of the seconds that all have waited, also
-** where both threads were late because others had the processors.
+** last look and until the next, times the number of coroutines in such a part;
+** and for all of the time that the VM's thread has waited for a processor
+** before it could resume any. So the sums are unbiased estimates of the seconds
+** that all have waited, also where both threads were late because others had
+** the processors.
 **
 ** The thread stops nothing and signals nobody. It reads the VM's memory with
 ** the kernel's help (vm/parked.h), takes no memory once it runs, and no lock

@@ -45,6 +45,8 @@ START_TEST(sleeps)
 {
   mp_asleep a = { -1, -1 };
   mp_sleep first, second;
+  double queued = -1;
+  uint64_t turns = 0;
   pthread_t thread;
   char c = 'x';
   ck_assert_int_eq(pipe(there), 0);
@@ -61,6 +63,8 @@ START_TEST(sleeps)
     ck_assert(falls_asleep(&a, &second));
     ck_assert(second.turns > first.turns);
     ck_assert(second.slept > first.slept - 0.001);
+    ck_assert(mp_asleep_queued(&a, &queued, &turns));
+    ck_assert(turns >= second.turns && queued >= 0);
   }
   c = 'e';
   ck_assert_int_eq(write(there[1], &c, 1), 1);

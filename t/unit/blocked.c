@@ -81,6 +81,7 @@ START_TEST(all_sleep)
     square = b.variance;
     mp_clock_pause(PAUSE);
     ck_assert(look());
+    ck_assert(mp_blocked_queued(&b) == 0 && mp_blocked_queued(&b) == 0);
     ck_assert(b.same);
     ck_assert_double_ge(b.seconds, SLEPT / 2);
     ck_assert_double_eq(b.seconds, b.before);
