@@ -50,18 +50,6 @@ static bool is_code(const mp_maps *m, uint64_t address)
   return a != NULL && a->executable;
 }
 
-#ifdef MP_REFS32
-
-/* Variants are known in GC64 mode only. */
-static bool find_variant(const mp_maps *m, const char *global, uint64_t g,
-			 places *at)
-{
-  (void)m; (void)global; (void)g; (void)at;
-  return false;
-}
-
-#else
-
 static bool is_thread(const mp_maps *m, uint64_t L, uint64_t g)
 {
   char head[L_GLREF + sizeof(gcref)];
@@ -73,11 +61,11 @@ static bool is_thread(const mp_maps *m, uint64_t L, uint64_t g)
 ** running thread. */
 static bool is_vmstate(const mp_maps *m, const char *p, uint64_t g)
 {
-  uint64_t curl = AT(const uint64_t, p, VMSTATE_CURL);
+  uint64_t curl = AT(const gcref, p, VMSTATE_CURL);
   int i;
   if (!valid_vmstate(AT(const int32_t, p, 0))) return false;
   for (i = 0; i < 3; i++) {
-    uint64_t f = AT(const uint64_t, p, VMSTATE_HOOKS + i * 8);
+    uint64_t f = AT(const uintptr_t, p, VMSTATE_HOOKS + i * WORD);
     if (f != 0 && !is_code(m, f)) return false;
   }
   return is_thread(m, curl, g);
@@ -89,15 +77,14 @@ static bool find_variant(const mp_maps *m, const char *global, uint64_t g,
 			 places *at)
 {
   uint32_t i = 0;
-  while (i < VARIANT_HEAD && !is_code(m, AT(const uint64_t, global, i))) i += 8;
+  while (i < VARIANT_HEAD && !is_code(m, AT(const uintptr_t, global, i)))
+    i += 8;
   at->alloc = i;
   for (i += G_ROOT; i + VMSTATE_CURL < STATE_SEARCH; i += 8)
     if (is_vmstate(m, global + i, g)) break;
   at->vmstate = i;
   return at->alloc < VARIANT_HEAD && i + VMSTATE_CURL < STATE_SEARCH;
 }
-
-#endif
 
 static bool find_places(const mp_maps *m, const char *global, uint64_t g,
 			uint64_t mainl, places *at)

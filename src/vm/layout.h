@@ -87,7 +87,7 @@ enum {				/* Types of objects (gct). */
 				/* state, or NULL. */
 /* From vmstate in variants that do not have it before the main thread: */
 #define VMSTATE_HOOKS	8	/* three functions or NULL, */
-#define VMSTATE_CURL	40	/* and the running thread, or NULL. */
+#define VMSTATE_CURL	(16 + 3 * WORD)  /* and the running thread, or NULL. */
 #define TRACES_FREE	WORD	/* From the trace array: uint32_t: a number, */
 #define TRACES_SIZE	(WORD + 4)  /* uint32_t: its elements; */
 #define TRACES_END	(WORD + 8)  /* what follows it. */
