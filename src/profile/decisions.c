@@ -18,7 +18,7 @@ static void set_place(lua_State *L, const mp_extent *e, const char *key,
 static void push_giveups(lua_State *L, const mp_profile *p, const mp_extent *e)
 {
   const mp_compiler *c = &p->compiler;
-  uint32_t i, n = c->ngiveups;
+  uint32_t i, n = e->giveups;
   lua_createtable(L, (int)n, 0);
   for (i = 1; i <= n; i++) {
     const mp_giveup g = c->giveups[i];  /* The array may move. */
@@ -40,7 +40,7 @@ static void push_giveups(lua_State *L, const mp_profile *p, const mp_extent *e)
 static void push_traces(lua_State *L, const mp_compiler *c,
 			const mp_extent *e)
 {
-  uint32_t i, n = c->nmade;
+  uint32_t i, n = e->made;
   lua_createtable(L, (int)n, 0);
   for (i = 1; i <= n; i++) {
     const mp_made m = c->made[i];
@@ -61,6 +61,7 @@ static void push_traces(lua_State *L, const mp_compiler *c,
     if (c->heard) mp_field(L, "ticks", m.ticks);
     if (c->heard) mp_field(L, "allocated", m.allocated);
     mp_field_string(L, "state", m.gone ? "gone" : "live");
+    if (m.alike > 0) mp_field(L, "alike", m.alike);
     mp_field_string(L, "recorded", m.listing);
     lua_rawseti(L, -2, (int)i);
   }
@@ -108,7 +109,7 @@ static void push_escaped(lua_State *L, const mp_compiler *c,
     "unknown", "table", "new", "upvalue", "memory", "key", "call", "end",
     "turn", "read"
   };
-  uint32_t i, n = c->nescaped;
+  uint32_t i, n = e->escaped;
   lua_createtable(L, (int)n, 0);
   for (i = 1; i <= n; i++) {
     const mp_escaped s = c->escaped[i];

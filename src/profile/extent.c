@@ -49,18 +49,24 @@ static void mark_place(mp_extent *e, uint32_t frame)
 static void mark_decided(mp_extent *e, const mp_compiler *c)
 {
   uint32_t i;
-  for (i = 1; i <= c->ngiveups; i++) {
+  for (i = 1; i <= e->giveups; i++) {
     mark_place(e, c->giveups[i].start);
     mark_place(e, c->giveups[i].at);
     mark_place(e, c->giveups[i].function);
   }
-  for (i = 1; i <= c->nmade; i++) mark_place(e, c->made[i].start);
+  for (i = 1; i <= e->made; i++) mark_place(e, c->made[i].start);
   for (i = 0; i < c->nblacklisted; i++)
     mark_place(e, c->blacklisted[i].start);
-  for (i = 1; i <= c->nescaped; i++) {
+  for (i = 1; i <= e->escaped; i++) {
     mark_place(e, c->escaped[i].place);
     mark_place(e, c->escaped[i].at);
   }
+}
+
+static void mark_stacks(mp_extent *e, const mp_stacks *stacks)
+{
+  uint32_t s;
+  for (s = 1; s <= e->stacks; s++) e->frame_of[stacks->nodes[s].frame] = 1;
 }
 
 /* Gives new numbers to what is marked; returns how many there are. */
@@ -83,6 +89,9 @@ static void read_numbers(mp_extent *e, const mp_profile *p)
 {
   const mp_events *events = mp_scope_events(&e->scope, p);
   const mp_counts *counts = mp_scope_counts(&e->scope, p);
+  e->giveups = numbered(&p->compiler.ngiveups);
+  e->made = numbered(&p->compiler.nmade);
+  e->escaped = numbered(&p->compiler.nescaped);
   e->changes = numbered(&p->course.nchanges);
   e->points = numbered(&p->course.npoints);
   e->events = numbered(&events->count);
@@ -90,6 +99,21 @@ static void read_numbers(mp_extent *e, const mp_profile *p)
   e->zones = numbered(&p->capture.zones.nnodes);
   e->stacks = numbered(&p->capture.stacks.nnodes);
   e->frames = numbered(&p->capture.stacks.nframes);
+}
+
+/* The places of traces that were forgotten (sample/decided) may be no place of
+** anything: their frames are left out, and all else stays. */
+static void push_frames(lua_State *L, mp_extent *e, const mp_profile *p)
+{
+  size_t n = ((size_t)e->frames + 1) * sizeof(uint32_t);
+  if (!p->compiler.on) {
+    lua_pushnil(L);
+    return;
+  }
+  e->frame_of = memset(lua_newuserdata(L, n), 0, n);
+  mark_stacks(e, &p->capture.stacks);
+  mark_decided(e, &p->compiler);
+  number(e->frame_of, e->frames);
 }
 
 void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
@@ -103,7 +127,7 @@ void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
   if (scope->window) e->points = e->changes = 0;
   /* Events refer to rows that need not have anything. */
   if (!scope->window || mp_alloc_wants(p->heap)->events) {
-    lua_pushnil(L);
+    push_frames(L, e, p);
     return;
   }
   n = (size_t)e->frames + e->stacks + e->rows + 3;

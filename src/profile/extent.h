@@ -17,6 +17,7 @@
 
 typedef struct mp_extent {
   uint32_t frames, stacks, zones, rows, points, changes, events;
+  uint32_t giveups, made, escaped;  /* Of the compiler. */
   mp_scope scope;
   uint32_t *frame_of, *stack_of, *row_of;  /* New numbers, from 1, by the old
 					   ** ones; 0: left out. NULL: the same

@@ -214,9 +214,10 @@ static void forget(mp_compiler *c)
   mp_decided_unlist(c);
   c->started = c->stopped = c->aborted = c->dropped = 0;
   c->ngiveups = c->nflushes = c->nmade = c->nblacklisted = c->live = 0;
-  c->nescaped = c->leftout = c->nlooks = c->noff = 0;
+  c->nescaped = c->leftout = c->nlooks = c->noff = c->unused = 0;
   mp_map_clear(&c->giveupmap);
   mp_map_clear(&c->escapedmap);
+  mp_map_clear(&c->begun);
 }
 
 void mp_compiler_restart(mp_compiler *c)
@@ -238,6 +239,7 @@ void mp_compiler_free(mp_compiler *c)
   mp_listing_free(&c->listing);
   mp_map_free(&c->giveupmap);
   mp_map_free(&c->escapedmap);
+  mp_map_free(&c->begun);
   mp_free(c->giveups);
   mp_free(c->made);
   mp_free(c->flushes);

@@ -21,6 +21,8 @@
 #define GONE_MAX	8192u
 #define FLUSHES_MAX	4096u
 #define ESCAPED_MAX	4096u
+#define UNUSED_MAX	512u	/* Traces that are gone and used nothing: to */
+				/* report all would cost more than they did. */
 #define LISTED_MAX	(4u << 20)	/* Bytes of all listings. */
 
 /* -- Places -------------------------------------------------------------- */
@@ -245,11 +247,17 @@ void mp_decided_fold(mp_compiler *c)
     if (c->by_number[n] != 0) fold(c, n);
 }
 
-/* One that used nothing is of no interest any more. */
+static bool is_unused(const mp_made *m)
+{
+  return m->gone && m->ticks == 0 && m->allocated == 0;
+}
+
 static void lose(mp_compiler *c, mp_made *m)
 {
   m->gone = true;
-  if (m->ticks == 0 && m->allocated == 0) unlist(c, m);
+  if (!is_unused(m)) return;
+  unlist(c, m);
+  c->unused++;
 }
 
 void mp_decided_lose(mp_compiler *c, uint32_t number)
@@ -268,24 +276,67 @@ static bool used_little(const mp_made *m, double most)
   return m->gone && m->ticks <= most && m->allocated <= most * BYTES_OF_TICK;
 }
 
-/* Forgets traces that are gone and used no more than so many ticks. */
+/* Whether a trace that is unused stays, for the number of those that began at
+** its place: the first of several does. first: the indices of those by place.
+** n: its index if it stays. */
+static bool stays(mp_compiler *c, mp_map *first, mp_made *m, uint32_t n)
+{
+  uint64_t key = mp_mix(1, m->start);
+  uint32_t i = mp_map_get(first, key);
+  if (m->trace.root != 0) return false;
+  if (i != 0) {
+    c->made[i].alike += m->alike + 1;
+    return false;
+  }
+  if (m->alike == 0 && mp_map_get(&c->begun, key) == 0) {
+    mp_map_put(&c->begun, key, 1);
+    return false;
+  }
+  if (m->alike == 0) m->alike = 1;
+  mp_map_put(first, key, n);
+  return true;
+}
+
+/* The same for any trace, where those go that used no more than so many
+** ticks. */
+static bool is_kept(mp_compiler *c, mp_map *first, mp_made *m, uint32_t n,
+		    double most)
+{
+  if (most == 0 && is_unused(m)) return stays(c, first, m, n);
+  if (!used_little(m, most)) return true;
+  c->dropped++;
+  return false;
+}
+
+#define KEPT	1		/* The last trace of that number. */
+#define LOST	2
+
+/* Forgets traces that are gone and used no more than so many ticks. A side
+** trace has its parent by a number, which others have later: if that is lost,
+** it has none. */
 static void forget_gone(mp_compiler *c, double most)
 {
+  mp_map first = MP_MAP_EMPTY, last = MP_MAP_EMPTY;
   uint32_t i, n = 0;
   for (i = 1; i <= c->nmade; i++)
     if (used_little(&c->made[i], most)) unlist(c, &c->made[i]);
   mp_lock();
   for (i = 1; i <= c->nmade; i++) {
-    const mp_made m = c->made[i];
-    if (used_little(&m, most)) {
-      if (most > 0) c->dropped++;
-      continue;
-    }
+    mp_made m = c->made[i];
+    bool kept = is_kept(c, &first, &m, n + 1, most);
+    if (m.trace.root != 0 &&
+	mp_map_get(&last, mp_mix(1, m.trace.parent)) == LOST)
+      m.trace.parent = MP_TRACE_NUMBERS;
+    mp_map_put(&last, mp_mix(1, m.trace.number), kept ? KEPT : LOST);
+    if (!kept) continue;
     c->made[++n] = m;
     if (!m.gone) c->by_number[m.trace.number] = n;
   }
   c->nmade = n;
   mp_unlock();
+  c->unused = 0;
+  mp_map_free(&first);
+  mp_map_free(&last);
 }
 
 /* Makes room: first go those that used nothing. */
@@ -301,6 +352,7 @@ static void compact(mp_compiler *c)
 static void add_made(mp_compiler *c, const mp_jittrace *t)
 {
   uint32_t i;
+  if (c->unused >= UNUSED_MAX) forget_gone(c, 0);
   if (c->nmade - c->live >= GONE_MAX) compact(c);
   i = c->nmade + 1;
   if (!mp_mem_room(&c->made, i, &c->capmade, sizeof(*c->made))) {

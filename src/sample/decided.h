@@ -44,6 +44,8 @@ typedef struct mp_made {
   uint32_t ticks;		/* Weights of CPU samples in its code. */
   double allocated;		/* Bytes, estimated from samples. */
   bool gone;			/* It was flushed or collected. */
+  uint32_t alike;		/* Others without a parent that began there, */
+				/* used nothing and are not listed. */
   char *listing;		/* Or NULL. */
 } mp_made;
 
@@ -97,6 +99,8 @@ typedef struct mp_compiler {
   uint32_t *by_number;		/* Number of a trace -> its index in made; */
   uint32_t numbers;		/* those from here on have none. */
   uint32_t live;		/* Of these, not gone: all have room. */
+  uint32_t unused;		/* Gone without use since some were */
+  mp_map begun;			/* forgotten: where one of these began. */
   mp_listing listing;		/* Of the trace that is recorded. */
   const char *unlisted;		/* The part that listings lack. Static. */
   size_t listed;		/* Bytes of all listings. */

@@ -377,8 +377,9 @@ local function most_begun(p)
   local by, most, roots = {}, nil, 0
   for _, t in ipairs(p.traces or {}) do
     if t.parent == 0 then
-      roots = roots + 1
-      by[t.start] = (by[t.start] or 0) + 1
+      local n = 1 + (t.alike or 0)
+      roots = roots + n
+      by[t.start] = (by[t.start] or 0) + n
       if not most or by[t.start] > by[most] then most = t.start end
     end
   end
@@ -424,10 +425,10 @@ local summed = { "ticks", "allocated", "bytes", "taken" }
 -- Adds a trace to one that is like it, or to the sum that has been made of that
 -- before. Returns the sum.
 local function add_alike(sum, t)
-  if not sum.alike then
-    sum = setmetatable({ alike = 0 }, { __index = sum })
+  if not sum.is_sum then
+    sum = setmetatable({ is_sum = true }, { __index = sum })
   end
-  sum.alike = sum.alike + 1
+  sum.alike = (sum.alike or 0) + 1 + (t.alike or 0)
   for _, field in ipairs(summed) do
     if t[field] then sum[field] = (sum[field] or 0) + t[field] end
   end
@@ -463,10 +464,10 @@ local function merged(traces, all)
 end
 
 -- The traces as trees: lists of { trace, level }, each with its side traces
--- behind it. Those that have most CPU with their side traces are first, and
--- equal ones are in the order in which they were made. Those that are gone and
--- alike are one, the first of them with the sums of all; alike: how many others
--- there were, or nil.
+-- behind it. Those that have most CPU with their side traces are first, of
+-- equal ones those that are not gone, and then those that were made first.
+-- Those that are gone and alike are one, the first of them with the sums of
+-- all; alike: how many others there were, or nil.
 local function tree(p)
   local list, roots, out = p.traces or {}, {}, {}
   local above = parents(list)
@@ -487,7 +488,10 @@ local function tree(p)
   local function walk(traces, level)
     traces = merged(traces, all)
     table.sort(traces, function(a, b)
-      return ticks[a] > ticks[b] or ticks[a] == ticks[b] and order[a] < order[b]
+      if ticks[a] ~= ticks[b] then return ticks[a] > ticks[b] end
+      local lives = a.state ~= "gone"
+      if lives ~= (b.state ~= "gone") then return lives end
+      return order[a] < order[b]
     end)
     for _, t in ipairs(traces) do
       out[#out+1] = { trace = t, level = level }

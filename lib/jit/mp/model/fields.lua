@@ -278,6 +278,7 @@ local tables = {
     { "times", "number" }, { "ticks", "number", optional = true },
     { "allocated", "number", optional = true },
     { "state", "text", one_of = set("live gone") },
+    { "alike", "number", optional = true },
     { "listing", "text", optional = true },
   } },
   { name = "flush", key = "flushes", recorded = true, fields = {

@@ -139,16 +139,26 @@ local function trace_row(p, j, node, o)
       j.place(t.start), decisions.ending(t), decisions.gone(t)) }
 end
 
+-- Whether a trace tells anything: not if it is gone, used nothing, and was the
+-- only one of its kind.
+local function tells(t)
+  return t.state ~= "gone" or t.alike or (t.ticks or 0) > 0 or
+    (t.allocated or 0) > 0
+end
+
 local function traces(p, o, j, width)
-  local nodes = decisions.tree(p)
-  if #nodes == 0 then return "" end
   local rows = { { "CPU", "allocated", "code", "exits", "traces" } }
-  for i = 1, math.min(#nodes, TRACES) do
-    rows[#rows+1] = trace_row(p, j, nodes[i], o)
+  local nodes = decisions.tree(p)
+  for _, node in ipairs(nodes) do
+    if #rows > TRACES then break end
+    if tells(node.trace) or o.min == 0 then
+      rows[#rows+1] = trace_row(p, j, node, o)
+    end
   end
-  local text = "\n"..cells.rows(rows, width)
-  if #nodes <= TRACES then return text end
-  return text..("  and %d more traces\n"):format(#nodes - TRACES)
+  if #nodes == 0 then return "" end
+  local text, left = "\n"..cells.rows(rows, width), #nodes - #rows + 1
+  if left == 0 then return text end
+  return text..("  and %d more traces\n"):format(left)
 end
 
 -- With option J+, the listings of the traces that have most of the CPU; with
