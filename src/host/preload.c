@@ -168,15 +168,21 @@ static int is_core(struct dl_phdr_info *info, size_t size, void *unused)
     strcmp(info->dlpi_name + n - (sizeof(core) - 1), core) == 0;
 }
 
+/* A program that has a profile may be in a sandbox by now, which kills it for
+** other system calls than its own: none is made for it. */
 static void say_if_none(void)
 {
-  if (!mp_seen_is_program() || atomic_load(&found_state) || !mp_seen_none() ||
-      dl_iterate_phdr(is_core, NULL) != 0)
+  if (atomic_load(&found_state) || !mp_seen_is_program() || !mp_seen_none())
     return;
   say_none(has_luajit() ?
     "its LuaJIT was not seen to open a state; luajit-mp attach profiles one "
     "that is linked in" :
     "no LuaJIT was seen in it; luajit-mp attach finds one that is linked in");
+}
+
+static void say_at_end(void)
+{
+  if (dl_iterate_phdr(is_core, NULL) == 0) say_if_none();
 }
 
 /* The GNU utilities close it at their end, before our destructor. */
@@ -188,7 +194,7 @@ EXPORT int fclose(FILE *file)
     look_up(RTLD_NEXT, "fclose", &f);
     original = f;
   }
-  if (file == stderr) say_if_none();
+  if (file == stderr) say_at_end();
   return f(file);
 }
 
@@ -206,4 +212,4 @@ __attribute__((constructor)) static void begin(void)
   }
 }
 
-__attribute__((destructor)) static void end(void) { say_if_none(); }
+__attribute__((destructor)) static void end(void) { say_at_end(); }

@@ -56,13 +56,14 @@ early()
 local cpath = tap.builddir.."/.uninstalled/?.so;;"
 local NOTE = "the profile ended when the program entered a sandbox"
 
--- The program with a profile and without. Returns the report.
-local function compare(name, body, options)
+-- The program with a profile and without, named to the command, or run by
+-- LuaJIT as any other program is. Returns the report.
+local function compare(name, body, options, words)
   local program = tap.program(head..body)
   local out = tap.tmpname(".txt")
   local plain = tap.luajit(program)
-  local r = tap.sh(("exec %s run -O %s -o %s %s"):format(tap.mp,
-    options or "f", out, program), { env = { LUA_CPATH = cpath } })
+  local r = tap.sh(("exec %s run -O %s -o %s %s %s"):format(tap.mp,
+    options or "f", out, words or "", program), { env = { LUA_CPATH = cpath } })
   tap.is(r.status..r.out..r.err, plain.status..plain.out..plain.err,
     name..": the result is as without a profile")
   local text = tap.read(out) or ""
@@ -89,6 +90,18 @@ by_syscall(filter(STRICT, ALLOW, KILL))
 late()
 print("done")
 os.exit(5)]], options), part, options..": there is a report")
+end
+
+-- Tools that check memory have a library of their own to be loaded first.
+local tool = (os.getenv("LIBASAN") or "") ~= "" or tap.slow
+for name, words in pairs(tool and {} or {
+  ["as a command"] = "--", ["with C memory"] = "--native --"
+}) do
+  tap.like(compare("few calls are allowed, "..name, [[
+by_prctl(filter(STRICT, ALLOW, KILL))
+late()
+print("done")
+os.exit(5)]], "f", words.." "..tap.command), NOTE, name..": it ends")
 end
 
 for name, call in pairs {
