@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 #define UNSHARE	2u		/* Of its flags. */
 
 #define TEXT	256		/* Of a file, at most. */
+#define TRIES	8
 
 bool mp_asleep_apart(void)
 {
@@ -57,19 +59,32 @@ bool mp_asleep_queued(const mp_asleep *a, double *queued, uint64_t *turns)
   return read_times(a->times, &busy, queued, turns);
 }
 
+/* The clock is read first: it is better to know of sleep too late than to take
+** what the thread does meanwhile for sleep. */
 static bool read_sleep(int fd, mp_sleep *s)
 {
-  double busy, queued;
+  double wall = mp_clock_wall(), busy, queued;
   if (!read_times(fd, &busy, &queued, &s->turns)) return false;
-  s->slept = mp_clock_wall() - busy - queued;
+  s->slept = wall - busy - queued;
   return true;
 }
 
 /* The first of schedstat's times is that of the last tick while the thread
-** runs: the thread's clock is exact. */
+** runs: the thread's clock is exact. All is read again if the thread has waited
+** for a processor meanwhile. */
 double mp_asleep_mine(void)
 {
-  return mp_clock_wall() - mp_clock_thread((pid_t)syscall(SYS_gettid));
+  pid_t tid = (pid_t)syscall(SYS_gettid);
+  int fd = open_file(tid, "schedstat"), i;
+  double mine = NAN, busy, queued, before = -1;
+  uint64_t turns;
+  for (i = 0; i < TRIES && read_times(fd, &busy, &queued, &turns); i++) {
+    if (queued == before) break;
+    mine = mp_clock_wall() - mp_clock_thread(tid) - queued;
+    before = queued;
+  }
+  if (fd >= 0) close(fd);
+  return mine;
 }
 
 bool mp_asleep_open(mp_asleep *a, pid_t tid)
@@ -98,15 +113,6 @@ bool mp_asleep_look(const mp_asleep *a, mp_sleep *s)
   if (!read_sleep(a->times, s) || !read_file(a->call, text)) return false;
   s->call = strtoll(text, &end, 10);
   return end != text;  /* A thread that does not sleep is "running". */
-}
-
-bool mp_asleep_then(const mp_asleep *a, double mine, double *slept)
-{
-  double busy, queued;
-  uint64_t turns;
-  if (!read_times(a->times, &busy, &queued, &turns)) return false;
-  *slept = mine - queued;
-  return true;
 }
 
 bool mp_asleep_still(const mp_asleep *a, const mp_sleep *s)

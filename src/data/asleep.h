@@ -32,8 +32,8 @@ typedef struct mp_sleep {
 ** kernel cannot, and nothing was done. */
 bool mp_asleep_apart(void);
 
-/* Seconds that the calling thread has not had a processor, and the constant of
-** mp_sleep: what it has slept, and was in the queue for one. */
+/* Seconds that the calling thread has slept, as mp_sleep has them; NAN: the
+** kernel does not tell. */
 double mp_asleep_mine(void);
 
 /* Opens the files of a thread of this process. False: they are not there, or
@@ -47,10 +47,6 @@ bool mp_asleep_queued(const mp_asleep *a, double *queued, uint64_t *turns);
 
 /* False: the thread does not sleep, or is gone. */
 bool mp_asleep_look(const mp_asleep *a, mp_sleep *s);
-
-/* Seconds that the thread had slept, as mp_sleep has them, when it called
-** mp_asleep_mine just now. False: it is gone. */
-bool mp_asleep_then(const mp_asleep *a, double mine, double *slept);
 
 /* Whether it is still the same sleep. */
 bool mp_asleep_still(const mp_asleep *a, const mp_sleep *s);

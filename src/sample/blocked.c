@@ -36,14 +36,13 @@ static void give_up(mp_blocked *b, const char *why)
 static bool follow(mp_blocked *b)
 {
   int tid = atomic_load_explicit(&b->tid, memory_order_acquire);
-  double mine = atomic_load_explicit(&b->mine, memory_order_relaxed);
   if (tid == b->opened) return true;
   mp_asleep_close(&b->files);
   b->seen = b->same = b->again = false;
   b->last.turns = b->turns = 0;
   b->opened = 0;
-  if (!mp_asleep_open(&b->files, tid) ||
-      !mp_asleep_then(&b->files, mine, &b->last.slept)) {
+  b->last.slept = atomic_load_explicit(&b->mine, memory_order_relaxed);
+  if (!mp_asleep_open(&b->files, tid)) {
     give_up(b, "the kernel does not tell when threads sleep "
 	    "(/proc/self/task/*/schedstat and syscall)");
     return false;
@@ -83,7 +82,8 @@ double mp_blocked_queued(mp_blocked *b)
   return each;
 }
 
-/* Seconds of sleep since the last look at some. */
+/* Seconds of sleep since the last look at some; 0 also where that is not
+** known. */
 static double since_last(const mp_blocked *b, double slept)
 {
   return slept > b->last.slept ? slept - b->last.slept : 0;
@@ -96,6 +96,7 @@ static double since_last(const mp_blocked *b, double slept)
 static void weigh(mp_blocked *b, const mp_sleep *now)
 {
   double seconds = since_last(b, now->slept), square = seconds * seconds;
+  double slept = b->last.slept;
   b->before = b->seen ? seconds / 2 : 0;
   b->seconds = seconds - b->before;
   b->before_variance = 0;
@@ -110,6 +111,7 @@ static void weigh(mp_blocked *b, const mp_sleep *now)
   b->again = b->same;
   b->seen = true;
   b->last = *now;
+  if (slept > now->slept) b->last.slept = slept;
 }
 
 /* In the main coroutine a host or a scheduler waits for what lets the others go
@@ -152,12 +154,10 @@ bool mp_blocked_look(mp_blocked *b, bool parked)
 
 bool mp_blocked_last(mp_blocked *b, double mine)
 {
-  double slept;
   if (atomic_load_explicit(&b->why, memory_order_relaxed) != NULL ||
-      !b->seen || b->opened != atomic_load(&b->tid) ||
-      !mp_asleep_then(&b->files, mine, &slept))
+      !b->seen || b->opened != atomic_load(&b->tid))
     return false;
-  b->before = since_last(b, slept);
+  b->before = since_last(b, mine);
   b->before_variance = b->before * b->before / (b->again ? 3 : 1);
   return true;
 }
