@@ -88,6 +88,9 @@ typedef struct mp_watching {
   atomic_uint_fast64_t frees, looks, seen;
   _Atomic double time, times;	/* Of all looks, and the sum of squares; */
   _Atomic double one;		/* coroutines for which one stands. */
+  _Atomic double sleeps, sleepsquares;  /* The VM's thread's that were seen, */
+				/* and the sum of the squares of what they */
+				/* stand for. */
   _Atomic double seconds, other, otherblocked;
   double counted, countedblocked;  /* Of these two, in rows. */
   uint64_t looked;		/* Looks that are. */
@@ -235,6 +238,12 @@ static double part_of_last(watching *w, double seconds)
   return (seconds + (queued < seconds ? queued : seconds)) / 2;
 }
 
+static void count_sleep(watching *w, double seconds)
+{
+  ADD(w->sleeps, 1);
+  ADD(w->sleepsquares, seconds * seconds);
+}
+
 static void add_blocked(entry *e, double seconds, double variance)
 {
   ADD(e->seconds, seconds);
@@ -257,6 +266,7 @@ static void look_blocked(watching *w, table *t, bool parked)
   entry *e = NULL;
   if (!mp_blocked_look(b, parked)) return;
   settle_blocked(w);
+  if (!b->same) count_sleep(w, b->before + b->seconds);
   s.labels = b->labels;
   if (b->placed) e = find_entry(t, &s);
   w->slept = e;
@@ -493,10 +503,13 @@ static double variance_of(watching *w, entry *e)
   return var * (looks > 4 ? looks / (looks - 3) : 4);
 }
 
-/* A sleep that is seen again has less of a variance than it had first. */
-static void count_blocked(mp_capture *c, entry *e)
+/* A sleep that is seen again has less of a variance than it had first. One more
+** might have been seen there. */
+static void count_blocked(watching *w, mp_capture *c, entry *e)
 {
-  double seconds = GET(e->seconds), var = GET(e->squares);
+  double sleeps = GET(w->sleeps), seconds = GET(e->seconds);
+  double one = sleeps > 0 ? GET(w->sleepsquares) / sleeps : 0;
+  double var = GET(e->squares) + one;
   mp_row *r = &c->counts->rows[e->row];
   r->blocked += seconds - e->counted;
   r->blocked_variance += var - e->countedvar;
@@ -519,7 +532,7 @@ static void count_entry(watching *w, mp_capture *c, entry *e)
 {
   if (e->row == 0) e->row = mp_capture_named(c, UNKNOWN, 'C');
   if (e->row == 0) return;
-  if (e->blocked) count_blocked(c, e);
+  if (e->blocked) count_blocked(w, c, e);
   else count_waiting(w, c, e);
 }
 

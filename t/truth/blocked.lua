@@ -4,8 +4,9 @@
 --   make check-truth TRUTH="'blocked RUNS SECONDS SEED'"
 --
 -- The program asks how long the thread has neither run nor waited for a
--- processor in a call; strace knows how long the call was, and is to be
--- compared on a quiet machine alone. It stops the thread for each signal, too:
+-- processor in a call; strace knows how long the call was, and has the shares
+-- only: it counts the time, too, in which the thread waits for a processor
+-- before it goes on. It stops the thread for each signal, too:
 -- there are none of the profiler's. The program sleeps in shares of 1:3:6, for
 -- shorter and for longer than the profiler's interval, and works in between.
 
