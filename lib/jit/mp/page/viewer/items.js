@@ -32,7 +32,7 @@ function add(values) {
 for (let i = 0; i < NF; i++) {
   const lua = F.kind[i] === LUA, line = F.line[i], name = STR[F.name[i]];
   const place = (s) =>
-    s < 0 ? "" : shown(STR[s]) + (lua && line >= 0 ? ":" + line : "");
+    s < 0 ? "" : shown(STR[s]) + (lua && line > 0 ? ":" + line : "");
   add({ name, label: name, at: place(F.module[i]), path: place(F.source[i]),
     kind: F.kind[i], source: F.source[i], line });
 }

@@ -181,10 +181,11 @@ function drawAxis(s) {
 }
 
 function legend() {
-  const more = max(T.rss) > 0 ? [el("i", { class: "dash" }),
-    "resident (RSS)"] : [];
-  return el("p", { class: "legend mute" }, el("i"), "in use in the Lua heap",
-    more, EACH && cycles ? " · a line at each collection" : "",
+  const more = max(T.rss) > 0 ? el("span", {}, el("i", { class: "dash" }),
+    "resident (RSS)") : "";
+  return el("p", { class: "legend mute" },
+    el("span", {}, el("i"), "in use in the Lua heap"), more,
+    EACH && cycles ? " · a line at each collection" : "",
     FLUSHES.length ? " · dotted: all traces thrown away" : "",
     GIVEN.length ? " · marks at the foot: traces given up" : "");
 }
