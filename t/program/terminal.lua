@@ -25,13 +25,18 @@ for i = 1, tonumber(arg[1]) do
 end
 ]])
 
--- The profile of the program with those options, and that many rounds.
+-- The profile of the program with those options, and that many rounds, or more
+-- until there is a CPU sample: without that column names have more room.
 local function profile(options, n)
   local name = tap.tmpname(".mp")
-  tap.luajit(("-joff -jm=%s,%s %s %d"):format(options, name, program, n))
+  for _ = 1, 5 do
+    tap.luajit(("-joff -jm=%s,%s %s %d"):format(options, name, program, n))
+    local text = tap.sh(("%s report %s c"):format(tap.mp, name)).out
+    if not text:find(" 0 samples", 1, true) then break end
+    n = n * 2
+  end
   return name
 end
--- All have CPU samples: without that column names have more room.
 local leaks, calls = profile("Li1b1", 40), profile("ni1", 20)
 local memory = profile("Mi1", 40)
 local file_of = { n = calls, M = memory }
