@@ -28,6 +28,7 @@
 #include "profile/point.h"
 #include "sample/capture.h"
 #include "sample/hook.h"
+#include "sample/tracing.h"
 #include "vm/bug.h"
 #include "vm/learn.h"
 #include "vm/parked.h"
@@ -318,7 +319,7 @@ int mp_start(lua_State *L)
   mp_bug_try();
   mp_learn();
   mp_check_arguments(L);
-  if (mp_vm_has_handlers(L) && lua_gc(L, LUA_GCISRUNNING, 0) != 0)
+  if (mp_tracing_handler(L, "bc") != NULL && lua_gc(L, LUA_GCISRUNNING, 0) != 0)
     return start_uncollected(L);
   if ((c = mp_guard_get(L)) != NULL) {
     if (c->profile.span.pid == getpid())

@@ -142,8 +142,7 @@ static int event_key(const char *name)
   return (int)(h << 3);
 }
 
-/* The handler of that event, or NULL. */
-static const void *handler(lua_State *L, const char *event)
+const void *mp_tracing_handler(lua_State *L, const char *event)
 {
   const void *f = NULL;
   lua_getfield(L, LUA_REGISTRYINDEX, "_VMEVENTS");
@@ -160,10 +159,10 @@ static const void *handler(lua_State *L, const char *event)
 void mp_tracing_look(mp_compiler *c)
 {
   lua_State *L = c->capture->anchor;
-  if (c->listens && L != NULL && handler(L, "trace") != c->handler)
+  if (c->listens && L != NULL && mp_tracing_handler(L, "trace") != c->handler)
     c->why = "the program has set a handler of its own (jit.attach) since";
   if (c->listens && c->lists && c->unlisted == NULL && L != NULL &&
-      handler(L, "record") != c->handler)
+      mp_tracing_handler(L, "record") != c->handler)
     c->unlisted = "bytecode is missing since the program has set a handler "
 		  "of its own for it (jit.attach)";
 }
@@ -203,7 +202,7 @@ static void listen_to_records(mp_compiler *c, lua_State *L)
     c->unlisted = "where this LuaJIT keeps them is not known";
     return;
   }
-  if (handler(L, "record") != NULL) {
+  if (mp_tracing_handler(L, "record") != NULL) {
     c->unlisted = "bytecode is missing, as the program has a handler of its "
 		  "own for it (jit.attach)";
     return;
@@ -228,7 +227,7 @@ static void push_handler(lua_State *L)
 static int listen(lua_State *L)
 {
   mp_compiler *c = lua_touserdata(L, 1);
-  if (handler(L, "trace") != NULL) {
+  if (mp_tracing_handler(L, "trace") != NULL) {
     c->why = "the program has a handler of its own (jit.attach)";
     return 0;
   }

@@ -17,4 +17,7 @@ void mp_tracing_stop(mp_compiler *c, lua_State *L);
 /* Looks whether the program has set a handler of its own since. */
 void mp_tracing_look(mp_compiler *c);
 
+/* The program's handler of that event of jit.attach, or NULL: there is none. */
+const void *mp_tracing_handler(lua_State *L, const char *event);
+
 #endif

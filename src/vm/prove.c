@@ -277,7 +277,9 @@ static bool calls_hooks(lua_State *L)
 }
 
 /* jit.attach keeps its handlers in a table of the registry. */
-bool mp_vm_has_handlers(lua_State *L)
+/* Whether there may be handlers of jit.attach: newer versions have one of their
+** own. */
+static bool has_handlers(lua_State *L)
 {
   bool has;
   lua_getfield(L, LUA_REGISTRYINDEX, "_VMEVENTS");
@@ -288,5 +290,5 @@ bool mp_vm_has_handlers(lua_State *L)
 
 bool mp_vm_perhaps_inevent(const mp_vm *vm, lua_State *L)
 {
-  return !vm->proved && mp_vm_has_handlers(L) && !calls_hooks(L);
+  return !vm->proved && has_handlers(L) && !calls_hooks(L);
 }

@@ -26,7 +26,4 @@ bool mp_vm_inevent(const mp_vm *vm, lua_State *L);
 ** own. Raises Lua errors: out of memory. */
 bool mp_vm_perhaps_inevent(const mp_vm *vm, lua_State *L);
 
-/* Whether jit.attach was called: there may be handlers. */
-bool mp_vm_has_handlers(lua_State *L);
-
 #endif
