@@ -110,15 +110,17 @@ static void push_escaped(lua_State *L, const mp_compiler *c,
     "turn", "read"
   };
   uint32_t i, n = e->escaped;
-  lua_createtable(L, (int)n, 0);
+  int count = 0;
+  lua_newtable(L);
   for (i = 1; i <= n; i++) {
     const mp_escaped s = c->escaped[i];
+    if (mp_extent_new(e->frame_of, s.place) == 0) continue;
     lua_createtable(L, 0, 4);
     set_place(L, e, "place", s.place);
     set_place(L, e, "at", s.at);
     mp_field_string(L, "how", how[s.how]);
     mp_field(L, "count", s.count);
-    lua_rawseti(L, -2, (int)i);
+    lua_rawseti(L, -2, ++count);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "data/map.h"
 #include "profile/extent.h"
 
 mp_row mp_extent_row(const mp_extent *e, const mp_profile *p, uint32_t i)
@@ -40,13 +41,35 @@ static void mark(mp_extent *e, const mp_profile *p)
   }
 }
 
+static uint64_t code_key(const mp_stacks *stacks, uint32_t frame)
+{
+  return mp_mix(1, stacks->frames[frame].code);
+}
+
+/* The code of all functions that are marked so far: those on stacks. */
+static void add_met(mp_map *met, const mp_extent *e, const mp_stacks *stacks)
+{
+  uint32_t i;
+  for (i = 1; i <= e->frames; i++)
+    if (e->frame_of[i] != 0) mp_map_put(met, code_key(stacks, i), 1);
+}
+
+/* Whether the function of a place may be on a stack: reports say of no other
+** what it allocates. */
+static bool is_met(const mp_map *met, const mp_compiler *c, uint32_t frame)
+{
+  const mp_stacks *stacks = &c->capture->stacks;
+  return frame == 0 || stacks->frames[frame].code == 0 ||
+	 mp_map_get(met, code_key(stacks, frame)) != 0;
+}
+
 /* Marks the places of the compiler's decisions, which are of the whole run. */
 static void mark_place(mp_extent *e, uint32_t frame)
 {
   if (frame != 0 && frame <= e->frames) e->frame_of[frame] = 1;
 }
 
-static void mark_decided(mp_extent *e, const mp_compiler *c)
+static void mark_decided(mp_extent *e, const mp_compiler *c, const mp_map *met)
 {
   uint32_t i;
   for (i = 1; i <= e->giveups; i++) {
@@ -58,9 +81,18 @@ static void mark_decided(mp_extent *e, const mp_compiler *c)
   for (i = 0; i < c->nblacklisted; i++)
     mark_place(e, c->blacklisted[i].start);
   for (i = 1; i <= e->escaped; i++) {
+    if (!is_met(met, c, c->escaped[i].place)) continue;
     mark_place(e, c->escaped[i].place);
     mark_place(e, c->escaped[i].at);
   }
+}
+
+static void mark_places(mp_extent *e, const mp_profile *p)
+{
+  mp_map met = MP_MAP_EMPTY;
+  add_met(&met, e, &p->capture.stacks);
+  mark_decided(e, &p->compiler, &met);
+  mp_map_free(&met);
 }
 
 static void mark_stacks(mp_extent *e, const mp_stacks *stacks)
@@ -112,7 +144,7 @@ static void push_frames(lua_State *L, mp_extent *e, const mp_profile *p)
   }
   e->frame_of = memset(lua_newuserdata(L, n), 0, n);
   mark_stacks(e, &p->capture.stacks);
-  mark_decided(e, &p->compiler);
+  mark_places(e, p);
   number(e->frame_of, e->frames);
 }
 
@@ -136,7 +168,7 @@ void mp_extent_push(lua_State *L, mp_extent *e, const mp_profile *p,
   e->stack_of = e->frame_of + e->frames + 1;
   e->row_of = e->stack_of + e->stacks + 1;
   mark(e, p);
-  if (p->compiler.on) mark_decided(e, &p->compiler);
+  if (p->compiler.on) mark_places(e, p);
   number(e->frame_of, e->frames);
   number(e->stack_of, e->stacks);
   number(e->row_of, e->rows);

@@ -21,7 +21,7 @@
 #define GONE_MAX	8192u
 #define FLUSHES_MAX	4096u
 #define ESCAPED_MAX	4096u
-#define UNUSED_MAX	512u	/* Traces that are gone and used nothing: to */
+#define UNUSED_MAX	128u	/* Traces that are gone and used nothing: to */
 				/* report all would cost more than they did. */
 #define LISTED_MAX	(4u << 20)	/* Bytes of all listings. */
 

@@ -452,6 +452,18 @@ end
 tap.like(r.out, " traces begin at text:1\n[^\n]* +try: load that code once, ",
   "with side traces, too")
 
+-- Those that are gone and used nothing are forgotten, not their number.
+r = tap.luajit("-jm=Jm0b1 "..tap.program([[
+for k = 1, 1400 do
+  loadstring("local s = 0 for i = 1, 100 do s = s + i end", "=text")()
+  if k % 100 == 0 then jit.flush() end
+end
+]]))
+words = tonumber(r.out:match("\n +(%d+) traces begin at text:1\n"))
+tap.ok(words and words >= 1300 and
+  words <= tonumber(r.out:match("compiler: (%d+) traces made")),
+  "traces that used nothing count for their place", r.out)
+
 local file = tap.program("jit.attach(function() end, 'trace') "..
   "require('jit.mp').start('J')\n"..closures.."os.exit(0)")
 r = tap.luajit(file)
