@@ -216,6 +216,9 @@ static bool taken(void)
 	  tm.it_value.tv_sec != 0 || tm.it_value.tv_usec != 0);
 }
 
+/* Whether the VM may be closing unseen: it is not looked at again. */
+static bool is_lost(const mp_cpu *c) { return c->capture->anchor == NULL; }
+
 static const char *mode(const mp_cpu *c)
 {
   return c->lines ? "l"MP_SIGPROF_NEVER : "f"MP_SIGPROF_NEVER;
@@ -353,7 +356,7 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
 static void hand_over(void)
 {
   mp_cpu *c;
-  while ((c = heirs) != NULL && c->capture->anchor == NULL) heirs = c->next;
+  while ((c = heirs) != NULL && is_lost(c)) heirs = c->next;
   if (c == NULL || taken()) return;
   heirs = c->next;
   start_profiler(c, c->capture->anchor, MP_SIGPROF_NEVER);
@@ -394,7 +397,7 @@ static void stop_owner(mp_cpu *c, lua_State *L)
 static void pass_turn(pid_t tid)
 {
   mp_cpu *c = heirs;
-  while (c != NULL && !(c->lent && c->tid == tid)) c = c->next;
+  while (c != NULL && (!c->lent || c->tid != tid || is_lost(c))) c = c->next;
   if (c != NULL && mp_ticks_user(tid) == NULL) join(c);
 }
 
@@ -600,7 +603,7 @@ void mp_cpu_count_own(mp_cpu *c, const char *name)
 void mp_cpu_here(mp_cpu *c)
 {
   pid_t tid = this_thread();
-  if (tid == c->tid) return;  /* Only this thread changes it. */
+  if (tid == c->tid || is_lost(c)) return;  /* Only this thread changes it. */
   mp_lock();
   begin_clock(c, tid, c->by_process);
   if (c->ticks != NULL && c->by_process) {
@@ -645,7 +648,7 @@ void mp_cpu_continue(mp_cpu *c)
   c->before = c->seen;
   c->tid = this_thread();
   c->begun = clock_now(c);
-  if (c->has_timer && !c->withheld) start_timer(c);
+  if (c->has_timer && !c->withheld && !is_lost(c)) start_timer(c);
 }
 
 /* -- The absence of ticks ------------------------------------------------- */
@@ -678,7 +681,7 @@ static void mend(mp_cpu *c)
 
 void mp_cpu_look(mp_cpu *c)
 {
-  if (owner != c && !c->lent) return;
+  if (is_lost(c) || (owner != c && !c->lent)) return;
   mp_lock();
   if (owner == c && runs(c)) {
     mend(c);

@@ -183,6 +183,51 @@ collectgarbage()
   end
 end
 
+-- A program that has taken a profile's objects away and started another one,
+-- whose VM is closed: the timer went from one to the other, and must not come
+-- back.
+do
+  local inner = [=[
+local mp, keep, t = require("jit.mp"), {}, {}
+local function work(seconds)
+  local begin = os.clock()
+  repeat
+    for i = 1, 100 do t[i] = { i, tostring(i) } end
+  until os.clock() - begin > seconds
+end
+assert(mp.start("fi1", "/dev/null"))
+for k, v in pairs(debug.getregistry()) do
+  if type(k) == "userdata" and (getmetatable(v) or {}).__gc then
+    keep[#keep+1] = v
+    debug.setmetatable(v, { __gc = function() end })
+  end
+end
+assert(#keep > 0)
+assert(mp.start("fi1", "/dev/null"))
+work(%s)
+keep = nil
+collectgarbage()
+collectgarbage()]=]
+  local seconds = { 0.15, 0.17, 0.35, 0.16, 0.37 }
+  for i = 1, tap.slow and 1 or #seconds do
+    run("two profiles of a VM that is closed, "..seconds[i].." s", ([==[
+local ffi = require("ffi")
+ffi.cdef("typedef struct lua_State lua_State;"..
+  "lua_State *luaL_newstate(void); void luaL_openlibs(lua_State *);"..
+  "int luaL_loadstring(lua_State *, const char *);"..
+  "int lua_pcall(lua_State *, int, int, int); void lua_close(lua_State *);")
+local C = ffi.C
+local L = C.luaL_newstate()
+C.luaL_openlibs(L)
+assert(C.luaL_loadstring(L, [[%s]]) == 0)
+assert(C.lua_pcall(L, 0, 0, 0) == 0)
+C.lua_close(L)
+local begin = os.clock()
+repeat until os.clock() - begin > 0.1
+]==]):format(inner:format(seconds[i])))
+  end
+end
+
 -- -- Exact events stay exact -------------------------------------------------
 
 local probe = tap.luajit("-jm=fb1 -e 'local t = {}'")
