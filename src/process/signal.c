@@ -27,6 +27,7 @@
 
 #define PATIENCE 1000		/* Milliseconds until a safepoint must come. */
 #define SOON	10		/* The same, where none can come. */
+#define READER	10.0		/* Seconds for the reader of a FIFO to come. */
 #define GRACE	300		/* For a process that is about to exit. */
 #define BUSY_MAX 20		/* Times that a lock may be found held. */
 
@@ -195,6 +196,7 @@ void mp_signal_install(void)
 {
   mp_standin_install();
   mp_process_note();
+  mp_write_bound(mp_signal_waits, READER);
   atexit(at_exit);
   at_quick_exit(at_exit);
 }

@@ -11,9 +11,10 @@
 ** functions that are async-signal-safe.
 **
 ** A report that has begun is finished: further signals wait for it, however
-** long it takes. The third one, or SIGQUIT, abandons the report, and says so. A
-** program that has ended by itself does not die of a signal that arrives while
-** its reports are written, and keeps its exit status.
+** long it takes, unless it goes to a FIFO that nobody reads. The third one, or
+** SIGQUIT, abandons the report, and says so. A program that has ended by itself
+** does not die of a signal that arrives while its reports are written: it keeps
+** its exit status.
 */
 #ifndef MP_SIGNAL_H
 #define MP_SIGNAL_H

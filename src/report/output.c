@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "data/fd.h"
 #include "data/lock.h"
 #include "data/process.h"
@@ -167,6 +168,7 @@ const char *mp_output_error(int err)
 {
   if (err == MP_ELSEWHERE)
     return "the program is stuck, and nobody else can call its writer";
+  if (err == MP_UNREAD) return "nobody reads this FIFO";
   if (err == MP_NO_CURL)
     return "there is no curl command, which sends it: install the package curl";
   if (err != MP_FOREIGN) return strerror(err);
@@ -264,6 +266,25 @@ static int find_target(mp_output *o)
 
 /* -- Opening ------------------------------------------------------------- */
 
+#define STEP	10		/* Milliseconds between two tries. */
+
+/* A FIFO opens as soon as it has a reader: it is asked again and again, as a
+** call that waits for one could wait for ever. Where none has come, the next
+** report does not wait. It stays without blocking. */
+static int open_fifo(mp_output *o, int flags)
+{
+  double since = mp_clock_wall();
+  int fd;
+  for (;;) {
+    fd = mp_fd_high(openat(o->dir.fd, o->name, flags | O_NONBLOCK));
+    if (fd >= 0 || errno != ENXIO) break;
+    if (o->deserted || mp_write_deserted(since)) break;
+    mp_clock_pause(STEP);
+  }
+  o->deserted = fd < 0 && errno == ENXIO;
+  return fd;
+}
+
 /* Without O_TRUNC: a file behind a descriptor of /proc/self/fd is appended to,
 ** as by the program's own output. */
 static int open_special(mp_output *o)
@@ -273,12 +294,14 @@ static int open_special(mp_output *o)
   int fd, err = mp_target_check(o->dir.fd, o->name, &st);
   if (err != 0) return err;
   if (!S_ISLNK(st.st_mode)) flags |= O_NOFOLLOW;
+  o->fifo = S_ISFIFO(st.st_mode);
   mp_write_begins_waiting();  /* The other end may have no reader yet. */
   do
-    fd = mp_fd_high(openat(o->dir.fd, o->name, flags));
+    fd = o->fifo ? open_fifo(o, flags) :
+	 mp_fd_high(openat(o->dir.fd, o->name, flags));
   while (fd < 0 && errno == EINTR);
   mp_write_ends_waiting();
-  if (fd < 0) return errno;
+  if (fd < 0) return o->deserted ? MP_UNREAD : errno;
   kept_set(&o->file, fd);
   return 0;
 }
@@ -409,7 +432,9 @@ static int write_special(mp_output *o, const char *text, size_t len)
   }
   if (err != 0) return err;
   mp_write_stdout_first();  /* It may be the same file. */
-  return mp_write(o->file.fd, text, len);
+  if (!o->fifo) return mp_write(o->file.fd, text, len);
+  err = mp_write_fifo(o->file.fd, text, len);
+  return err == ETIMEDOUT ? MP_UNREAD : err;
 }
 
 static int hand_over(const mp_output *o, const char *text, size_t len)

@@ -8,7 +8,8 @@
 ** written at the end, under another name in the same directory, and then
 ** renamed. Anything but a regular file (a terminal, a pipe, /dev/stdout) is
 ** opened at the start and written at the end, except a FIFO, which is opened at
-** the end: its reader may come late.
+** the end: its reader may come late. It does not wait for ever for that, nor,
+** when a signal asks the program to end, for a reader that does not read.
 **
 ** Directories and descriptors are kept from the start on: the program may
 ** change its directory or root. It may also close them and open others, so
@@ -17,7 +18,7 @@
 ** A host program may take the text itself, by a writer (luajit-mp.h). The child
 ** that stands in for a stuck program cannot call the writer.
 **
-** Functions return 0, an errno value, MP_FOREIGN or MP_ELSEWHERE.
+** Functions return 0, an errno value, or one of those below.
 */
 #ifndef MP_OUTPUT_H
 #define MP_OUTPUT_H
@@ -39,6 +40,7 @@ typedef struct mp_kept {
 
 #define MP_ELSEWHERE (-4)	/* The writer is in another process. */
 #define MP_NO_CURL (-5)		/* No command that sends to a server. */
+#define MP_UNREAD (-6)		/* Nobody reads the FIFO. */
 
 #define MP_EVENT_SIZE 32
 
@@ -51,6 +53,8 @@ typedef struct mp_output {
   char name[NAME_MAX + 1];	/* The name in that directory. */
   mp_kept file;			/* The file, where it is special. */
   bool special;			/* Not a regular file. */
+  bool fifo;			/* A FIFO with a name, opened when written. */
+  bool deserted;		/* It has waited for a reader in vain. */
   bool literal;			/* A % stands for itself. */
   bool together;		/* It gets the sum of several profiles. */
   bool written;			/* This one has written it. */

@@ -14,9 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/clock.h"
 #include "report/write.h"
 
 #define SAYS	"luajit-mp: "
+#define HURRY	5.0		/* Seconds for a reader after a signal. */
 
 static volatile int *watched;
 
@@ -31,6 +33,31 @@ void mp_write_ends_waiting(void)
 {
   if (watched != NULL) *watched = 0;
 }
+
+/* -- Readers that do not read --------------------------------------------- */
+
+static bool (*is_asked)(void);	/* NULL: signals have their effect at once. */
+static double patience;
+
+void mp_write_bound(bool (*asked)(void), double seconds)
+{
+  is_asked = asked;
+  patience = seconds;
+}
+
+bool mp_write_deserted(double since)
+{
+  return is_asked != NULL &&
+	 mp_clock_wall() - since > (is_asked() ? HURRY : patience);
+}
+
+/* The same for a reader that has come. */
+static bool is_stalled(double since)
+{
+  return is_asked != NULL && is_asked() && mp_clock_wall() - since > HURRY;
+}
+
+/* -- Writing -------------------------------------------------------------- */
 
 typedef struct guard {
   sigset_t old, before;		/* Mask, and what was pending already. */
@@ -62,15 +89,18 @@ static void release_signals(const guard *g, int err)
   pthread_sigmask(SIG_SETMASK, &g->old, NULL);
 }
 
-static int write_all(int fd, const char *p, size_t n)
+static int write_all(int fd, const char *p, size_t n, bool bounded)
 {
+  double since = mp_clock_wall();
   while (n > 0) {
     ssize_t w = write(fd, p, n);
     if (w >= 0) {
+      since = mp_clock_wall();
       p += w;
       n -= (size_t)w;
     } else if (errno == EAGAIN) {
       struct pollfd pf = { .fd = fd, .events = POLLOUT };
+      if (bounded && is_stalled(since)) return ETIMEDOUT;
       poll(&pf, 1, 1000);
     } else if (errno != EINTR) {
       return errno;
@@ -79,16 +109,26 @@ static int write_all(int fd, const char *p, size_t n)
   return 0;
 }
 
-int mp_write(int fd, const char *text, size_t len)
+static int guarded(int fd, const char *text, size_t len, bool bounded)
 {
   guard g;
   int err;
   hold_signals(&g);
   mp_write_begins_waiting();
-  err = write_all(fd, text, len);
+  err = write_all(fd, text, len, bounded);
   mp_write_ends_waiting();
   release_signals(&g, err);
   return err;
+}
+
+int mp_write(int fd, const char *text, size_t len)
+{
+  return guarded(fd, text, len, false);
+}
+
+int mp_write_fifo(int fd, const char *text, size_t len)
+{
+  return guarded(fd, text, len, true);
 }
 
 void mp_say(const char *text)

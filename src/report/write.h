@@ -6,10 +6,23 @@
 #ifndef MP_WRITE_H
 #define MP_WRITE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Writes all of the text, however long that takes. */
 int mp_write(int fd, const char *text, size_t len);
+
+/* From now on writes to a FIFO do not wait for ever. asked: whether a signal
+** asks the program to end. patience: seconds for a reader before that. */
+void mp_write_bound(bool (*asked)(void), double patience);
+
+/* Whether a FIFO has waited long enough, since that time (mp_clock_wall), for a
+** reader to come. */
+bool mp_write_deserted(double since);
+
+/* Writes all of the text to a FIFO that does not block. ETIMEDOUT: a signal
+** asks the program to end, and the reader does not read. */
+int mp_write_fifo(int fd, const char *text, size_t len);
 
 /* Writes a line with our name on standard error. Async-signal-safe. */
 void mp_say(const char *text);

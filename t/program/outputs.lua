@@ -30,9 +30,38 @@ local function is_report(name, what)
   tap.like(read(name) or "", "^luajit%-mp  .*busy", what)
 end
 
+-- -- FIFOs that nobody reads ------------------------------------------------
+
+-- They take their time, and are looked at in the end.
+tap.write(dir.."/dies.lua", [[
+dofile("work.lua")
+local ffi = require("ffi")
+ffi.cdef "int raise(int);"
+ffi.C.raise(15)
+while true do end]])
+local function begin(name, output, program)
+  sh(("mkfifo %s; { %s timeout -s KILL 300 %s -jm=f,%s,%s.txt %s 2>%s.err; "..
+    "echo $? >%s.new; mv %s.new %s.status; } >/dev/null 2>&1 &"):format(output,
+    name == "full" and "exec 3<>"..output..";" or "", luajit, output, name,
+    program, name, name, name, name))
+end
+local unread = {
+  { "ended", "ended.fifo.txt", "work.lua", 0, "the program's end" },
+  { "asked", "asked.fifo.txt", "dies.lua", 143, "a signal" },
+  { "full", "full.fifo.html", "dies.lua", 143, "a signal, nobody reads on" },
+}
+for _, u in ipairs(unread) do begin(u[1], u[2], u[3]) end
+
+-- A reader that is there has all of it.
+local r = sh(("mkfifo read.html; timeout 60 cat read.html >got.html & "..
+  "timeout -s KILL 60 %s -jm=f,read.html work.lua; echo $?; wait"):format(
+  luajit))
+tap.is(r.out..r.err, "0\n", "a FIFO with a reader: status")
+tap.like(read("got.html") or "", "^<!.*</html>%s*$", "has all of the report")
+
 -- -- Readers that go, limits ------------------------------------------------
 
-local r = sh(("{ %s -jm=f,-,after.txt wait.lua; echo status $? >&2; } | true")
+r = sh(("{ %s -jm=f,-,after.txt wait.lua; echo status $? >&2; } | true")
   :format(luajit))
 tap.like(r.err, "status 0\n", "the reader of stdout has gone: status")
 tap.like(r.err, "luajit%-mp: cannot write to standard output: Broken pipe\n",
@@ -183,6 +212,18 @@ tap.is(errno, 21, "core.write: errno")
 ok, msg, errno = core.write("/dev/full", "x")
 tap.is(errno, 28, "core.write: a full device", msg)
 tap.is(pcall(core.write, dir), false, "core.write needs a text")
+
+-- -- The FIFOs again --------------------------------------------------------
+
+for _, u in ipairs(unread) do
+  local name, output, what = u[1], u[2], "a FIFO that nobody reads, "..u[5]
+  sh("n=0; while [ ! -e "..name..".status ] && [ $n -lt 3000 ]; do "..
+    "sleep 0.1; n=$((n+1)); done")
+  tap.is(read(name..".status"), u[4].."\n", what..": status")
+  tap.like(read(name..".err") or "", "^luajit%-mp: cannot write '"..output..
+    "': nobody reads this FIFO\n", what..": said")
+  is_report(name..".txt", what..": the next output is written")
+end
 
 os.execute("rm -r "..dir)
 tap.done()

@@ -50,12 +50,12 @@ end
 -- -- While a report is written ----------------------------------------------
 
 -- A reader that begins to read late.
-local late = "(sleep 2; timeout 60 cat ff >got) & "
+local late = "(sleep 1; timeout 60 cat ff >got) & "
 assert(os.execute("mkfifo "..dir.."/ff") == 0)
 for _, case in ipairs({
   { "one signal", "kill -TERM $pid" },
   { "a second one at once", "kill -TERM $pid; sleep 0.01; kill -TERM $pid" },
-  { "a second one later", "kill -TERM $pid; sleep 1; kill -HUP $pid" },
+  { "a second one later", "kill -TERM $pid; sleep 0.5; kill -HUP $pid" },
 }) do
   local r = run("-jm=f,ff,after.txt", loop, late..case[2])
   tap.is(r.out, "status 143\n", case[1]..", a slow reader: status")
@@ -69,13 +69,15 @@ tap.is(r.out, "status 7\n", "signals after the program's end: status")
 reported("got", "signals after the program's end: the output under way")
 reported("after.txt", "signals after the program's end: the next output")
 
--- Two of a kind are one, if the first still waits for a processor.
-r = run("-jm=f,ff", loop, [[
+-- A pipe whose reader never reads is waited for. Two signals of a kind are one,
+-- if the first still waits for a processor.
+os.execute("ln -s /dev/fd/9 "..dir.."/full.html")
+r = run("-jm=f,full.html 9<>ff", loop, [[
   kill -TERM $pid; sleep 1; kill -HUP $pid; sleep 0.3; kill -USR1 $pid]])
 tap.is(r.out, "status 143\n", "the third signal: status")
 tap.is(read("err"), "luajit-mp: the report is abandoned: the third signal\n",
   "the third signal: said")
-r = run("-jm=f,ff", loop, [[
+r = run("-jm=f,full.html 9<>ff", loop, [[
   ulimit -c 0; kill -TERM $pid; sleep 1; kill -QUIT $pid]])
 tap.is(r.out, "status 131\n", "SIGQUIT: status")
 tap.is(read("err"), "luajit-mp: the report is abandoned: SIGQUIT\n",
