@@ -8,10 +8,10 @@
 -- would have wrong in one program of some are measured again, for longer.
 --
 -- A program may take longer than its divisions. If the compiler links a loop of
--- work to one of a function, instead of inlining the function, the value goes
--- through slots of the stack that one trace writes in halves and the next one
--- reads whole, which the processor waits for: in work, whose share is 0 here.
--- So the time beyond the divisions is measured, and allowed.
+-- work to one of a function, instead of inlining the function, the value and
+-- the frames go through memory from one trace to the next. That takes time in
+-- work, too, whose share is 0 here. So the time beyond the divisions is
+-- measured, and allowed.
 
 local tap = require("tap")
 package.path = tap.srcdir.."/t/truth/?.lua;"..package.path
