@@ -204,6 +204,29 @@ tap.is(judged(constant, nil, always, 1e5), false,
   "without a full collection, with little garbage: flat")
 tap.is(judged(constant, nil, always, 1e6), nil, "with much: unclear")
 
+-- A list that is swapped for a new one again and again, as 11 collections of a
+-- short run saw it: by chance they met it longer and longer. The objects that
+-- it has at the end are from late in the run.
+local function swapped(born, count, last)
+  local series = { born = born, variance = {}, count = {},
+    last = last and { bytes = last, variance = 3.3e9 },
+    by_bytes = { 0.003, 0.012, 0.026, 0.050, 0.090, 0.158, 0.275, 0.424, 0.554,
+      0.744, 0.902 },
+    by_cpu = { 0.052, 0.052, 0.052, 0.123, 0.123, 0.176, 0.261, 0.477, 0.584,
+      0.692, 0.869 },
+    bytes = { 0, 33765, 67518, 111746, 167889, 293384, 552091, 375673, 652842,
+      656590, 756702 } }
+  for i, bytes in ipairs(series.bytes) do
+    series.variance[i], series.count[i] = bytes * 5e3, count
+  end
+  return leaks.grows(series)
+end
+tap.is(swapped(0.874, 6926, 491969), nil, "what was replaced does not grow")
+tap.is(swapped(0.874, 6926), nil, "nor if nothing was collected at the end")
+tap.is(swapped(0.45, 6926, 491969), true, "objects from all of the run do")
+tap.is(swapped(0.874, 1, 491969), true,
+  "and a block, which is a new one when it grows")
+
 -- Sampling noise: of 1,000 series no more than 1 in 100 gets a wrong verdict.
 math.randomseed(42)
 local function noise()  -- About normal, with deviation 0.1.

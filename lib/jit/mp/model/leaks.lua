@@ -17,7 +17,8 @@
 -- than RISE of what it holds, and if more of the later records rise than fall.
 -- Growth at the start is not evidence: programs warm up and caches fill. Nor is
 -- growth of what was emptied before, or was larger before: a cache that is
--- emptied when it is full grows, too, until it is. One step is not growth: the
+-- emptied when it is full grows, too, until it is. Nor is growth of what is
+-- replaced, whose objects are from late in the run. One step is not growth: the
 -- program may have made permanent data at that moment.
 --
 -- A program that makes little garbage is collected only each time its heap has
@@ -65,6 +66,7 @@ local GRADUAL = 0.15 -- Part of the run in which growth goes from
 local LITTLE = 0.3 -- this part of what is held
 local MOST = 0.9 -- to that one.
 local BORN = 0.3 -- Of a steady leak, half of the run is the mean time of birth.
+local SEVERAL = 30 -- Objects whose mean time of birth tells something.
 local KEPT = 0.95 -- A group with so much of what it allocated keeps it all.
 local DOUBT = 2.5 -- Standard errors that chance seldom makes.
 local RISE = 0.15 -- Smallest growth, as a part of what is held.
@@ -195,6 +197,16 @@ local function stays(series, low, low_variance, high)
   return low - left > (1 - LEAK) * high
 end
 
+-- Whether `low` bytes that were held in the middle have been replaced since:
+-- the objects that are held are from late in the run, which ends at time `n`.
+-- Of a few objects that tells nothing: a block that grows is a new one each
+-- time.
+local function is_replaced(series, n, low)
+  local last = #series.bytes
+  return series.born and series.born > (1 - BORN) * n and
+    series.count[last] >= SEVERAL and low > LITTLE * series.bytes[last]
+end
+
 local function grows_dense(times, series)
   local n = times[#times]
   local low, low_variance = level(times, series, EARLY * n, MIDDLE * n)
@@ -206,6 +218,7 @@ local function grows_dense(times, series)
   elseif not up or trend(times, series, EARLY * n) <= TREND or
       not climbs(series) or was_emptied(series) or
       held_more(times, series, MIDDLE * n, high) or
+      is_replaced(series, n, low) or
       series.last and series.last.bytes <= low then
     return nil
   end
@@ -510,13 +523,13 @@ local function evidence(p, g, n)
   local all = #p.collections
   local s = { bytes = {}, variance = {}, count = {}, curve = g.curve }
   s.by_bytes, s.by_cpu = times_of(p, n)
+  s.born = born(p, g)
   for i = 1, n do
     s.bytes[i], s.variance[i], s.count[i] = g.bytes[i], g.variance[i],
       g.count[i]
   end
   if n < all then
     s.last = { bytes = g.bytes[all], variance = g.variance[all] }
-    s.born = born(p, g)
   elseif not p.is_native then
     s.left, s.kept = most_left(p, g.curve, n), kept(g, n)
   end
