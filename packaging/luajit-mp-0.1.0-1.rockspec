@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- In an unpacked archive of luajit-mp, or in a checkout after ./bootstrap:
+-- In an unpacked archive of luajit-mp, or in a checkout, which needs autoconf,
+-- automake and libtool:
 --   luarocks make packaging/luajit-mp-0.1.0-1.rockspec
 rockspec_format = "3.0"
 package = "luajit-mp"
@@ -20,6 +21,7 @@ dependencies = { "lua == 5.1" }
 build = {
   type = "command",
   build_command = [[
+    { test -e configure || autoreconf -fi; } &&
     tree=`realpath -m $(PREFIX)/../../../../..` &&
     ./configure -q --disable-tests --prefix=$(PREFIX) --bindir=$(BINDIR) \
       --libdir=$(PREFIX)/c \

@@ -150,7 +150,7 @@ static const char *refusal(int err)
 {
   switch (err) {
   case ENOMEM: return "there is no memory for a child";
-  case EAGAIN: return "there may be no more processes";
+  case EAGAIN: return "no more processes are allowed";
   default: return "the system forbids a child";
   }
 }

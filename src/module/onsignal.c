@@ -262,7 +262,7 @@ int mp_on_signal(lua_State *L)
 		      "number, such as USR2, RTMIN+1 or 12", name);
   guard = make_guard(L, &anchor);
   if (waits(L))
-    return mp_fail(L, "the state waits for a signal already", EALREADY);
+    return mp_fail(L, "this Lua state waits for a signal already", EALREADY);
   put(L);
   mp_lock();
   err = wait_for_signal(sig, anchor, guard, msg, sizeof(msg));

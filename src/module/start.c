@@ -209,8 +209,8 @@ static bool prepare(mp_ctx *c, lua_State *L, problem *p)
   if (!none_within(L, p) || !start_timer(c, L, p)) return false;
   if (!c->plan.calls || mp_calls_start(&c->profile.calls, L)) return true;
   mp_cpu_stop(&c->profile.cpu, L);
-  return fails(p, EBUSY, "the program has a hook (debug.sethook), and option n "
-	       "needs its place; or a finalizer calls");
+  return fails(p, EBUSY, "option n cannot set its hook: the program has one of "
+	       "its own (debug.sethook), or a finalizer is running");
 }
 
 static void begin(mp_ctx *c, lua_State *L)

@@ -40,8 +40,8 @@ static int open_window(lua_State *L, window *w)
   w->run = mp_guard_running(L);
   if (w->run == NULL) return fail_none(L);
   if (w->run->profile.busy)
-    return mp_fail(L, "a callback or finalizer that runs inside of the "
-		   "profiler cannot have a window", EBUSY);
+    return mp_fail(L, "a window cannot be taken by a callback or "
+		   "finalizer that runs inside of the profiler", EBUSY);
   lua_pushstring(L, w->run->plan.text);
   lua_insert(L, 1);
   w->as_table = lua_isnoneornil(L, 2);

@@ -82,8 +82,8 @@ static bool enough(void) { return arrived >= 3; }
 
 static void give_up(int sig)
 {
-  mp_say(sig == SIGQUIT ? "the report is abandoned: SIGQUIT" :
-	 "the report is abandoned: the third signal");
+  mp_say(sig == SIGQUIT ? "the report was abandoned on SIGQUIT" :
+	 "the report was abandoned on the third signal");
   die_of(sig == SIGQUIT ? sig : pending ? pending : sig);
 }
 

@@ -263,7 +263,7 @@ static mp_pushed understand(mp_push *p)
   char *line = p->answer, *end;
   p->answer[p->len] = '\0';
   if (p->len == 0) {
-    snprintf(p->why, sizeof(p->why), "curl did not run");
+    snprintf(p->why, sizeof(p->why), "curl could not be run");
     return MP_PUSH_FAILED;
   }
   for (; (end = strchr(line, '\n')) != NULL; line = end + 1) {
@@ -341,7 +341,7 @@ static const char listener[] =
   "    *) why=\"the server answers $status\" ;;\n"
   "  esac\n"
   "done\n"
-  "[ \"$answered\" ] || why='curl did not run'\n"
+  "[ \"$answered\" ] || why='curl could not be run'\n"
   "[ ! \"$why\" ] ||\n"
   "  printf \"luajit-mp: " LOST "\\n\" \"$1\" \"$why\" >&2\n"
   "}\n";

@@ -87,8 +87,8 @@ if not tap.slow then
       "a child that is ended: said")
   end
   if jit.arch == "x64" then
-    try("denied", "\nHeap walk: [^\n]* without a child: there may be no more "..
-      "processes\n", "a child that is denied: said")
+    try("denied", "\nHeap walk: [^\n]* without a child: no more processes "..
+      "are allowed\n", "a child that is denied: said")
     try("short", "\nHeap walk: [^\n]* without a child: there is no memory "..
       "for a child\n", "no memory for a child: said")
   end

@@ -75,12 +75,12 @@ os.execute("ln -s /dev/fd/9 "..dir.."/full.html")
 r = run("-jm=f,full.html 9<>ff", loop, [[
   kill -TERM $pid; sleep 1; kill -HUP $pid; sleep 0.3; kill -USR1 $pid]])
 tap.is(r.out, "status 143\n", "the third signal: status")
-tap.is(read("err"), "luajit-mp: the report is abandoned: the third signal\n",
+tap.is(read("err"), "luajit-mp: the report was abandoned on the third signal\n",
   "the third signal: said")
 r = run("-jm=f,full.html 9<>ff", loop, [[
   ulimit -c 0; kill -TERM $pid; sleep 1; kill -QUIT $pid]])
 tap.is(r.out, "status 131\n", "SIGQUIT: status")
-tap.is(read("err"), "luajit-mp: the report is abandoned: SIGQUIT\n",
+tap.is(read("err"), "luajit-mp: the report was abandoned on SIGQUIT\n",
   "SIGQUIT: said")
 
 -- A report in between is finished, and then the signal does its work.

@@ -135,6 +135,12 @@ for _, columns in ipairs({ 60, 80, 200 }) do
   end
 end
 
+-- A name that is read for its places stands whole.
+tap.is(require("jit.mp.text.cells").rows({ { "of all", "" },
+  { "76%", "coroutine.yield < server.lua:12 < app.lua:30" } }, 48, nil, 50),
+  "  of all\n  coroutine.yield < server.lua:12 < app.lua:30\n     76%\n",
+  "a place that does not fit stands above its numbers")
+
 -- -- Annotated source ---------------------------------------------------------
 
 local wide = tap.program("local t = {}\n"..

@@ -112,12 +112,14 @@ end
 local function seconds_of(kind)
   local text = ngx.var.arg_seconds
   if kind.options then
-    if text then return nil, "seconds: this shows the whole profile so far" end
+    if text then
+      return nil, "seconds has no effect here: this is the whole profile so far"
+    end
     return 0
   end
   local seconds = text and tonumber(text) or not text and kind.seconds
   if seconds and seconds >= 0 and seconds <= MOST then return seconds end
-  return nil, "seconds: a number from 0 to "..MOST
+  return nil, "seconds must be a number from 0 to "..MOST
 end
 
 -- Answers the request with a profile for pprof and for scrapers, or with a

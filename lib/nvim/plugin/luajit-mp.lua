@@ -134,7 +134,7 @@ end
 
 -- Goes to a line of the profile, so many further.
 local function jump(by)
-  if not hot[1] then return fail("no profile: :Mp FILE") end
+  if not hot[1] then return fail("no profile is shown; :Mp FILE shows one") end
   at = at == 0 and by < 0 and #hot or (at + by - 1) % #hot + 1
   local h = hot[at]
   if vim.loop.fs_realpath(api.nvim_buf_get_name(0)) ~= h.path then

@@ -79,8 +79,8 @@ local function check_commas(text, outs, command)
   end
   for _, out in ipairs(outs) do
     if out:find(",", 1, true) then
-      stop.usage(("run: no comma in the name of a file, as in %q"):format(out),
-	command)
+      stop.usage(("run: the name of an output cannot have a comma: %q"):format(
+	out), command)
     end
     files.check_output(out, command)
   end

@@ -9,7 +9,8 @@ local widths = require("jit.mp.text.width")
 
 local first, last, width_of = widths.first, widths.last, widths.width
 
-local READABLE = 16 -- Columns that are enough to tell names.
+local READABLE = 16 -- Columns that are enough to tell names,
+local SENTENCE = 50 -- and for names with reasons, or with their callers.
 
 -- A text on the right of n columns.
 local function pad(s, n) return (" "):rep(n - width_of(s))..s end
@@ -122,19 +123,19 @@ end
 
 -- Rows of cells as text: all but the last cell of a row, which is a name, are
 -- aligned on the right. width: columns of the terminal, or nil. bold: the cells
--- that a row names with its field bold are bold.
-local function rows(list, width, bold)
+-- that a row names with its field bold are bold. least: as in above().
+local function rows(list, width, bold, least)
   local out, w, left, longest = {}, measure(list)
-  local stacked = width and above(width - left, longest)
+  local stacked = width and above(width - left, longest, least)
   for _, r in ipairs(list) do
     local t, name = {}, r[#r]
     for i = 1, #r - 1 do
       t[i] = pad(r[i], w[i])
       if bold and r.bold == i then t[i] = style.bold(t[i]) end
     end
-    if stacked then
+    if stacked and name ~= "" then
       out[#out+1] = "  "..cut_levels(name, width - 2).."\n"
-    else
+    elseif not stacked then
       t[#r] = width and cut_levels(name, width - left) or name
     end
     out[#out+1] = ("  "..table.concat(t, "   ")):gsub(" +$", "").."\n"
@@ -151,5 +152,5 @@ end
 return {
   above = above, pad = pad, cut = cut, clip = clip, cut_levels = cut_levels,
   wrap = wrap, parts = parts, arrow = arrow, rows = rows,
-  hidden = hidden
+  hidden = hidden, SENTENCE = SENTENCE
 }

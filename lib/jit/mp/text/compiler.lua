@@ -79,10 +79,10 @@ local function interpreted(p, o, j, width)
   end
   local text, lines = cells.rows(list, width), {}
   for line in text:gmatch("[^\n]*\n") do lines[#lines+1] = line end
-  local each, out = #lines / #list, {}
-  for i = 1, #list do
-    for k = 1, each do out[#out+1] = lines[(i - 1) * each + k] end
-    for _, line in ipairs(i > 1 and t[i-1].lines or {}) do
+  local each, out = (#lines - 1) / #t, { lines[1] }
+  for i, entry in ipairs(t) do
+    for k = 2, each + 1 do out[#out+1] = lines[(i - 1) * each + k] end
+    for _, line in ipairs(entry.lines or {}) do
       out[#out+1] = cells.wrap("      "..line.."\n", width or WIDTH)
     end
   end
@@ -107,7 +107,8 @@ local function memory(p, o, j, width)
     end
   end
   if #rows == 1 then return "" end
-  return "\n"..cells.rows(rows, width)..cells.hidden(hidden, o, width)
+  return "\n"..cells.rows(rows, width, nil, cells.SENTENCE)..
+    cells.hidden(hidden, o, width)
 end
 
 -- -- Traces ------------------------------------------------------------------
@@ -156,7 +157,8 @@ local function traces(p, o, j, width)
     end
   end
   if #nodes == 0 then return "" end
-  local text, left = "\n"..cells.rows(rows, width), #nodes - #rows + 1
+  local text = "\n"..cells.rows(rows, width, nil, cells.SENTENCE)
+  local left = #nodes - #rows + 1
   if left == 0 then return text end
   return text..("  and %d more traces\n"):format(left)
 end

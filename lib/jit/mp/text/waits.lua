@@ -91,7 +91,7 @@ end
 local function tabulate(out, head, all, o, env, cells_of)
   local rows = { head }
   local hidden = add_lines(rows, o, all, all, 0, cells_of)
-  out[#out+1] = cells.rows(rows, env.width)
+  out[#out+1] = cells.rows(rows, env.width, nil, cells.SENTENCE)
   out[#out+1] = cells.hidden(hidden, o, env.width or WIDTH)
 end
 
