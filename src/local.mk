@@ -164,6 +164,7 @@ core_la_SOURCES = \
 	src/process/background.c src/process/background.h \
 	src/process/callback.c src/process/callback.h \
 	src/process/ctx.c src/process/ctx.h \
+	src/process/seen.c src/process/seen.h \
 	src/process/signal.c src/process/signal.h \
 	src/process/exec.c src/process/exec.h \
 	src/process/ends.c src/process/ends.h \
@@ -272,7 +273,7 @@ libluajit_mp_la_LDFLAGS = -version-info 0:0:0 -rpath '$(libdir)'
 noinst_LTLIBRARIES += libluajit-mp-preload.la
 libluajit_mp_preload_la_SOURCES = \
 	src/host/preload.c \
-	src/host/seen.c src/host/seen.h
+	src/process/seen.c src/process/seen.h
 libluajit_mp_preload_la_CPPFLAGS = $(libluajit_mp_la_CPPFLAGS)
 libluajit_mp_preload_la_LDFLAGS = -module -avoid-version -shared \
 	-rpath '$(libdir)' -export-symbols-regex '^(luaL_openlibs|fclose)$$'

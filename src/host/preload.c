@@ -26,7 +26,7 @@
 #include "lualib.h"
 
 #include "data/execport.h"
-#include "host/seen.h"
+#include "process/seen.h"
 
 #define EXPORT	__attribute__((visibility("default")))
 

@@ -23,6 +23,7 @@
 #include "process/fork.h"
 #include "process/inherit.h"
 #include "process/safepoint.h"
+#include "process/seen.h"
 #include "process/signal.h"
 #include "process/trigger.h"
 #include "profile/point.h"
@@ -285,6 +286,7 @@ static void install_once(void)
   mp_confine_install();
   mp_signal_install();
   mp_inherit_install(mp_signal_take);
+  mp_seen_profiled();
 }
 
 /* Nothing keeps a new function alive while LuaJIT tells a handler of jit.attach

@@ -312,6 +312,7 @@ for what, text in pairs({ ["a child"] = child.."; exit 3",
     ["a child's child"] = "sh -c \""..child.."; exit\"; exit 3",
     ["a child of a program that was replaced"] =
       child.."; exec sh -c 'exit 3'",
+    ["a child without our library"] = "LD_PRELOAD=; "..child.."; exit 3",
     ["a host"] = "./host app.lua; exit 3" }) do
   tap.write(dir.."/job", "#!/bin/sh\n"..text.."\n")
   os.execute("chmod +x "..dir.."/job")

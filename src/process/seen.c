@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** See host/seen.h. The file is a memfd, which has a byte once LuaJIT was seen.
-** A number that the program has used for another file since is recognized.
+** See process/seen.h. The file is a memfd, which has a byte once LuaJIT was
+** seen. A number that the program has used for another file since is
+** recognized.
 */
 #include "config.h"
 
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #include "data/fd.h"
-#include "host/seen.h"
+#include "process/seen.h"
 
 #define VARIABLE	"LUAJIT_MP_SEEN"
 
@@ -63,17 +64,24 @@ static void make(void)
   setenv(VARIABLE, text, 1);
 }
 
-void mp_seen_begin(void)
+/* False: the program was not started by luajit-mp run. */
+static bool read_environment(void)
 {
   const char *program = getenv("LUAJIT_MP_PROGRAM");
   const char *file = getenv(VARIABLE);
-  off_t size;
-  bool here;
-  if (program == NULL) return;
+  if (program == NULL) return false;
   seen.program = atol(program);
   if (file == NULL || sscanf(file, "%ld %d %llu %llu", &seen.pid, &seen.fd,
 			     &seen.dev, &seen.ino) != 4)
     seen.pid = 0;
+  return true;
+}
+
+void mp_seen_begin(void)
+{
+  off_t size;
+  bool here;
+  if (!read_environment()) return;
   here = is_file(seen.fd, &size);
   if (here && seen.pid == (long)getpid()) return;
   if (here) close(seen.fd);
@@ -94,6 +102,11 @@ void mp_seen_note(void)
   snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
   if (is_file(fd, &size) && truncate(path, 1) != 0) seen.pid = 0;
   close(fd);
+}
+
+void mp_seen_profiled(void)
+{
+  if (read_environment()) mp_seen_note();
 }
 
 bool mp_seen_none(void)

@@ -18,6 +18,10 @@ bool mp_seen_is_program(void);
 /* LuaJIT was seen in this process. */
 void mp_seen_note(void);
 
+/* The same from the core: a script that sets LD_PRELOAD itself takes our
+** library from what it runs, and LUA_INIT has that profiled all the same. */
+void mp_seen_profiled(void);
+
 /* Whether no process has noted that. False, too, where it is not known: the
 ** program has closed the file. */
 bool mp_seen_none(void);
