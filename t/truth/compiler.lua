@@ -39,7 +39,7 @@ print(all, (n.I or 0) / all, (n.J or 0) / all)
 -- The samples of a profile, and the shares in its report, without C.
 local function shares(out, states)
   local samples = tonumber(out:match("\nCPU +[%d.]+ %S+ +(%d+) samples"))
-  local in_c = states:match("\n +([%d.]+)%% [^\n]+ C code\n") or 0
+  local in_c = states:match("\n +([%d.]+)%% +[%d.]+ m?s [^\n]+ C code\n") or 0
   local rest = 1 - in_c / 100
   local sums = { I = 0, J = 0 }
   for share, _, name in out:match("\n  of CPU.-\n\n"):gmatch(
