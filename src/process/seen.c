@@ -89,7 +89,8 @@ void mp_seen_begin(void)
 }
 
 /* The descriptor is opened without an effect before it is known to be one of
-** the file. */
+** the file. Only an empty file is changed: the environment may be wrong, and
+** name one that has contents. */
 void mp_seen_note(void)
 {
   char path[64];
@@ -100,7 +101,7 @@ void mp_seen_note(void)
   fd = open(path, O_PATH | O_CLOEXEC);
   if (fd < 0) return;
   snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-  if (is_file(fd, &size) && truncate(path, 1) != 0) seen.pid = 0;
+  if (is_file(fd, &size) && size == 0 && truncate(path, 1) != 0) seen.pid = 0;
   close(fd);
 }
 

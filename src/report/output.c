@@ -270,7 +270,7 @@ static int find_target(mp_output *o)
 
 /* A FIFO opens as soon as it has a reader: it is asked again and again, as a
 ** call that waits for one could wait for ever. Where none has come, the next
-** report does not wait. It stays without blocking. */
+** report does not wait. The descriptor stays non-blocking. */
 static int open_fifo(mp_output *o, int flags)
 {
   double since = mp_clock_wall();

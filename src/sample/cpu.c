@@ -481,9 +481,8 @@ static void add_called(const mp_cpu *c, mp_tally *sum)
 }
 
 /* LuaJIT's callback. A VM that had the profiler before may still come here. The
-** profile may end within, and the VM may have gone to another thread. LuaJIT
-** has noted no state where an idle VM was asked for the safepoint without it.
-*/
+** profile may end within, and the VM may have gone to another thread. LuaJIT's
+** handler notes the state; an idle VM may have been asked without that. */
 static void on_safepoint(void *data, lua_State *L, int samples, int state)
 {
   const void *vm = lua_topointer(L, LUA_REGISTRYINDEX);

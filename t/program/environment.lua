@@ -306,6 +306,15 @@ tap.is(r.status..r.out..r.err, "0"..tap.read(dir.."/start")..none("cat"),
 r = run_program("-o out.txt -- sh -c 'cat missing; exec 2>&-; exit 6'")
 tap.is(r.status..r.out, "6", "a program that has closed its standard error")
 
+-- A place in the environment that is another file's.
+tap.write(dir.."/app.lua", work)
+tap.write(dir.."/kept", "contents")
+r = tap.sh("exec 9<>kept; set -- $(stat -c '%d %i' kept); "..
+  "LUAJIT_MP_PROGRAM=1 LUAJIT_MP_SEEN=\"$$ 9 $1 $2\" "..tap.command..
+  " -jm=f,/dev/null app.lua", { dir = dir })
+tap.is(r.status..r.out..r.err, "0result\n", "a wrong place of the note")
+tap.is(take("kept"), "contents", "leaves the file as it is")
+
 -- A program that starts others, of which one has LuaJIT.
 local child = tap.command.." app.lua"
 for what, text in pairs({ ["a child"] = child.."; exit 3",
