@@ -13,6 +13,7 @@
 
 #include "data/asleep.h"
 #include "data/clock.h"
+#include "data/process.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range	436	/* Wherever LuaJIT runs. */
@@ -74,7 +75,7 @@ static bool read_sleep(int fd, mp_sleep *s)
 ** for a processor meanwhile. */
 double mp_asleep_mine(void)
 {
-  pid_t tid = (pid_t)syscall(SYS_gettid);
+  pid_t tid = mp_process_thread();
   int fd = open_file(tid, "schedstat"), i;
   double mine = NAN, busy, queued, before = -1;
   uint64_t turns;

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "data/map.h"
+#include "data/process.h"
 #include "data/seed.h"
 
 uint64_t mp_seed(void)
@@ -23,5 +23,5 @@ uint64_t mp_seed(void)
   errno = saved;
   clock_gettime(CLOCK_REALTIME, &t);
   seed = mp_mix(mp_mix(1, (uint64_t)t.tv_sec), (uint64_t)t.tv_nsec);
-  return mp_mix(mp_mix(seed, (uint64_t)getpid()), ++count);
+  return mp_mix(mp_mix(seed, (uint64_t)mp_process_self()), ++count);
 }

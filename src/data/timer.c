@@ -17,6 +17,7 @@
 
 #include "data/clock.h"
 #include "data/fd.h"
+#include "data/process.h"
 #include "data/seed.h"
 #include "data/thread.h"
 #include "data/timer.h"
@@ -43,7 +44,7 @@ static void send(mp_watch *w)
   memset(&info, 0, sizeof(info));
   info.si_signo = w->sig;
   info.si_code = SI_QUEUE;
-  info.si_pid = getpid();
+  info.si_pid = mp_process_self();
   info.si_uid = getuid();
   info.si_value.sival_ptr = w;
   syscall(SYS_rt_tgsigqueueinfo, info.si_pid, w->tid, w->sig, &info);

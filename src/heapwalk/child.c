@@ -19,6 +19,7 @@
 #include "data/clock.h"
 #include "data/lock.h"
 #include "data/pool.h"
+#include "data/process.h"
 #include "heapwalk/blocks.h"
 #include "heapwalk/child.h"
 #include "heapwalk/prove.h"
@@ -160,7 +161,7 @@ const char *mp_heapchild_begin(mp_heapchild *c, const mp_profile *p,
 {
   const mp_heaplayout *layout = mp_heap_prove();
   size_t memory = MEMORY + (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
-  pid_t parent = getpid();
+  pid_t parent = mp_process_self();
   sigset_t all, old;
   mp_arena a;
   int err;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "data/clock.h"
+#include "data/process.h"
 #include "heapwalk/walk.h"
 #include "luajit-mp.h"
 #include "module/attach.h"
@@ -64,7 +65,7 @@ static void fail(const char *msg)
 #define PATIENCE 10000		/* Milliseconds that an exit waits. */
 
 /* A forked child has no such thread. */
-static bool is_writing(void) { return writing && writer == getpid(); }
+static bool is_writing(void) { return writing && writer == mp_process_self(); }
 
 /* An exit would end the thread that writes, and the report would be lost. */
 static void await_writer(void)
@@ -132,7 +133,8 @@ static bool same(const mp_attach_caller *a, const mp_attach_caller *b)
 ** none. */
 static bool is_running(void)
 {
-  return run != NULL && !run->final.done && run->profile.span.pid == getpid();
+  return run != NULL && !run->final.done &&
+	 run->profile.span.pid == mp_process_self();
 }
 
 static void stop_here(lua_State *L);
@@ -249,7 +251,7 @@ static bool stop_aside(lua_State *L)
     mp_signal_release();
     return false;
   }
-  writer = getpid();
+  writer = mp_process_self();
   writing = true;
   if (!mp_aside(write_profile, c)) write_profile(c);
   return true;
@@ -331,7 +333,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
   if (old_trap.sa_handler == SIG_IGN) return;
   if (old_trap.sa_handler == SIG_DFL) {
     sigaction(sig, &old_trap, NULL);
-    raise(sig);
+    mp_process_raise(sig);
   } else if ((old_trap.sa_flags & SA_SIGINFO) != 0) {
     old_trap.sa_sigaction(sig, info, context);
   } else {
@@ -372,7 +374,7 @@ static void on_hook(lua_State *L, lua_Debug *ar)
   (void)ar;
   lua_sethook(L, old.hook, old.mask, old.count);
   leave_trap();
-  if (process != getpid()) block.open = 0;  /* It forked meanwhile. */
+  if (process != mp_process_self()) block.open = 0;  /* It forked meanwhile. */
   perform_protected(L);
 }
 
@@ -463,9 +465,9 @@ static uint32_t phase_now(void)
 static void prepare(const mp_attach_call *call)
 {
   block.phase = phase_now();
-  if (block.preparing && preparer == getpid()) return;
+  if (block.preparing && preparer == mp_process_self()) return;
   memcpy(path, call->path, sizeof(path));
-  preparer = getpid();
+  preparer = mp_process_self();
   block.preparing = true;
   if (!mp_aside(open_ahead, NULL)) block.preparing = false;
 }
@@ -474,7 +476,7 @@ static void prepare(const mp_attach_call *call)
 ** it, is about what the caller has here. */
 static bool admit(const mp_attach_call *call)
 {
-  bool busy = process == getpid() &&
+  bool busy = process == mp_process_self() &&
 	      (block.open != 0 || is_running() || is_writing());
   if (call->version != MP_ATTACH_VERSION || block.performing) return false;
   if (!same(&call->caller, &block.caller)) {
@@ -486,7 +488,7 @@ static bool admit(const mp_attach_call *call)
     block.phase = MP_ATTACH_NOTHING;
   }
   if (!busy) block.open = 0;
-  process = getpid();
+  process = mp_process_self();
   block.beat = call->beat;
   return true;
 }

@@ -8,10 +8,10 @@
 #include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <unistd.h>
 
 #include "data/execport.h"
 #include "data/lock.h"
+#include "data/process.h"
 #include "data/seccomp.h"
 #include "module/confine.h"
 #include "module/guard.h"
@@ -37,7 +37,7 @@ static bool is_ours(mp_ctx *c)
 {
   mp_inherit_look(c);
   return c->heir.inherits ||
-	 (!c->final.done && c->profile.span.pid == getpid());
+	 (!c->final.done && c->profile.span.pid == mp_process_self());
 }
 
 /* The thread of the run's VM in which this thread is; NULL: it is in another

@@ -5,9 +5,9 @@
 #include "config.h"
 
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "data/lock.h"
+#include "data/process.h"
 #include "heapwalk/walk.h"
 #include "module/guard.h"
 #include "module/userdata.h"
@@ -55,7 +55,7 @@ mp_ctx *mp_guard_running(lua_State *L)
   mp_ctx *c = mp_guard_get(L);
   if (c == NULL) return NULL;
   mp_inherit_settle(c);
-  return !c->final.done && c->profile.span.pid == getpid() ? c : NULL;
+  return !c->final.done && c->profile.span.pid == mp_process_self() ? c : NULL;
 }
 
 void mp_guard_push(lua_State *L)

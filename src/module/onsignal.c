@@ -44,8 +44,6 @@ static char guard_key;		/* Of guards, and of the state's in the */
 				/* registry. */
 static int taken;		/* The signal, or 0. Under the lock. */
 
-static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
-
 /* -- The hook ------------------------------------------------------------ */
 
 /* The guard's environment has the function, and an anchor for the handler: the
@@ -105,8 +103,8 @@ static void ask(waiter *w, lua_State *L)
 /* Each thread that has a state gets the signal. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
-  bool forwarded = info->si_code == SI_TKILL && info->si_pid == getpid();
-  pid_t pid = getpid(), tid = this_thread();
+  pid_t pid = mp_process_self(), tid = mp_process_thread();
+  bool forwarded = info->si_code == SI_TKILL && info->si_pid == pid;
   int i, saved = errno;
   (void)context;
   if (mp_process_borrows()) return;
@@ -243,7 +241,8 @@ static int wait_for_signal(int sig, lua_State *anchor, waiter **guard,
   snprintf(msg, n, "%d states wait for the signal already, which is the "
 	   "maximum", MAX);
   if (w == NULL) return EAGAIN;
-  *w = (waiter){ .L = NULL, .tid = this_thread(), .pid = getpid() };
+  *w = (waiter){ .L = NULL, .tid = mp_process_thread(),
+		 .pid = mp_process_self() };
   *guard = w;
   w->L = anchor;
   return 0;

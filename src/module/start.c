@@ -8,9 +8,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "data/lock.h"
+#include "data/process.h"
 #include "data/seed.h"
 #include "module/arguments.h"
 #include "module/confine.h"
@@ -279,6 +279,7 @@ static bool start(lua_State *L, mp_guard *g, problem *p)
 
 static void install_once(void)
 {
+  mp_process_note();  /* First: in a child the rest asks for its number. */
   mp_native_install();
   mp_fork_install();
   mp_ends_install();
@@ -324,7 +325,7 @@ int mp_start(lua_State *L)
   if (mp_tracing_handler(L, "bc") != NULL && lua_gc(L, LUA_GCISRUNNING, 0) != 0)
     return start_uncollected(L);
   if ((c = mp_guard_get(L)) != NULL) {
-    if (c->profile.span.pid == getpid())
+    if (c->profile.span.pid == mp_process_self())
       return mp_fail(L, "the profiler is already running", EALREADY);
     mp_guard_end(L, p.msg, sizeof(p.msg));  /* It is the parent's. */
   }

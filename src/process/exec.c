@@ -8,12 +8,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "data/clock.h"
 #include "data/execport.h"
 #include "data/lock.h"
+#include "data/process.h"
 #include "process/ctx.h"
 #include "process/exec.h"
 #include "process/inherit.h"
@@ -23,7 +22,7 @@
 
 static bool is_reported(const mp_ctx *c)
 {
-  return !c->final.done && c->profile.span.pid == getpid();
+  return !c->final.done && c->profile.span.pid == mp_process_self();
 }
 
 /* False in the child of vfork, too, which shares the list with its parent. */
@@ -126,7 +125,7 @@ static void leaves(void)
 {
   static atomic_int leaver;
   static atomic_bool done;
-  int none = 0, self = (int)syscall(SYS_gettid);
+  int none = 0, self = (int)mp_process_thread();
   if (!has_reports() || is_left()) return;
   if (atomic_compare_exchange_strong(&leaver, &none, self)) {
     report();

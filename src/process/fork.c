@@ -6,10 +6,10 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <unistd.h>
 
 #include "data/clock.h"
 #include "data/lock.h"
+#include "data/process.h"
 #include "native/native.h"
 #include "process/ctx.h"
 #include "process/fork.h"
@@ -68,7 +68,7 @@ static void before_fork(void)
   take_locks();
   mp_unwind_before_fork();
   for (c = mp_ctx_list(); c != NULL; c = c->next) mp_inherit_before_fork(c);
-  parent = getpid();
+  parent = mp_process_self();
 }
 
 /* Whether a run continues in the child: the VM of a thread that the child does

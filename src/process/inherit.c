@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "data/clock.h"
@@ -45,7 +44,7 @@ static unsigned now(void) { return ms(mp_clock_wall()); }
 
 static bool has_estate(const mp_ctx *c)
 {
-  return c->heir.estate != NULL && c->profile.span.pid == getpid();
+  return c->heir.estate != NULL && c->profile.span.pid == mp_process_self();
 }
 
 /* The child has a copy of what is noted here. */
@@ -53,7 +52,7 @@ void mp_inherit_before_fork(mp_ctx *c)
 {
   if (!has_estate(c)) return;
   c->heir.fork = c->heir.estate->forks + 1;
-  c->heir.forker = (pid_t)syscall(SYS_gettid);
+  c->heir.forker = mp_process_thread();
 }
 
 void mp_inherit_forked(mp_ctx *c)
@@ -89,7 +88,7 @@ static bool takes(mp_ctx *c)
     return false;
   }
   if (!has_ended(c) || !atomic_compare_exchange_strong(
-	&c->heir.estate->holder, &holder, getpid()))
+	&c->heir.estate->holder, &holder, mp_process_self()))
     return false;
   c->heir.inherits = false;
   c->heir.estate->last = now();
@@ -100,7 +99,7 @@ void mp_inherit_look(mp_ctx *c)
 {
   if (!c->heir.inherits || mp_process_stands_in() || !takes(c)) return;
   mp_plan_forked(&c->plan);
-  c->profile.span.pid = getpid();
+  c->profile.span.pid = mp_process_self();
   mp_notes_add(&c->profile.notes, "the profiled process forked and ended; its "
 	       "child continued the profile and made this report");
   c->final.done = false;

@@ -54,7 +54,7 @@ static void die_of(int sig)
   sigemptyset(&set);
   sigaddset(&set, sig);
   pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-  kill(getpid(), sig);
+  if (kill(mp_process_self(), sig) != 0) _exit(128 + sig);
   for (;;) pause();
 }
 
@@ -204,13 +204,13 @@ void mp_signal_install(void)
 void mp_signal_take(void)
 {
   int i;
-  if (getpid() == 1) return;
+  if (mp_process_self() == 1) return;
   for (i = 0; i < NFATAL; i++) take(i);
 }
 
 void mp_signal_take_again(void)
 {
-  if (getpid() != 1) take(0);
+  if (mp_process_self() != 1) take(0);
 }
 
 static void give_back(void)

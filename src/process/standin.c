@@ -107,7 +107,7 @@ static void wait_for(pid_t child, bool (*given_up)(void))
 
 bool mp_standin_report(bool (*given_up)(void), void (*begin)(void))
 {
-  pid_t parent = getpid(), child;
+  pid_t parent = mp_process_self(), child;
   mp_ctx *c;
   if (progress == NULL) return false;
   progress->writing = progress->written = 0;

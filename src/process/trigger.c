@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "data/process.h"
 #include "heapwalk/prove.h"
 #include "heapwalk/walk.h"
 #include "process/background.h"
@@ -393,7 +392,7 @@ static void refused(mp_ctx *c, size_t size)
 static void look_at_thread(mp_ctx *c, lua_State *L)
 {
   mp_triggers *s = &c->triggers;
-  pid_t tid = (pid_t)syscall(SYS_gettid);
+  pid_t tid = mp_process_thread();
   struct rusage u;
   mp_trigger a;
   double cpu;

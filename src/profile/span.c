@@ -4,14 +4,14 @@
 */
 #include "config.h"
 
-#include <unistd.h>
 
 #include "data/clock.h"
+#include "data/process.h"
 #include "profile/span.h"
 
 void mp_span_begin(mp_span *s)
 {
-  s->pid = getpid();
+  s->pid = mp_process_self();
   s->wall0 = mp_clock_wall();
   s->unix0 = mp_clock_unix();
   s->ended = false;

@@ -18,6 +18,7 @@
 #include "report/write.h"
 
 #define SAYS	"luajit-mp: "
+#include "data/process.h"
 #define HURRY	5.0		/* Seconds for a reader after a signal. */
 
 static volatile int *watched;
@@ -162,5 +163,5 @@ void mp_write_stdout_first(void)
 void mp_write_settle(void)
 {
   int sig = atomic_exchange(&owed, 0);
-  if (sig != 0) raise(sig);
+  if (sig != 0) mp_process_raise(sig);
 }

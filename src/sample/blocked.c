@@ -4,11 +4,10 @@
 */
 #include "config.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "data/callname.h"
 #include "data/clock.h"
+#include "data/process.h"
 #include "sample/blocked.h"
 
 void mp_blocked_init(mp_blocked *b, const mp_vm *vm,
@@ -23,7 +22,7 @@ void mp_blocked_init(mp_blocked *b, const mp_vm *vm,
 void mp_blocked_here(mp_blocked *b)
 {
   atomic_store_explicit(&b->mine, mp_asleep_mine(), memory_order_relaxed);
-  atomic_store_explicit(&b->tid, (int)syscall(SYS_gettid),
+  atomic_store_explicit(&b->tid, (int)mp_process_thread(),
 			memory_order_release);
 }
 

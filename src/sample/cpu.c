@@ -7,12 +7,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "data/clock.h"
 #include "data/lock.h"
+#include "data/process.h"
 #include "sample/cpu.h"
 #include "sample/lend.h"
 #include "sample/sigprof.h"
@@ -27,8 +26,6 @@ static mp_cpu *heirs;		/* Those that wait. */
 static int borrowers;		/* Those that it is lent to, or may be. */
 
 /* -- Time ---------------------------------------------------------------- */
-
-static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 
 /* The clock that goes with the timer; less than 0: the thread has ended. */
 static double clock_now(const mp_cpu *c)
@@ -140,24 +137,24 @@ static pid_t held;
 void mp_cpu_hold(bool on)
 {
   mp_cpu *c;
-  held = on ? this_thread() : 0;
+  held = on ? mp_process_thread() : 0;
   if (on) return;
   mp_lock();
-  c = mp_ticks_user(this_thread());
+  c = mp_ticks_user(mp_process_thread());
   if (c != NULL && c->ticks != NULL) mp_ticks_receive(c->ticks);
   mp_unlock();
 }
 
 static bool is_held(void)
 {
-  return held != 0 && held == this_thread();
+  return held != 0 && held == mp_process_thread();
 }
 
 /* Whether the program keeps the ticks of this thread away. */
 static bool blocks(const mp_cpu *c)
 {
   if (is_held()) return c->blocked && c->withheld;
-  return c->withheld || (c->tid == this_thread() &&
+  return c->withheld || (c->tid == mp_process_thread() &&
 	 mp_ticks_look(c->ticks, !c->by_process) == MP_TICKS_BLOCKED);
 }
 
@@ -338,7 +335,7 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
   c->stopped = false;
   mp_pace_init(&c->pace);
   c->vm = lua_topointer(L, LUA_REGISTRYINDEX);
-  c->tid = this_thread();
+  c->tid = mp_process_thread();
   c->begun = clock_now(c);
   mp_lock();
   if (owner != NULL && !runs(owner)) disown();
@@ -601,7 +598,7 @@ void mp_cpu_count_own(mp_cpu *c, const char *name)
 
 void mp_cpu_here(mp_cpu *c)
 {
-  pid_t tid = this_thread();
+  pid_t tid = mp_process_thread();
   if (tid == c->tid || is_lost(c)) return;  /* Only this thread changes it. */
   mp_lock();
   begin_clock(c, tid, c->by_process);
@@ -635,7 +632,7 @@ void mp_cpu_restart(mp_cpu *c)
   mp_pace_init(&c->pace);
   c->blocked = c->handled = false;
   c->before = c->seen = 0;
-  c->tid = this_thread();
+  c->tid = mp_process_thread();
   c->begun = clock_now(c);
   if (!c->has_timer) return;
   c->waited = false;
@@ -645,7 +642,7 @@ void mp_cpu_restart(mp_cpu *c)
 void mp_cpu_continue(mp_cpu *c)
 {
   c->before = c->seen;
-  c->tid = this_thread();
+  c->tid = mp_process_thread();
   c->begun = clock_now(c);
   if (c->has_timer && !c->withheld && !is_lost(c)) start_timer(c);
 }
@@ -697,7 +694,7 @@ void mp_cpu_withhold(void)
   mp_cpu *c;
   if (!mp_lock_is_free()) return;
   mp_lock();
-  c = mp_ticks_user(this_thread());
+  c = mp_ticks_user(mp_process_thread());
   if (c != NULL &&
       mp_ticks_look(c->ticks, !c->by_process) == MP_TICKS_BLOCKED) {
     c->blocked = true;

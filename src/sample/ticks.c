@@ -16,6 +16,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "data/process.h"
 #include "data/restart.h"
 #include "data/timer.h"
 #include "sample/lend.h"
@@ -109,8 +110,6 @@ static atomic_int in_prof;	/* Handlers of its signal under way. */
 
 /* -- Timers ---------------------------------------------------------------- */
 
-static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
-
 void mp_ticks_hide(mp_ticks *t)
 {
   t->tid = 0;
@@ -164,7 +163,7 @@ static bool is_asked(const siginfo_t *info)
 {
   if (mp_sigprof_has_handler(&old))
     return info->si_code == SI_QUEUE && info->si_value.sival_ptr == &old;
-  return info->si_code == SI_TKILL && info->si_pid == getpid();
+  return info->si_code == SI_TKILL && info->si_pid == mp_process_self();
 }
 
 /* Whether it is a tick, which is counted, or was asked for. The program may use
@@ -228,7 +227,7 @@ static void on_tick(int sig, siginfo_t *info, void *context)
   void *data = NULL;
   int saved = errno;
   mp_tally ticks = { 0, 0, 0 };
-  mp_ticks *t = enter(this_thread());
+  mp_ticks *t = enter(mp_process_thread());
   bool ours = t != NULL && t->own && is_ours(t, info, &ticks);
   if (ours && mp_profiler_runs(t->of.cb, t->of.data))
     after = serve(t, ticks, context, &data);
@@ -313,9 +312,10 @@ static bool take_back(const mp_ticks *t, siginfo_t *info)
   if (sigtimedwait(&set, info, &now) != SIGNAL) return false;
   if (mp_timer_sent(&t->timer, info)) return true;
   if (info->si_code == SI_TKILL)
-    syscall(SYS_rt_tgsigqueueinfo, getpid(), this_thread(), SIGNAL, info);
+    syscall(SYS_rt_tgsigqueueinfo, mp_process_self(), mp_process_thread(),
+	    SIGNAL, info);
   else
-    syscall(SYS_rt_sigqueueinfo, getpid(), SIGNAL, info);
+    syscall(SYS_rt_sigqueueinfo, mp_process_self(), SIGNAL, info);
   return false;
 }
 
@@ -345,7 +345,7 @@ static void on_prof(int sig)
   in_prof++;
   t = theirs;
   if (!mp_profiler_known() || mp_profiler_taken()) {
-    if (t != NULL && !t->called_back && this_thread() == t->tid) {
+    if (t != NULL && !t->called_back && mp_process_thread() == t->tid) {
       rehook_set(&t->hook);
       mp_dispatch_renew(t->of.layout);
     }
@@ -527,8 +527,8 @@ void *mp_ticks_receiver(const mp_ticks *t) { return t->of.user; }
 
 void mp_ticks_trigger(mp_ticks *t)
 {
-  if (!mp_sigprof_known() || this_thread() != t->tid || !mp_profiler_known() ||
-      !mp_profiler_runs(t->of.cb, t->of.data))
+  if (!mp_sigprof_known() || mp_process_thread() != t->tid ||
+      !mp_profiler_known() || !mp_profiler_runs(t->of.cb, t->of.data))
     return;
   if (!t->own) t->asked++;
   call_luajit(t, whereabouts(t, NULL));
@@ -539,13 +539,13 @@ void mp_ticks_ask(pid_t tid)
 {
   siginfo_t info;
   if (!mp_sigprof_has_handler(&old)) {
-    syscall(SYS_tgkill, getpid(), tid, SIGNAL);
+    syscall(SYS_tgkill, mp_process_self(), tid, SIGNAL);
     return;
   }
   memset(&info, 0, sizeof(info));
   info.si_signo = SIGNAL;
   info.si_code = SI_QUEUE;
-  info.si_pid = getpid();
+  info.si_pid = mp_process_self();
   info.si_uid = getuid();
   info.si_value.sival_ptr = &old;
   syscall(SYS_rt_tgsigqueueinfo, info.si_pid, tid, SIGNAL, &info);
@@ -554,7 +554,7 @@ void mp_ticks_ask(pid_t tid)
 void mp_ticks_ask_luajit(mp_ticks *t)
 {
   t->asked++;
-  raise(SIGPROF);
+  mp_process_raise(SIGPROF);
 }
 
 void mp_ticks_ask_again(void)

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "data/process.h"
 #include "vm/peek.h"
 
 /* Reads through a pipe, for when a filter of system calls forbids the other
@@ -36,10 +37,10 @@ bool mp_peek(void *to, const void *from, size_t n)
   struct iovec here = { to, n }, there = { (void *)(size_t)from, n };
   const unsigned long one = 1, flags = 0;
   int saved = errno;
-  long got = syscall(SYS_process_vm_readv, getpid(), &here, one, &there, one,
-		     flags);
+  long got = syscall(SYS_process_vm_readv, mp_process_self(), &here, one,
+		     &there, one, flags);
   bool ok = got == (long)n;
-  if (got < 0 && (errno == ENOSYS || errno == EPERM))
+  if (got < 0 && errno != EFAULT)
     ok = peek_by_pipe(to, from, n);
   errno = saved;
   return ok;

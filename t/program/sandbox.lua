@@ -15,6 +15,8 @@ ffi.cdef [=[
   int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long);
   long syscall(long, ...);
   int fork(void);
+  int getpid(void);
+  int kill(int, int);
   int waitpid(int, int *, int);
   typedef struct { uint16_t code; uint8_t jt, jf; uint32_t k; } insn;
   typedef struct { uint16_t len; insn *filter; } filter;
@@ -28,6 +30,11 @@ end
 local function late()
   for i = 1, 200000 do keep[i % 100] = { i, tostring(i) } end
 end
+local function pack(p, n)
+  local f = ffi.new("filter", n, p)
+  keep.filter = { p, f }
+  return ffi.cast("unsigned long", ffi.cast("filter *", f))
+end
 -- A filter with one action for these system calls, and one for all others.
 local function filter(calls, these, others)
   local n = #calls
@@ -37,11 +44,23 @@ local function filter(calls, these, others)
   end
   p[n + 1] = ffi.new("insn", 0x06, 0, 0, others)
   p[n + 2] = ffi.new("insn", 0x06, 0, 0, these)
-  local f = ffi.new("filter", n + 3, p)
-  keep.filter = { p, f }
-  return ffi.cast("unsigned long", ffi.cast("filter *", f))
+  return pack(p, n + 3)
 end
 assert(C.prctl(38, 1, 0, 0, 0) == 0)
+-- These calls fail, and a signal to all processes does, too.
+local function failing(calls)
+  local n = #calls
+  local p = ffi.new("insn[?]", n + 6, { { 0x20, 0, 0, 0 } })
+  for i, call in ipairs(calls) do
+    p[i] = ffi.new("insn", 0x15, n - i + 4, 0, call)
+  end
+  p[n + 1] = ffi.new("insn", 0x15, 0, 2, 62)
+  p[n + 2] = ffi.new("insn", 0x20, 0, 0, 16)
+  p[n + 3] = ffi.new("insn", 0x15, 1, 0, 0xffffffff)
+  p[n + 4] = ffi.new("insn", 0x06, 0, 0, ALLOW)
+  p[n + 5] = ffi.new("insn", 0x06, 0, 0, EPERM)
+  return pack(p, n + 6)
+end
 local function by_prctl(f) assert(C.prctl(22, 2, f, 0, 0) == 0) end
 local function by_syscall(f)
   local function long(n) return ffi.cast("long", n) end
@@ -62,7 +81,7 @@ local function compare(name, body, options, words)
   local program = tap.program(head..body)
   local out = tap.tmpname(".txt")
   local plain = tap.luajit(program)
-  local r = tap.sh(("exec %s run -O %s -o %s %s %s"):format(tap.mp,
+  local r = tap.sh(("exec timeout -s KILL 300 %s run -O %s -o %s %s %s"):format(tap.mp,
     options or "f", out, words or "", program), { env = { LUA_CPATH = cpath } })
   tap.is(r.status..r.out..r.err, plain.status..plain.out..plain.err,
     name..": the result is as without a profile")
@@ -124,6 +143,27 @@ for name, body in pairs {
   text = compare(name, body.." late() print('done')")
   tap.like(text, "late", name..": the profile goes on")
   tap.unlike(text, NOTE, name..": to the end")
+end
+
+-- Without numbers of processes, or of threads: reports, and the right process
+-- dies of the signal, and no other one.
+for name, calls in pairs { getpid = "39", ["getpid and gettid"] = "39, 186" } do
+  for how, last in pairs {
+    ends = "os.exit(5)", ["dies of a signal"] = "C.kill(pid, 15) late()",
+    forks = [[
+if C.fork() == 0 then os.exit(7) end
+C.waitpid(-1, nil, 0)
+late()]]
+  } do
+    text = compare(name.." fail, it "..how, [[
+local pid = C.getpid()
+by_prctl(failing { ]]..calls..[[ })
+late()
+print("done")
+io.stdout:flush()
+]]..last)
+    tap.like(text, "late", name.." fail, it "..how..": there is a report")
+  end
 end
 
 text = compare("a child enters one", [[
