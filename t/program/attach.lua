@@ -164,12 +164,14 @@ tap.like(r.out, "functions; option l shows lines\n",
   "lines are for reports that show them")
 r = attach("-t 0.5 -O flb1 -o - -o %p.html -o x.mp "..p.pid)
 tap.is(r.status, 0, "outputs: status")
-tap.like(r.out, "^luajit%-mp  .*alloc%.lua", "the report is on standard output")
+local head = "^luajit%-mp  [^\n]*alloc%.lua   process "..p.pid.."   ran "
+tap.like(r.out, head, "the report is on standard output, and names both")
 tap.like(r.out, "fill", "and has the function")
 tap.like(tap.read(dir.."/"..p.pid..".html") or "", "^<!DOCTYPE html>",
   "the page is where the caller stands, %p is the process")
-tap.like(tap.sh(tap.mp.." report x.mp h", { dir = dir }).out, "fill",
-  "so is the profile")
+local stored = tap.sh(tap.mp.." report x.mp h", { dir = dir }).out
+tap.like(stored, "fill", "so is the profile")
+tap.like(stored, head, "which names both, too")
 r = while_attached(p.pid, "sleep 0.5; kill -INT $attach")
 tap.like(r.err, "Ctrl%-C ends it", "without -t it is said how it ends")
 tap.like(r.out, "^luajit%-mp  .*fill", "SIGINT ends it, with the report")

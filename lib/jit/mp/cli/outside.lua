@@ -35,7 +35,8 @@ end
 -- A snapshot without samples.
 local function empty(pid, interval, chunk)
   return {
-    info = { pid = pid, cpu = 0, wall = 0, capture = "outside",
+    info = { pid = pid, attached = true, cpu = 0, wall = 0,
+      capture = "outside",
       script = chunk ~= "" and source_of(chunk) or nil, started = os.time(),
       os = jit.os, arch = jit.arch, cut = 0, notes = {
         "compiled code counts for the function in which it begins" } },

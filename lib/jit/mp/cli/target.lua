@@ -100,7 +100,10 @@ local function finish(session, pid, ended)
     io.stderr:write(("luajit-mp: process %d runs no Lua code: this is its "..
       "profile so far, which ends when some runs\n"):format(pid))
   end
-  if p then return p end
+  if p then
+    p.info.attached, p.info.pid = true, pid  -- As the user names it.
+    return p
+  end
   if how == "gone" or text == "" then
     msg = ("no profile of process %d: it has ended %s"):format(pid,
       text == "" and "without one" or "before all of it was written")

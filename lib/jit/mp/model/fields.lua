@@ -71,6 +71,7 @@ local groups = {
     text("script"), text("luajit"), text("os"),
     text("arch"), text("options"), text("cwd"),
     { "pid", "number", optional = true },
+    { "attached", "flag", optional = true },
     { "started", "number", optional = true, merge = "min", max = 1e11 },
     { "runs", "number", optional = true, merge = "sum", default = 1 },
     optional(sum("cut")),

@@ -80,6 +80,7 @@ end
 local function title(p)
   local script = facts.script(p)
   return joined("luajit-mp"..(script and "  "..script or ""),
+    p.info.attached and p.info.pid and ("process %d"):format(p.info.pid) or nil,
     p.info.window and ("window of %s, from %s on"):format(
       numbers.seconds(p.info.wall), numbers.seconds(p.info.window)) or
     p.info.wall and "ran "..facts.duration(p))
