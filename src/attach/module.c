@@ -33,17 +33,31 @@ static void on_signal(int sig)
   ended = 1;
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+#define NSIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+static struct sigaction old[NSIGNALS];
+
 /* From now on these signals end the session. */
 static void take_signals(void)
 {
-  static const int all[] = { SIGINT, SIGTERM, SIGHUP };
   struct sigaction sa;
   size_t i;
   memset(&sa, 0, sizeof(sa));
   sa.sa_handler = on_signal;
   sigemptyset(&sa.sa_mask);
-  for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-    sigaction(all[i], &sa, NULL);
+  for (i = 0; i < NSIGNALS; i++) sigaction(signals[i], &sa, &old[i]);
+}
+
+/* leave_signals(): from now on they end the command at once, but for those that
+** were ignored, as by nohup. */
+static int leave_signals(lua_State *L)
+{
+  size_t i;
+  (void)L;
+  for (i = 0; i < NSIGNALS; i++)
+    signal(signals[i], old[i].sa_handler == SIG_IGN ? SIG_IGN : SIG_DFL);
+  return 0;
 }
 
 static mp_session *check(lua_State *L) { return luaL_checkudata(L, 1, TYPE); }
@@ -378,6 +392,12 @@ static int session_open(lua_State *L)
 
 #define outside_open session_open
 
+static int leave_signals(lua_State *L)
+{
+  (void)L;
+  return 0;
+}
+
 static void make_types(lua_State *L) { (void)L; }
 
 #endif
@@ -391,5 +411,7 @@ int luaopen_jit_mp_attach(lua_State *L)
   lua_setfield(L, -2, "open");
   lua_pushcfunction(L, outside_open);
   lua_setfield(L, -2, "outside");
+  lua_pushcfunction(L, leave_signals);
+  lua_setfield(L, -2, "leave_signals");
   return 1;
 }

@@ -21,6 +21,7 @@
 #include "profile/snapshot.h"
 #include "report/files.h"
 #include "report/modules.h"
+#include "report/write.h"
 
 #include "lauxlib.h"
 
@@ -158,6 +159,17 @@ static int core_end_without_memory(lua_State *L)
   return 0;
 }
 
+static bool never(void) { return false; }
+
+/* end_waiting(): the command does not wait for ever for the reader of a FIFO to
+** come. */
+static int core_end_waiting(lua_State *L)
+{
+  (void)L;
+  mp_write_bound(never);
+  return 0;
+}
+
 __attribute__((visibility("default")))
 int luaopen_jit_mp_core(lua_State *L)
 {
@@ -167,6 +179,7 @@ int luaopen_jit_mp_core(lua_State *L)
     { "again", core_again },
     { "write", core_write },
     { "end_without_memory", core_end_without_memory },
+    { "end_waiting", core_end_waiting },
     { "on_signal", mp_on_signal },
     { NULL, NULL }
   };

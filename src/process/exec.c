@@ -48,6 +48,7 @@ static void before(void)
     mp_say("the report is lost: the program was replaced by exec in the middle "
 	   "of a change of its memory");
   mp_unlock();
+  mp_signal_die();  /* The next program would not know of the signal. */
   mp_signal_release();
 }
 

@@ -27,7 +27,6 @@
 
 #define PATIENCE 1000		/* Milliseconds until a safepoint must come. */
 #define SOON	10		/* The same, where none can come. */
-#define READER	10.0		/* Seconds for the reader of a FIFO to come. */
 #define GRACE	300		/* For a process that is about to exit. */
 #define BUSY_MAX 20		/* Times that a lock may be found held. */
 
@@ -194,9 +193,9 @@ static void at_exit(void)
 
 void mp_signal_install(void)
 {
-  mp_standin_install();
+  mp_standin_install(mp_signal_waits);
   mp_process_note();
-  mp_write_bound(mp_signal_waits, READER);
+  mp_write_bound(mp_signal_waits);
   atexit(at_exit);
   at_quick_exit(at_exit);
 }
@@ -237,7 +236,7 @@ void mp_signal_leave(void)
 
 /* -- Reports ------------------------------------------------------------- */
 
-bool mp_signal_waits(void) { return pending != 0; }
+bool mp_signal_waits(void) { return pending != 0 || mp_standin_asked(); }
 
 static void report_and_die(void (*report)(void))
 {
@@ -276,6 +275,11 @@ void mp_signal_release(void)
   mp_write_settle();
 }
 
+void mp_signal_die(void)
+{
+  if (pending != 0) die_of(pending);
+}
+
 void mp_signal_release_at_end(void)
 {
   int sig;
@@ -291,5 +295,5 @@ void mp_signal_forked(void)
 {
   pending = arrived = writing = ending = busy = 0;
   asked = standing_in = false;
-  mp_standin_install();
+  mp_standin_install(mp_signal_waits);
 }

@@ -49,6 +49,9 @@ void mp_signal_look_incode(void);
 void mp_signal_hold(void);
 void mp_signal_release(void);
 
+/* Dies of a signal that has arrived meanwhile. */
+void mp_signal_die(void);
+
 /* The same when the program, or its Lua state, has ended by itself. */
 void mp_signal_hold_at_end(void);
 void mp_signal_release_at_end(void);

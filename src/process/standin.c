@@ -31,12 +31,21 @@
 static struct progress {
   volatile int writing;		/* It waits for a reader or a disk. */
   volatile int written;		/* All reports are. */
+  volatile int asked;		/* From the parent: a signal asks it to end. */
 } *progress;
 
-void mp_standin_install(void)
+static bool (*is_asked)(void);
+
+bool mp_standin_asked(void)
+{
+  return mp_process_stands_in() && progress->asked;
+}
+
+void mp_standin_install(bool (*asked)(void))
 {
   void *p = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  is_asked = asked;
   if (p != MAP_FAILED) progress = p;
 }
 
@@ -99,6 +108,7 @@ static void wait_for(pid_t child, bool (*given_up)(void))
     pid_t got = waitpid(child, NULL, WNOHANG | __WALL);
     if (got == child || (got < 0 && kill(child, 0) != 0)) return;
     mp_clock_pause(STEP);
+    progress->asked = is_asked();
     idle = comes_on(clock, &last) ? 0 : idle + STEP;
   }
   kill(child, SIGKILL);
@@ -111,6 +121,7 @@ bool mp_standin_report(bool (*given_up)(void), void (*begin)(void))
   mp_ctx *c;
   if (progress == NULL) return false;
   progress->writing = progress->written = 0;
+  progress->asked = is_asked();
   /* The child has another clock of CPU time. */
   for (c = mp_ctx_list(); c != NULL; c = c->next)
     if (!c->final.done)

@@ -16,8 +16,12 @@
 
 #include <stdbool.h>
 
-/* To be called before the other function, in each process. */
-void mp_standin_install(void);
+/* To be called before the other functions, in each process. asked: whether a
+** signal asks this process to end. */
+void mp_standin_install(bool (*asked)(void));
+
+/* In the child: whether a signal asks the parent to end. */
+bool mp_standin_asked(void);
 
 /* Writes all reports. given_up: returns true when nobody wants them any more.
 ** begin: is called in the child before anything else; or NULL. The spans of the

@@ -169,6 +169,7 @@ const char *mp_output_error(int err)
   if (err == MP_ELSEWHERE)
     return "the program is stuck, and nobody else can call its writer";
   if (err == MP_UNREAD) return "nobody reads this FIFO";
+  if (err == MP_STALLED) return "nobody reads this pipe";
   if (err == MP_NO_CURL)
     return "there is no curl command, which sends it: install the package curl";
   if (err != MP_FOREIGN) return strerror(err);
@@ -423,6 +424,15 @@ static int write_file(mp_output *o, const char *text, size_t len)
   return err != 0 ? err : replace_file(o->dir.fd, o->name, text, len);
 }
 
+/* To a descriptor that is not a file of ours. */
+static int write_on(int fd, const char *text, size_t len)
+{
+  int err;
+  mp_write_stdout_first();  /* It may be the same file. */
+  err = mp_write(fd, text, len);
+  return err == ETIMEDOUT ? MP_STALLED : err;
+}
+
 static int write_special(mp_output *o, const char *text, size_t len)
 {
   int err = 0;
@@ -430,11 +440,8 @@ static int write_special(mp_output *o, const char *text, size_t len)
     err = check_target(o);
     if (err == 0) err = open_special(o);
   }
-  if (err != 0) return err;
-  mp_write_stdout_first();  /* It may be the same file. */
-  if (!o->fifo) return mp_write(o->file.fd, text, len);
-  err = mp_write_fifo(o->file.fd, text, len);
-  return err == ETIMEDOUT ? MP_UNREAD : err;
+  if (err == 0) err = write_on(o->file.fd, text, len);
+  return err == MP_STALLED && o->fifo ? MP_UNREAD : err;
 }
 
 static int hand_over(const mp_output *o, const char *text, size_t len)
@@ -452,10 +459,7 @@ int mp_output_write(mp_output *o, const char *text, size_t len)
     mp_output_leave(o);
     return mp_push_start(o->push, text, len);
   }
-  if (o->path == NULL) {
-    mp_write_stdout_first();
-    return mp_write(STDOUT_FILENO, text, len);
-  }
+  if (o->path == NULL) return write_on(STDOUT_FILENO, text, len);
   return o->special ? write_special(o, text, len) : write_file(o, text, len);
 }
 

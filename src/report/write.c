@@ -5,21 +5,26 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "data/clock.h"
+#include "data/process.h"
 #include "report/write.h"
 
 #define SAYS	"luajit-mp: "
-#include "data/process.h"
-#define HURRY	5.0		/* Seconds for a reader after a signal. */
+#define PATIENCE 10.0		/* Seconds for a FIFO's reader to come, */
+#define HURRY	5.0		/* and after a signal. */
+#define STEP	100		/* Milliseconds between two looks at that. */
 
 static volatile int *watched;
 
@@ -38,24 +43,36 @@ void mp_write_ends_waiting(void)
 /* -- Readers that do not read --------------------------------------------- */
 
 static bool (*is_asked)(void);	/* NULL: signals have their effect at once. */
-static double patience;
 
-void mp_write_bound(bool (*asked)(void), double seconds)
-{
-  is_asked = asked;
-  patience = seconds;
-}
+void mp_write_bound(bool (*asked)(void)) { is_asked = asked; }
 
 bool mp_write_deserted(double since)
 {
   return is_asked != NULL &&
-	 mp_clock_wall() - since > (is_asked() ? HURRY : patience);
+	 mp_clock_wall() - since > (is_asked() ? HURRY : PATIENCE);
 }
 
 /* The same for a reader that has come. */
 static bool is_stalled(double since)
 {
   return is_asked != NULL && is_asked() && mp_clock_wall() - since > HURRY;
+}
+
+static bool is_pipe(int fd)
+{
+  struct stat st;
+  return is_asked != NULL && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* Waits until a pipe takes PIPE_BUF bytes at once, or has no reader any more.
+** False: nobody reads. */
+static bool await_room(int fd, double since)
+{
+  struct pollfd pf = { .fd = fd, .events = POLLOUT };
+  int n;
+  while ((n = poll(&pf, 1, STEP)) == 0 || (n < 0 && errno == EINTR))
+    if (is_stalled(since)) return false;
+  return true;
 }
 
 /* -- Writing -------------------------------------------------------------- */
@@ -90,18 +107,22 @@ static void release_signals(const guard *g, int err)
   pthread_sigmask(SIG_SETMASK, &g->old, NULL);
 }
 
-static int write_all(int fd, const char *p, size_t n, bool bounded)
+/* A pipe is waited for before each write: a call that has begun to wait could
+** wait for ever. */
+static int write_all(int fd, const char *p, size_t n)
 {
+  size_t most = is_pipe(fd) ? PIPE_BUF : SSIZE_MAX;
   double since = mp_clock_wall();
   while (n > 0) {
-    ssize_t w = write(fd, p, n);
+    ssize_t w;
+    if (most == PIPE_BUF && !await_room(fd, since)) return ETIMEDOUT;
+    w = write(fd, p, n < most ? n : most);
     if (w >= 0) {
       since = mp_clock_wall();
       p += w;
       n -= (size_t)w;
     } else if (errno == EAGAIN) {
       struct pollfd pf = { .fd = fd, .events = POLLOUT };
-      if (bounded && is_stalled(since)) return ETIMEDOUT;
       poll(&pf, 1, 1000);
     } else if (errno != EINTR) {
       return errno;
@@ -110,26 +131,16 @@ static int write_all(int fd, const char *p, size_t n, bool bounded)
   return 0;
 }
 
-static int guarded(int fd, const char *text, size_t len, bool bounded)
+int mp_write(int fd, const char *text, size_t len)
 {
   guard g;
   int err;
   hold_signals(&g);
   mp_write_begins_waiting();
-  err = write_all(fd, text, len, bounded);
+  err = write_all(fd, text, len);
   mp_write_ends_waiting();
   release_signals(&g, err);
   return err;
-}
-
-int mp_write(int fd, const char *text, size_t len)
-{
-  return guarded(fd, text, len, false);
-}
-
-int mp_write_fifo(int fd, const char *text, size_t len)
-{
-  return guarded(fd, text, len, true);
 }
 
 void mp_say(const char *text)
@@ -148,11 +159,23 @@ static bool left;	/* That output is not ours to write. */
 
 void mp_write_leave_stdout(void) { left = true; }
 
+/* Whether the buffer can be written; it is locked. */
+static bool takes_stdout(void)
+{
+  int fd = fileno(stdout);
+  return __fpending(stdout) == 0 || fd < 0 || !is_pipe(fd) ||
+	 await_room(fd, mp_clock_wall());
+}
+
 void mp_write_stdout_first(void)
 {
   guard g;
   int err;
   if (left || ftrylockfile(stdout) != 0) return;
+  if (!takes_stdout()) {
+    funlockfile(stdout);
+    return;
+  }
   hold_signals(&g);
   err = fflush(stdout) != 0 ? errno : 0;
   release_signals(&g, err);

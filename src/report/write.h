@@ -9,20 +9,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes all of the text, however long that takes. */
+/* Writes all of the text, however long that takes. ETIMEDOUT: a signal asks the
+** program to end, and nobody reads from the pipe. */
 int mp_write(int fd, const char *text, size_t len);
 
-/* From now on writes to a FIFO do not wait for ever. asked: whether a signal
-** asks the program to end. patience: seconds for a reader before that. */
-void mp_write_bound(bool (*asked)(void), double patience);
+/* From now on writes to a pipe do not wait for ever. asked: whether a signal
+** asks the program to end. */
+void mp_write_bound(bool (*asked)(void));
 
 /* Whether a FIFO has waited long enough, since that time (mp_clock_wall), for a
 ** reader to come. */
 bool mp_write_deserted(double since);
-
-/* Writes all of the text to a FIFO that does not block. ETIMEDOUT: a signal
-** asks the program to end, and the reader does not read. */
-int mp_write_fifo(int fd, const char *text, size_t len);
 
 /* Writes a line with our name on standard error. Async-signal-safe. */
 void mp_say(const char *text);
@@ -33,7 +30,8 @@ void mp_write_begins_waiting(void);
 void mp_write_ends_waiting(void);
 
 /* Writes what the program has in the buffer of its standard output. Another
-** thread may be stuck with the lock: then nothing is done. */
+** thread may be stuck with the lock, or nobody may read from the pipe: then
+** nothing is done. */
 void mp_write_stdout_first(void);
 
 /* From now on that does nothing. */

@@ -172,6 +172,11 @@ tap.like(tap.read(dir.."/"..p.pid..".html") or "", "^<!DOCTYPE html>",
 local stored = tap.sh(tap.mp.." report x.mp h", { dir = dir }).out
 tap.like(stored, "fill", "so is the profile")
 tap.like(stored, head, "which names both, too")
+os.execute("mkfifo "..dir.."/fifo.txt")
+r = attach("-t 0.1 -o fifo.txt "..p.pid)
+tap.is(r.err, "luajit-mp: cannot write 'fifo.txt': nobody reads this FIFO\n",
+  "a FIFO that nobody reads: said")
+tap.is(r.status, 1, "a FIFO that nobody reads: status")
 r = while_attached(p.pid, "sleep 0.5; kill -INT $attach")
 tap.like(r.err, "Ctrl%-C ends it", "without -t it is said how it ends")
 tap.like(r.out, "^luajit%-mp  .*fill", "SIGINT ends it, with the report")

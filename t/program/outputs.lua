@@ -30,7 +30,7 @@ local function is_report(name, what)
   tap.like(read(name) or "", "^luajit%-mp  .*busy", what)
 end
 
--- -- FIFOs that nobody reads ------------------------------------------------
+-- -- FIFOs and pipes that nobody reads ---------------------------------------
 
 -- They take their time, and are looked at in the end.
 tap.write(dir.."/dies.lua", [[
@@ -51,6 +51,29 @@ local unread = {
   { "full", "full.fifo.html", "dies.lua", 143, "a signal, nobody reads on" },
 }
 for _, u in ipairs(unread) do begin(u[1], u[2], u[3]) end
+-- A reader that does not read: its pipe is full.
+sh(([[{ timeout 2 cat /dev/zero
+  timeout -s KILL 300 %s -jm=f,-,pipe.txt dies.lua 2>pipe.err
+  echo $? >pipe.new; mv pipe.new pipe.status; } 2>/dev/null |
+  while [ ! -e pipe.status ]; do sleep 0.1; done >/dev/null 2>&1 &]]):format(
+  luajit))
+-- One program is replaced by another, which would get the signal, too.
+local replaces = not tap.slow and not asan
+if replaces then
+  tap.write(dir.."/exec.lua", [[
+  dofile("work.lua")
+  local ffi = require("ffi")
+  ffi.cdef "unsigned alarm(unsigned); int execv(const char *, char *const *);"
+  local words = ffi.new("const char *[3]", { "sleep", "200" })
+  ffi.C.alarm(2)
+  ffi.C.execv("/bin/sleep", ffi.cast("char *const *", words))]])
+  sh(([[mkfifo exec.fifo.html
+  { exec 3<>exec.fifo.html
+  LUA_CPATH='%s/.uninstalled/?.so;;' timeout -s KILL 300 %s run -O f \
+    -o exec.fifo.html -o exec.txt -- %s exec.lua 2>exec.err
+  echo $? >exec.new; mv exec.new exec.status; } >/dev/null 2>&1 &]]):format(
+    tap.builddir, tap.mp, luajit))
+end
 
 -- A reader that is there has all of it.
 local r = sh(("mkfifo read.html; timeout 60 cat read.html >got.html & "..
@@ -215,13 +238,18 @@ tap.is(pcall(core.write, dir), false, "core.write needs a text")
 
 -- -- The FIFOs again --------------------------------------------------------
 
+if replaces then
+  unread[#unread+1] = { "exec", "exec.fifo.html", nil, 142, "exec" }
+end
+unread[#unread+1] = { "pipe", nil, nil, 143, "a full pipe" }
 for _, u in ipairs(unread) do
-  local name, output, what = u[1], u[2], "a FIFO that nobody reads, "..u[5]
+  local name, output, what = u[1], u[2], "nobody reads, "..u[5]
   sh("n=0; while [ ! -e "..name..".status ] && [ $n -lt 3000 ]; do "..
     "sleep 0.1; n=$((n+1)); done")
   tap.is(read(name..".status"), u[4].."\n", what..": status")
-  tap.like(read(name..".err") or "", "^luajit%-mp: cannot write '"..output..
-    "': nobody reads this FIFO\n", what..": said")
+  tap.like(read(name..".err") or "", "^luajit%-mp: cannot write "..(output and
+    "'"..output.."': nobody reads this FIFO\n" or
+    "to standard output: nobody reads this pipe\n"), what..": said")
   is_report(name..".txt", what..": the next output is written")
 end
 

@@ -81,8 +81,9 @@ local function compare(name, body, options, words)
   local program = tap.program(head..body)
   local out = tap.tmpname(".txt")
   local plain = tap.luajit(program)
-  local r = tap.sh(("exec timeout -s KILL 300 %s run -O %s -o %s %s %s"):format(tap.mp,
-    options or "f", out, words or "", program), { env = { LUA_CPATH = cpath } })
+  local r = tap.sh(("exec timeout -s KILL 300 %s run -O %s -o %s %s %s"):format(
+    tap.mp, options or "f", out, words or "", program),
+    { env = { LUA_CPATH = cpath } })
   tap.is(r.status..r.out..r.err, plain.status..plain.out..plain.err,
     name..": the result is as without a profile")
   local text = tap.read(out) or ""

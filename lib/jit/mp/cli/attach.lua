@@ -64,8 +64,5 @@ return function(given, operands, command)
   end
   local ended = session:wait(time or 1e9) == "end"
   local p = target.finish(session, pid, ended)
-  for _, out in ipairs(outs) do
-    files.write(p, o, target.expand(out, pid),
-      { source_root = given.source_root })
-  end
+  target.write(p, o, outs, pid, given)
 end

@@ -200,8 +200,5 @@ return function(given, operands, command)
   end
   local s = watch(session, empty(pid, interval, states[n].chunk), time or 1e9)
   local p = profile.new(s)
-  for _, out in ipairs(outs) do
-    files.write(p, o, target.expand(out, pid),
-      { source_root = given.source_root })
-  end
+  target.write(p, o, outs, pid, given)
 end

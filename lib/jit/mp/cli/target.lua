@@ -4,7 +4,9 @@
 -- ends its profile.
 ----------------------------------------------------------------------------
 
+local core = require("jit.mp.core")
 local file = require("jit.mp.format.file")
+local files = require("jit.mp.cli.files")
 local names = require("jit.mp.model.names")
 local numbers = require("jit.mp.model.numbers")
 local stop = require("jit.mp.cli.stop")
@@ -128,5 +130,15 @@ local function expand(name, pid)
     ["%t"] = os.date("%Y%m%d-%H%M%S") }))
 end
 
+-- Writes the reports. A signal ends the command at once from now on, and a FIFO
+-- that nobody reads after ten seconds.
+local function write(p, o, outs, pid, given)
+  require("jit.mp.attach").leave_signals()
+  core.end_waiting()
+  for _, out in ipairs(outs) do
+    files.write(p, o, expand(out, pid), { source_root = given.source_root })
+  end
+end
+
 return { seconds = seconds, number = number, choose = choose, attach = attach,
-  finish = finish, expand = expand }
+  finish = finish, write = write }
