@@ -120,6 +120,8 @@ for run, shown in pairs(reports) do
       local n = widest(out or "")
       tap.ok(n > 0 and n <= columns, ("%s of a run with %s on %d columns")
 	:format(asked, run, columns), out or msg)
+      tap.ok(not (out or ""):find(" \n"), ("%s of a run with %s on %d "..
+	"columns: no space at an end"):format(asked, run, columns), out)
     end
   end
 end

@@ -138,7 +138,7 @@ local function rows(list, width, bold, least)
     elseif not stacked then
       t[#r] = width and cut_levels(name, width - left) or name
     end
-    out[#out+1] = ("  "..table.concat(t, "   ")):gsub(" +$", "").."\n"
+    out[#out+1] = ("  "..table.concat(t, "   ").."\n"):gsub(" +\n", "\n")
   end
   return table.concat(out)
 end
