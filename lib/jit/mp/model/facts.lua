@@ -81,16 +81,21 @@ function facts.gc(p)
 end
 
 -- "92% interpreted, nothing compiled"; where little was compiled, or the
--- compiler itself is busy, what says why; nil: neither, or there are too few
--- samples to tell.
+-- compiler itself is busy, what says why, and what to try where it takes more
+-- than what it compiles; nil: neither, or there are too few samples to tell.
 function facts.compiler(p)
   local share = p.cpu.samples >= TELLS and p:state_share("I")
   if not share then return nil end
   local text, own = numbers.share(share, 1).." interpreted", p:state_share("J")
-  if share >= HALF and p:state_share("N") == 0 then
+  local compiled = p:state_share("N")
+  if share >= HALF and compiled == 0 then
     return text..", nothing compiled"
   elseif own >= BUSY then
     text = numbers.share(own, 1).." compiling"
+    if own > compiled and not p.compiler.enabled then
+      text = ("%s, %s in compiled code: compare with luajit -joff"):format(text,
+	numbers.share(compiled, 1))
+    end
   elseif share < MOST then
     return nil
   end
