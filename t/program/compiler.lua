@@ -3,6 +3,7 @@
 -- for a known reason at a known line; a second run, without the profiler,
 -- writes the log of jit.attach, which has to have the same.
 local decisions = require("jit.mp.model.decisions")
+local remedies = require("jit.mp.model.remedies")
 local reasons = require("reasons")
 local tap = require("tap")
 
@@ -198,6 +199,28 @@ local function first_of(collected)
 end
 tap.is(first_of(0), "first", "the order is that of CPU time")
 tap.is(first_of(5), "second", "with the collector's, by bytes")
+
+-- -- The compiler's own row ------------------------------------------------
+
+-- Its lines in one string. n: of 100 recordings, those given up for one reason;
+-- own and compiled: the CPU time of the compiler and of compiled code.
+local function own_lines(n, own, compiled)
+  local p = { frames = {}, traces = {}, flushes = {}, compiler = {
+    events = true, made = 60, given_up = 40 }, giveups = { { start = 1, at = 1,
+    count = n, reason = "NYI: bytecode VARG" } } }
+  local entries = remedies.entries(p, { list = {}, own = { cpu = own,
+    bytes = 0, cost = own }, all = { cpu = 100, compiled = compiled },
+    place = function() return "x" end }, function() return true end)
+  return table.concat(entries[1].lines, "\n")
+end
+
+tap.like(own_lines(25, 50, 30), "given up 25 times from x: NYI: bytecode "..
+  "VARG\ntry: this use of", "advice about what most recordings end with")
+tap.unlike(own_lines(24, 50, 30), "try:", "none about what few of them do")
+tap.like(own_lines(24, 50, 24), "it takes more CPU than compiled code, "..
+  "which has 24%%: compare with luajit %-joff",
+  "the compiler has far more CPU time than compiled code")
+tap.unlike(own_lines(24, 50, 26), "joff", "not where it has a little more")
 
 -- -- Windows ---------------------------------------------------------------
 

@@ -11,6 +11,8 @@ local REASONS = 3   -- Shown for an entry.
 local FUNCTIONS = 5 -- Shown of an entry that has several.
 local LOADS = 3     -- Said from so many on: a line may have equal functions.
 local AGAIN = 50    -- Traces of one place, until all are thrown away.
+local MANY = 1 / 4  -- Of the recordings: a reason that keeps the compiler busy.
+local TWICE = 2     -- Of compiled code's CPU time: compiling may be a loss.
 local OFF = "JIT compilation disabled"
 local LOAD_ONCE = "load that code once, and keep the function"
 
@@ -175,6 +177,12 @@ local function more_room(c, what, n)
     ", or compile less code that runs only once"
 end
 
+-- Whether a reason has a large part of the recordings: else the compiler has as
+-- much to do without it.
+local function matters(c, r)
+  return c.events and r and r.count >= (c.made + c.given_up) * MANY
+end
+
 -- The reasons for which the compiler itself is busy: lines.
 local function explain_own(p, j)
   local c, t, place = p.compiler, {}, j.place
@@ -199,11 +207,11 @@ local function explain_own(p, j)
       "compiled is lost each time" or nil
   end
   if again then what = LOAD_ONCE
-  elseif not what or most and most.loads >= LOADS then
+  elseif most and most.loads >= LOADS or not what and matters(c, most) then
     what = advice(p, most)
   end
   if what then t[#t+1] = "try: "..what end
-  if j.own.cpu > j.all.compiled then
+  if j.own.cpu > j.all.compiled * TWICE then
     t[#t+1] = ("it takes more CPU than compiled code, which has %s: compare "..
       "with luajit -joff"):format(numbers.share(j.all.compiled, j.all.cpu))
   end
