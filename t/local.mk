@@ -239,6 +239,7 @@ DEEP_TESTS = $(check_PROGRAMS) \
 	t/program/lines.lua \
 	t/program/listings.lua \
 	t/program/lowheap.lua \
+	t/program/misc.lua \
 	t/program/own-dumps.lua \
 	t/program/reentry.lua \
 	t/program/reused.lua \

@@ -4,6 +4,7 @@
 local tap = require("tap")
 
 if rawget(_G, "misc") then tap.skip("Tarantool has the module itself") end
+if not pcall(require, "ffi") then tap.skip("no FFI: no profile files") end
 
 local dir = tap.tmpname()
 os.remove(dir)
@@ -274,5 +275,27 @@ tap.ok(fib >= samples * 0.8 and samples > 0, "its stream has the stacks",
   fib.." of "..samples)
 r = tap.sh(tap.mp.." report sys.data", { dir = dir })
 tap.like(r.out, "%d%%.-fib\n", "its file is a profile", r.err)
+
+-- -- getmetrics ---------------------------------------------------------------
+
+-- The loop is one trace.
+tap.write(dir.."/metrics.lua", [[
+jit.off(true, true) jit.flush()
+require("jit.mp.misc")
+collectgarbage("stop")
+local before = misc.getmetrics()
+print(before.gc_total == collectgarbage("count") * 1024)
+local text = ("x"):rep(1e6)
+local after = misc.getmetrics()
+print(after.gc_total - before.gc_total >= #text)
+local loop = loadstring("for i = 1, 1000 do end")
+loop()
+print(misc.getmetrics().jit_trace_num - before.jit_trace_num)
+jit.flush()
+print(misc.getmetrics().jit_trace_num, misc.getmetrics().strhash_hit)
+]])
+r = tap.luajit("metrics.lua", { dir = dir })
+tap.is(r.out, ("true\ntrue\n%d\n0\tnil\n"):format(jit.status() and 1 or 0),
+  "metrics", r.err)
 os.execute("rm -r "..dir)
 tap.done()

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
--- Stands in for Tarantool's misc, of which it has the profilers:
+-- Stands in for Tarantool's misc, of which it has the profilers, and of the
+-- metrics those that LuaJIT tells:
 --
 --   local misc = require("jit.mp.misc")
 --   misc.memprof.start("memprof.bin")  -- true; or nil, message, errno
@@ -8,6 +9,7 @@
 --   misc.sysprof.start { mode = "C", interval = 10, path = "sysprof.bin" }
 --   misc.sysprof.stop()
 --   misc.sysprof.report()              -- { samples =, vmstate = {} }
+--   misc.getmetrics()                  -- { gc_total =, jit_trace_num = }
 --
 -- memprof's file is a profile with exact events, after a collection:
 -- luajit-mp report memprof.bin e. Tarantool's own tools read it as memprof's
@@ -18,6 +20,7 @@
 ----------------------------------------------------------------------------
 
 local mp = require("jit.mp")
+local util = require("jit.util")
 
 local EINVAL = 22
 
@@ -110,6 +113,27 @@ local function sysprof_report()
   return last
 end
 
+-- -- Metrics ------------------------------------------------------------------
+
+local MAX_TRACES = 65535
+
+-- Traces that there are. Not compiled, as a trace of this would be one more.
+local function count_traces()
+  local traceir, n = util.traceir, 0
+  for number = 1, traceir and MAX_TRACES or 0 do
+    if traceir(number, 0) then n = n + 1 end
+  end
+  return n
+end
+jit.off(count_traces)
+
+-- A number that LuaJIT does not keep is absent, and not 0.
+local function getmetrics()
+  return {
+    gc_total = collectgarbage("count") * 1024, jit_trace_num = count_traces()
+  }
+end
+
 -- -- The module ---------------------------------------------------------------
 
 -- In place of memprof's parser: its options, and the name of a profile.
@@ -125,6 +149,7 @@ local function parse(args)
 end
 
 local misc = {
+  getmetrics = getmetrics,
   memprof = { start = start, stop = stop },
   sysprof = {
     start = sysprof_start, stop = sysprof_stop, report = sysprof_report
