@@ -16,6 +16,12 @@ M.benched = { "binarytrees", "closures", "coroutines", "json", "matrix",
 -- Programs of which the compiler removes something even without sinking.
 M.folds = { cdata = true, ["bench/json"] = true }
 
+-- Programs of which LuaJIT for arm64 itself makes more tables compiled than
+-- interpreted, depending on its traces. The heap of plain LuaJIT with the
+-- collector stopped shows it; a counter in lj_tab.c has the profile's numbers.
+M.makes_more = jit.arch == "arm64" and { coroutines = true, parser = true } or
+  {}
+
 -- Types of the VM's own memory, as the growing table of strings: that is no
 -- place's.
 local own = { ["string table"] = true, ["thread stack"] = true,
