@@ -98,7 +98,10 @@ export async function columns() {
     ["exact", 1440, "light"],
     ["normal", 1024, "light"],
     ["exact", 1024, "dark"],
-    ["long", 1024, "light"]
+    ["long", 1024, "light"],
+    ["diff", 1024, "dark"],
+    ["diff", 800, "light"],
+    ["long-diff", 1240, "light"]
   ]) {
     const page = await open(name, {
       viewport: { width, height: 900 },

@@ -29,7 +29,8 @@ function compared(view, what) {
     part(" before", Name + " before", (k) => b[what][k], "before");
     part("", "after", (k) => a[what][k], "plain");
   } else if (what === "total") return out;
-  part(" change", chosen ? "change" : Name + " change", share ?
+  part(" change", chosen && what === "self" ? "change" : Name + " change",
+    share ?
     (k) => ratio(a, k) - ratio(b, k) : (k) => a[what][k] - b[what][k],
     "change");
   return out;

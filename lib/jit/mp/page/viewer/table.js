@@ -4,7 +4,7 @@
 */
 const { $, el, color } = mp.dom;
 const { LUA, GROUP, item } = mp.items;
-const { A, VIEWS, TITLE, WORDS } = mp.profile;
+const { A, DIFF, VIEWS, TITLE, WORDS } = mp.profile;
 const { percent, signed, points, count } = mp.numbers;
 const { state } = mp;
 const { timed } = mp.counts;
@@ -75,7 +75,11 @@ function* growOrder() {
 /* -- Cells ---------------------------------------------------------------- */
 
 const other = (view) => view === state.now.view ? "" : " other";
-const classOf = (c) => other(c.view) + (c.what === "total" ? " total" : "");
+/* Columns that small windows leave out: totals of views that are not chosen,
+** or in a comparison those that the change is the difference of. */
+const isSpare = (c) => c.what === "total" &&
+  (DIFF ? c.kind !== "change" : c.view !== state.now.view);
+const classOf = (c) => other(c.view) + (isSpare(c) ? " spare" : "");
 
 function changeCell(c, k) {
   const v = c.value(k), text = state.now.share ? points(v) :
@@ -128,11 +132,11 @@ const direction = (dir) => dir < 0 ? "descending" : "ascending";
 function head(cols, by) {
   const { sort, dir, unit } = state.now, byNames = sort === "name";
   const views = [...new Set(cols.map((c) => c.view))];
-  /* few: without the totals of views that are not chosen. */
+  /* few: without columns that small windows leave out. */
   const groups = (few) => el("tr", { class: few ? "few" : "full" }, el("td"),
     views.map((v) => el("th", { class: "group" + other(v), scope: "colgroup",
-      colspan: cols.filter((c) => c.view === v && !(few && other(v) &&
-	c.what === "total")).length, "--c": color(v) },
+      colspan: cols.filter((c) => c.view === v &&
+	!(few && isSpare(c))).length, "--c": color(v) },
     el("span", {}, TITLE[v]))));
   const titles = cols.map((c) => el("th", { scope: "col",
     class: classOf(c), "aria-sort": !byNames && c === by ?
@@ -141,7 +145,8 @@ function head(cols, by) {
   const name = el("th", { scope: "col", "aria-sort": byNames ?
     direction(-dir) : null },
     sorter("name", "", unit === "func" ? "Function" : "Line"));
-  return el("thead", {}, groups(false), views.length > CROWDED && groups(true),
+  return el("thead", {}, groups(false),
+    (DIFF || views.length > CROWDED) && groups(true),
     el("tr", {}, name, titles));
 }
 
@@ -196,6 +201,7 @@ function showTable() {
   const views = VIEWS.filter((v) => !empty(v)).length;
   $("table").classList.toggle("many", views > MANY_VIEWS);
   $("table").classList.toggle("crowded", views > CROWDED);
+  $("table").classList.toggle("compared", DIFF);
   $("table").replaceChildren(...cols.length ? [head(cols, by), body] : []);
   $("functions-title").textContent = unit === "func" ? "Functions" : "Lines";
   $("functions-note").replaceChildren(note(cols, all.length) +
