@@ -41,6 +41,7 @@ src_libmp_la_SOURCES = \
 	src/data/sparse.c src/data/sparse.h \
 	src/data/spell.c src/data/spell.h \
 	src/data/stacks.c src/data/stacks.h \
+	src/data/strict.c src/data/strict.h \
 	src/data/thread.c src/data/thread.h \
 	src/data/timer.c src/data/timer.h \
 	src/data/usage.c src/data/usage.h
@@ -95,6 +96,7 @@ src_libheapwalk_la_SOURCES = \
 	src/heapwalk/baseline.c src/heapwalk/baseline.h \
 	src/heapwalk/blocks.c src/heapwalk/blocks.h \
 	src/heapwalk/cmemory.c src/heapwalk/cmemory.h \
+	src/heapwalk/copied.c src/heapwalk/copied.h \
 	src/heapwalk/dominate.c \
 	src/heapwalk/edge.c src/heapwalk/edge.h \
 	src/heapwalk/holders.c src/heapwalk/holders.h \
@@ -175,6 +177,7 @@ core_la_SOURCES = \
 	src/module/arguments.c src/module/arguments.h \
 	src/module/attach.c src/module/attach.h \
 	src/module/confine.c src/module/confine.h \
+	src/module/copied.c src/module/copied.h \
 	src/module/guard.c src/module/guard.h \
 	src/module/heap.c src/module/heap.h \
 	src/module/label.c src/module/label.h \
@@ -185,7 +188,8 @@ core_la_SOURCES = \
 	src/module/userdata.c src/module/userdata.h \
 	src/module/window.c src/module/window.h
 core_la_LIBADD = src/libreport.la src/libheapwalk.la src/libvm.la src/libmp.la
-core_exports = luaopen_jit_mp_core|mp_attach_(enter|answer)|mp_state_alloc
+core_exports = \
+	luaopen_jit_mp_core|mp_attach_(enter|answer|copied)|mp_state_alloc
 core_la_LDFLAGS = -module -avoid-version -shared -rpath $(coreexecdir) \
 	-Wl,-z,nodelete \
 	-export-symbols-regex '^($(core_exports))$$'
@@ -213,8 +217,10 @@ if ATTACH
 attach_la_SOURCES += \
 	src/attach/ask.c \
 	src/attach/call.c src/attach/call.h \
+	src/attach/copy.c src/attach/copy.h \
 	src/attach/find.c src/attach/find.h \
 	src/attach/frame.c src/attach/frame.h \
+	src/attach/heap.c src/attach/heap.h \
 	src/attach/hidden.c src/attach/hidden.h src/attach/names.h \
 	src/attach/kind.c src/attach/kind.h \
 	src/attach/leave.c src/attach/leave.h \

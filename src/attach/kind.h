@@ -13,6 +13,7 @@
 
 typedef struct mp_kind {
   const char *core;		/* The module's file. */
+  uint64_t last;		/* The last address that a reference has. */
   int (*states)(const mp_maps *m, uint64_t own, mp_found *list,
 		const volatile int *end);
   uint64_t (*resting)(const mp_maps *m, const mp_found *state,

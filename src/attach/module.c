@@ -17,6 +17,7 @@
 
 /* The parts that know processes know these processors only. */
 #if defined(MP_LAYOUT)
+#include "attach/heap.h"
 #include "attach/outside.h"
 #include "attach/receive.h"
 #include "attach/session.h"
@@ -330,6 +331,36 @@ static int outside_wait(lua_State *L)
   return 1;
 }
 
+/* push_walk(calls, walk) */
+static int push_walk(lua_State *L)
+{
+  const mp_farheap *heap = lua_touserdata(L, 1);
+  heap->calls->push(L, heap->walk);
+  return 1;
+}
+
+/* heap(library, share, file): a walk (heapwalk/walk.h), with the text of a
+** .heapsnapshot if file is true, and whether compiled code ran; or nil and a
+** message. */
+static int outside_heap(lua_State *L)
+{
+  mp_outside *o = check_outside(L);
+  const char *library = luaL_checkstring(L, 2);
+  mp_attach_copied_walk request = { luaL_checknumber(L, 3),
+				    lua_toboolean(L, 4), 0 };
+  mp_farheap heap;
+  bool ok;
+  if (!mp_outside_heap(o, library, &request, &ended, &heap))
+    return fail_outside(L, o);
+  lua_pushcfunction(L, push_walk);
+  lua_pushlightuserdata(L, &heap);
+  ok = lua_pcall(L, 1, 1, 0) == 0;
+  heap.calls->release(heap.walk);
+  if (!ok) return lua_error(L);
+  lua_pushboolean(L, heap.compiled);
+  return 2;
+}
+
 /* times(): the wall clock, and the CPU seconds of the thread so far. */
 static int outside_times(lua_State *L)
 {
@@ -371,6 +402,7 @@ static void make_types(lua_State *L)
     { "sample", outside_sample },
     { "frames", outside_frames },
     { "functions", outside_functions },
+    { "heap", outside_heap },
     { "wait", outside_wait },
     { "times", outside_times },
     { "__gc", outside_gc },

@@ -24,7 +24,6 @@
 #include "attach/symbol.h"
 
 #define TRIES	4		/* Looks until a stack is given up. */
-#define THREADS_MAX 1024
 #define HURRY	(-20)		/* The highest priority. */
 #define PAGE	4096
 #define LATE	300000		/* Nanoseconds. */
@@ -174,7 +173,7 @@ static bool look(mp_outside *o, pid_t tid, mp_far_place *place)
   return true;
 }
 
-static int list_threads(pid_t pid, pid_t list[THREADS_MAX])
+int mp_outside_threads(pid_t pid, pid_t list[MP_OUTSIDE_THREADS])
 {
   char name[64];
   struct dirent *e;
@@ -182,7 +181,7 @@ static int list_threads(pid_t pid, pid_t list[THREADS_MAX])
   DIR *d;
   snprintf(name, sizeof(name), "/proc/%ld/task", (long)pid);
   if ((d = mp_room(opendir(name))) == NULL) return 0;
-  while (n < THREADS_MAX && (e = readdir(d)) != NULL)
+  while (n < MP_OUTSIDE_THREADS && (e = readdir(d)) != NULL)
     if (e->d_name[0] != '.') list[n++] = (pid_t)atol(e->d_name);
   closedir(d);
   return n;
@@ -192,8 +191,8 @@ static int list_threads(pid_t pid, pid_t list[THREADS_MAX])
 ** the VM's C frame is. Stacks may be new. */
 static void find_thread(mp_outside *o)
 {
-  pid_t list[THREADS_MAX];
-  int n = list_threads(o->pid, list), i;
+  pid_t list[MP_OUTSIDE_THREADS];
+  int n = mp_outside_threads(o->pid, list), i;
   mp_maps_renew(&o->maps, o->pid);
   for (i = 0; i < n && !o->known; i++) {
     mp_far_place place;

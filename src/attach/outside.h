@@ -52,6 +52,11 @@ bool mp_outside_sample(mp_outside *o, mp_far_place *place);
 ** their number. */
 int mp_outside_functions(const mp_outside *o, mp_far_function **list);
 
+#define MP_OUTSIDE_THREADS 1024	/* More are not listed. */
+
+/* Lists the threads of a process. Returns their number. */
+int mp_outside_threads(pid_t pid, pid_t list[MP_OUTSIDE_THREADS]);
+
 /* Waits until a sample may be due, a part of a second at most, or until *end is
 ** set. Returns whether the process still exists. */
 bool mp_outside_wait(mp_outside *o, const volatile int *end);

@@ -282,6 +282,7 @@ static bool read_frames(pid_t pid, const slots *s, uint64_t pc, bool compiled,
   bool varg = false;
   function fn;
   to->n = 0;
+  to->slots = 0;
   to->cut = false;
   for (; i != NO_FRAME && i > FRAME_SLOTS - 1; i = below(pid, s, i)) {
     mp_far_frame *f = &to->frames[to->n];
@@ -295,6 +296,8 @@ static bool read_frames(pid_t pid, const slots *s, uint64_t pc, bool compiled,
       if (fn.proto != 0 && pc != 0 && !has(&fn, pc)) return false;
       if (fn.proto != 0 && pc == 0 && to->n == 0 && !compiled) return false;
       if (fn.proto != 0 && !describe(pid, &fn, pc, f)) return false;
+      if (i == s->n - 1 && fn.proto != 0)
+	to->slots = AT(uint8_t, fn.pt, PT_FRAMESIZE);
       to->n++;
     }
     varg = LINK_ISVARG(link_at(s, i));
@@ -326,6 +329,8 @@ static bool read_from(pid_t pid, const char *L, uint64_t base, uint64_t pc,
   slots s;
   bool ok;
   if (!read_slots(pid, L, base, &s)) return false;
+  to->base = base;
+  to->pc = pc;
   ok = read_frames(pid, &s, pc, compiled, to);
   free(s.list);
   return ok;
@@ -429,5 +434,7 @@ mp_far_place mp_stack_read(const mp_maps *m, const mp_found *state,
   else
     ok = read_from_registers(m->pid, L, t, s) ||
 	 (sp != cframe && read_from_memory(m->pid, L, cframe, s));
+  s->rests = trace == 0 && s->state == 'C' &&
+	     s->base == AT(uintptr_t, L, L_BASE);
   return ok ? MP_FAR_FOUND : MP_FAR_LOST;
 }

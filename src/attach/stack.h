@@ -42,6 +42,10 @@ typedef enum mp_far_place {
 typedef struct mp_far_stack {
   char state;			/* One of "NICGJ". */
   bool cut;			/* There were more frames. */
+  bool rests;			/* A C function that the VM has called runs: */
+				/* the VM's memory tells all. */
+  uint64_t base, pc;		/* Of the top function; pc 0: not known. */
+  uint32_t slots;		/* A Lua function's, from its base on; or 0. */
   int n;
   mp_far_frame frames[MP_STACK_DEPTH];  /* The top one first. */
 } mp_far_stack;

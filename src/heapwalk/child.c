@@ -20,6 +20,7 @@
 #include "data/lock.h"
 #include "data/pool.h"
 #include "data/process.h"
+#include "data/strict.h"
 #include "heapwalk/blocks.h"
 #include "heapwalk/child.h"
 #include "heapwalk/prove.h"
@@ -29,6 +30,8 @@
 #define MEMORY	((size_t)64 << 20)  /* Bytes that the child may take, and as */
 				/* many as the heap has. */
 #define CPU	600		/* Seconds of CPU time that it may take. */
+#define COPIED_CPU 20		/* The same for a copied heap, and one more */
+#define COPIED_RATE ((size_t)8 << 20)  /* for so many bytes of it. */
 #define NICE	10		/* By that it is behind the program. */
 #define STEP	2		/* Milliseconds between two looks at it. */
 
@@ -36,7 +39,7 @@
 typedef struct mp_heapshare {
   mp_heapwalk walk;		/* First: see mp_heapwalk_free. */
   atomic_bool done;
-  size_t used;			/* Bytes. */
+  size_t used, size;		/* Bytes. */
 } share;
 
 /* -- The child ----------------------------------------------------------- */
@@ -46,7 +49,7 @@ typedef struct mp_heapshare {
 static void *put(share *s, const void *p, size_t n)
 {
   size_t at = (s->used + 15) & ~(size_t)15;
-  if (p == NULL || n > SHARE || at > SHARE - n) return NULL;
+  if (p == NULL || n > s->size || at > s->size - n) return NULL;
   s->used = at + n;
   return memcpy((char *)s + at, p, n);
 }
@@ -80,14 +83,15 @@ static void put_kinds(share *s, const mp_heapkinds *from, mp_heapkinds *to)
 static void hand_over(share *s, const mp_heapwalk *w)
 {
   s->walk = *w;
-  s->walk.file = NULL;
+  s->walk.file = put(s, w->file, w->filelen);
   put_lines(s, &w->holders, &s->walk.holders);
   put_kinds(s, &w->kinds, &s->walk.kinds);
   s->walk.joins = put(s, w->joins, w->njoins * sizeof(*w->joins));
   s->walk.c.joins = put(s, w->c.joins, w->c.njoins * sizeof(*w->c.joins));
-  s->walk.mapped = SHARE;
+  s->walk.mapped = s->size;
   if (w->why == NULL && (s->walk.holders.lines == NULL ||
 			 (s->walk.kinds.a == NULL && w->kinds.n > 0) ||
+			 (s->walk.file == NULL && w->file != NULL) ||
 			 (s->walk.joins == NULL && w->njoins > 0) ||
 			 (s->walk.c.joins == NULL && w->c.njoins > 0)))
     s->walk.why = "it is too large";
@@ -107,9 +111,9 @@ static void offer_to_killer(void)
 ** the program's priority: a child of a lower one is slow to end as well, and
 ** until it has ended its memory counts, although the kernel does not choose it
 ** any more, but would kill the program instead. */
-static void settle(pid_t parent, size_t memory, bool urgent)
+static void settle(pid_t parent, size_t memory, rlim_t seconds, bool urgent)
 {
-  const struct rlimit none = { 0, 0 }, cpu = { CPU, CPU };
+  const struct rlimit none = { 0, 0 }, cpu = { seconds, seconds };
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   setrlimit(RLIMIT_CORE, &none);
@@ -130,11 +134,28 @@ static void run(share *s, pid_t parent, const mp_profile *p, lua_State *L,
 {
   bool native = p != NULL && mp_native_has(&p->capture);
   mp_heapwalk *w;
-  settle(parent, memory, request->urgent);
+  settle(parent, memory, CPU, request->urgent);
   w = mp_heapwalk_take(p, L, request);
   if (w != NULL && native && !mp_native_has(&p->capture))
     w->c.why = "another thread was busy with it";
   if (w != NULL) hand_over(s, w);
+  _exit(0);
+}
+
+void mp_heapchild_copied(mp_heapchild *c, pid_t parent, const mp_copied *copied,
+			 const mp_heaprequest *request, size_t size)
+{
+  mp_heaplayout layout;
+  mp_arena arena;
+  mp_heapwalk *w, none;
+  settle(parent, MEMORY + size, COPIED_CPU + size / COPIED_RATE, false);
+  memset(&none, 0, sizeof(none));
+  none.why = mp_copied_open(copied, &layout, &arena);
+  if (none.why == NULL && !mp_strict_begin())
+    none.why = "the system does not let a child confine itself";
+  w = none.why == NULL ? mp_heapwalk_copied(copied, &layout, request) : &none;
+  if (w != NULL) w->arena = arena;
+  if (w != NULL) hand_over(c->share, w);
   _exit(0);
 }
 
@@ -156,6 +177,17 @@ static const char *refusal(int err)
   }
 }
 
+bool mp_heapchild_share(mp_heapchild *c, size_t more)
+{
+  size_t size = SHARE + more;
+  c->share = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED |
+		  MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (c->share == MAP_FAILED) return false;
+  c->share->used = sizeof(share);
+  c->share->size = size;
+  return true;
+}
+
 const char *mp_heapchild_begin(mp_heapchild *c, const mp_profile *p,
 			       lua_State *L, const mp_heaprequest *request)
 {
@@ -168,10 +200,7 @@ const char *mp_heapchild_begin(mp_heapchild *c, const mp_profile *p,
   if (!layout->proved) return layout->why;
   mp_arena_look(NULL, NULL, &a);  /* Proves the layout of that, too, */
   mp_blocks_prove();  /* and this one that of malloc. */
-  c->share = mmap(NULL, SHARE, PROT_READ | PROT_WRITE, MAP_SHARED |
-		  MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (c->share == MAP_FAILED) return refusal(ENOMEM);
-  c->share->used = sizeof(share);
+  if (!mp_heapchild_share(c, 0)) return refusal(ENOMEM);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
   if (p != NULL && mp_native_has(&p->capture)) mp_native_before_fork();
@@ -184,7 +213,7 @@ const char *mp_heapchild_begin(mp_heapchild *c, const mp_profile *p,
   mp_native_parent();
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   if (c->pid > 0) return NULL;
-  munmap(c->share, SHARE);
+  munmap(c->share, c->share->size);
   return refusal(err);
 }
 
@@ -197,16 +226,21 @@ static bool has_ended(pid_t pid)
 
 mp_heapwalk *mp_heapchild_end(mp_heapchild *c, const atomic_bool *hurry)
 {
-  mp_heapwalk *w = &c->share->walk;
   bool hurried = false;
   while (!has_ended(c->pid)) {
     if (hurry != NULL && *hurry && !hurried)
       hurried = kill(c->pid, SIGKILL) == 0;
     mp_clock_pause(STEP);
   }
+  return mp_heapchild_taken(c);
+}
+
+mp_heapwalk *mp_heapchild_taken(mp_heapchild *c)
+{
+  mp_heapwalk *w = &c->share->walk;
   if (!c->share->done)
     *w = (mp_heapwalk){ .why = "the child that made it was ended",
-			.mapped = SHARE };
+			.mapped = c->share->size };
   w->child = w->seconds;
   w->seconds = c->seconds;
   w->at = c->at;

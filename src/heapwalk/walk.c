@@ -14,6 +14,7 @@
 #include "data/mem.h"
 #include "heapwalk/blocks.h"
 #include "heapwalk/cmemory.h"
+#include "heapwalk/copied.h"
 #include "heapwalk/file.h"
 #include "heapwalk/prove.h"
 #include "heapwalk/walk.h"
@@ -31,6 +32,7 @@ typedef struct walking {
   mp_cmemory c;
   mp_map rows;			/* Row and line -> join + 1. */
   mp_map crows;			/* The same, of C memory. */
+  bool copied;			/* The heap is another process's. */
   uint64_t bytes;		/* Of all objects. */
   bool failed;
 } walking;
@@ -160,18 +162,20 @@ static uint64_t garbage(const mp_heapwalk *w)
   return sum;
 }
 
-static const char *walk(walking *k, lua_State *L, const mp_heaprequest *request)
+static const char no_memory[] = "there is no memory for it";
+
+/* Walks the heap, which has been opened. */
+static const char *walk(walking *k, const mp_heaprequest *request)
 {
-  static const char *const no_memory = "there is no memory for it";
   mp_heapwalk *w = k->w;
-  if (!mp_heap_open(&k->h, L))
-    return k->h.layout->proved ? no_memory : k->h.layout->why;
   if (request->closing) mp_heap_leave(&k->h);
   w->closing = request->closing;
   w->left = k->h.left != NULL;
   if (request->lasting && !mp_heap_lasting(&k->h)) return no_memory;
   if (!mp_heap_graph(&k->h, &k->g) || !mp_graph_dominate(&k->g))
     return no_memory;
+  if (k->copied && (w->why = mp_copied_check(&k->h, &k->g)) != NULL)
+    return w->why;
   mp_places_each(&k->h.places, add_object, k);
   if (!mp_heapkinds_find(&w->kinds, &k->h, &k->g, &w->slots)) return no_memory;
   w->chains = k->h.chains;
@@ -206,6 +210,17 @@ static void look_arena(const mp_profile *p, lua_State *L, mp_arena *a)
   mp_arena_look(f, ud, a);
 }
 
+/* Frees all but the walk. */
+static void finish(walking *k)
+{
+  mp_map_free(&k->rows);
+  mp_map_free(&k->crows);
+  mp_cmemory_free(&k->c);
+  mp_graph_free(&k->g);
+  mp_heap_close(&k->h);
+  mp_holders_trim(&k->w->holders);
+}
+
 mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
 			      const mp_heaprequest *request)
 {
@@ -217,16 +232,32 @@ mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
   k.heap = p != NULL ? p->heap : NULL;
   k.p = p;
   k.w = w;
-  w->why = walk(&k, L, request);
+  if (mp_heap_open(&k.h, L)) w->why = walk(&k, request);
+  else w->why = k.h.layout->proved ? no_memory : k.h.layout->why;
   if (w->why == NULL) look_arena(p, L, &w->arena);
-  mp_map_free(&k.rows);
-  mp_map_free(&k.crows);
-  mp_cmemory_free(&k.c);
-  mp_graph_free(&k.g);
-  mp_heap_close(&k.h);
-  mp_holders_trim(&w->holders);
+  finish(&k);
   w->seconds = mp_clock_wall() - began;
   w->at = p != NULL ? began - p->span.wall0 : 0;
+  return w;
+}
+
+mp_heapwalk *mp_heapwalk_copied(const mp_copied *c,
+				const mp_heaplayout *layout,
+				const mp_heaprequest *request)
+{
+  mp_heapwalk *w = mp_calloc(1, sizeof(*w));
+  walking k;
+  double began = mp_clock_wall();
+  if (w == NULL) return NULL;
+  memset(&k, 0, sizeof(k));
+  k.w = w;
+  k.copied = true;
+  if (mp_heap_find(&k.h, layout, (lua_State *)(uintptr_t)c->mainl))
+    w->why = walk(&k, request);
+  else
+    w->why = no_memory;
+  finish(&k);
+  w->seconds = mp_clock_wall() - began;
   return w;
 }
 

@@ -10,6 +10,7 @@
 #define MP_HEAPWALK_H
 
 #include "heapwalk/baseline.h"
+#include "heapwalk/copied.h"
 #include "heapwalk/holders.h"
 #include "heapwalk/kinds.h"
 #include "heapwalk/name.h"
@@ -85,6 +86,12 @@ typedef struct mp_heapwalk {
 ** for that. */
 mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
 			      const mp_heaprequest *request);
+
+/* The same of a copied heap, of which mp_copied_open has found the layout; but
+** for what the allocator has. */
+mp_heapwalk *mp_heapwalk_copied(const mp_copied *c,
+				const mp_heaplayout *layout,
+				const mp_heaprequest *request);
 
 /* Frees the text of the .heapsnapshot. */
 void mp_heapwalk_nofile(mp_heapwalk *w);

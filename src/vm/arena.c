@@ -23,6 +23,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static lua_Alloc builtin;	/* The allocator; NULL: not proved. */
 static atomic_bool tried;
 
+#define SEGMENTS_MAX	100000	/* More than there ever are. */
+
 typedef struct receiver {
   mp_arena_see *see;		/* Or NULL. */
   mp_arena_block *block;	/* Or NULL. */
@@ -66,11 +68,14 @@ static bool look_segment(mp_segment *s, const char *top, mp_arena *a,
 static bool look(const char *m, mp_arena *a, const receiver *r)
 {
   const char *top = AT(const char *, m, ARENA_TOP), *s;
+  uint32_t left = SEGMENTS_MAX;
   memset(a, 0, sizeof(*a));
   for (s = m + ARENA_SEGMENT; s != NULL; s = AT(const char *, s, SEG_NEXT)) {
     mp_segment seg = { AT(const char *, s, SEG_BASE),
 		       AT(uintptr_t, s, SEG_SIZE), 0, 0 };
-    if (((uintptr_t)seg.base | seg.size) & (SEG_ALIGN - 1)) return false;
+    if (left-- == 0 ||
+	(((uintptr_t)seg.base | seg.size) & (SEG_ALIGN - 1)) != 0)
+      return false;
     if (!look_segment(&seg, top, a, r)) return false;
     a->system += seg.size;
     a->used += seg.used;
@@ -79,8 +84,6 @@ static bool look(const char *m, mp_arena *a, const receiver *r)
   }
   return true;
 }
-
-#define SEGMENTS_MAX	100000	/* More than there ever are. */
 
 /* Whether the data of an allocator is an arena, which lies in a segment of its
 ** own. A build may have malloc in place of LuaJIT's allocator, without data. */
@@ -94,6 +97,12 @@ static bool is_arena(const char *m)
     s = seg[2];
   }
   return false;
+}
+
+bool mp_arena_copied(const void *ud, mp_arena *a)
+{
+  const receiver nobody = { NULL, NULL, NULL };
+  return is_arena(ud) && look(ud, a, &nobody);
 }
 
 static void prove(void)

@@ -45,6 +45,11 @@ bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
 typedef void mp_arena_block(void *data, char *p, size_t room);
 bool mp_arena_blocks(lua_Alloc f, void *ud, mp_arena_block *see, void *data);
 
+/* The same as mp_arena_look for the data of an allocator, most likely LuaJIT's,
+** that were copied from another process to where they lie there, with all that
+** they refer to. Nothing is proved of the layout but that all of it fits. */
+bool mp_arena_copied(const void *ud, mp_arena *a);
+
 /* The room of a block of the allocator's. */
 size_t mp_arena_room(const char *p);
 

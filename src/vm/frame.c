@@ -30,6 +30,7 @@ const char *mp_frame_cframe(lua_State *L, const slot *f, const slot *next)
 {
   const char *cf = CF_RAW(AT(void *, L, L_CFRAME));
   const slot *stack = REF(slot *, L, L_STACK), *bottom = frame_bottom(L);
+  if (mp_variant_prev() == 0) return NULL;
   while (cf != NULL && f > bottom) {
     while (AT(int32_t, cf, CF_NRES) < 0) {
       if ((const char *)f >= (const char *)stack - AT(int32_t, cf, CF_NRES))

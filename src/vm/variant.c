@@ -386,4 +386,13 @@ uint32_t mp_variant_len(void) { return current.len; }
 uint32_t mp_variant_data(void) { return current.data; }
 uint32_t mp_variant_bufword(void) { return current.bufword; }
 
+void mp_variant_assume(uint32_t prev, uint32_t len, uint32_t data,
+		       uint32_t bufword)
+{
+  current.prev = prev;
+  current.len = len;
+  current.data = data;
+  current.bufword = bufword;
+}
+
 #endif

@@ -45,4 +45,9 @@ uint32_t mp_variant_data(void);
 /* Bytes of a word of the VM's buffers (BUF_WORD). */
 uint32_t mp_variant_bufword(void);
 
+/* From now on these are the answers, of a LuaJIT that is not this process's.
+** prev 0: not known. */
+void mp_variant_assume(uint32_t prev, uint32_t len, uint32_t data,
+		       uint32_t bufword);
+
 #endif

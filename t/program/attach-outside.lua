@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- luajit-mp attach --outside: functions, lines and callers by looks alone, of
--- programs that no module can be loaded into, too.
+-- luajit-mp attach --outside: functions, lines and callers by looks alone, and
+-- the heap by a copy, of programs that no module can be loaded into, too.
 
 local process = require("attach.process")
 local tap = require("tap")
@@ -134,6 +134,85 @@ r = outside(p.pid, "-O i1G")
 tap.like(r.out, "seek;string%.find %d+\n", "and its caller")
 tap.is(p:stop(), "right\n", "a builtin: its results")
 
+-- -- The heap -----------------------------------------------------------------
+
+-- It writes what a walk from within shows, and rests in a C function.
+tap.write(dir.."/heap.lua", [[
+local mp = require("jit.mp")
+cache, users = {}, {}
+for i = 1, 5000 do cache[i] = { name = "entry "..i, i } end
+for i = 1, 300 do users["user"..i] = ("x"):rep(i) end
+local file = io.open("within", "w")
+file:write(tostring(mp.heap()))
+file:close()
+repeat
+  os.execute("sleep 0.02")
+  file = io.open(arg[1])
+  if file then file:close() end
+until not file
+print("right")
+]])
+
+local function walk(pid, args)
+  return tap.sh(("%s attach --outside %s %s"):format(tap.mp, args or "-O W",
+    pid), { dir = dir })
+end
+
+-- The words of a walk that tell of a path.
+local function held(out, path)
+  return out:match("([%d.]+ %a+) +"..path.."  %(([^\n]*)%)\n") or "nothing"
+end
+
+p = process.start(dir, tap.command.." heap.lua")
+tap.wait(function() return tap.read(dir.."/within") end)
+r = walk(p.pid)
+tap.is(r.status, 0, "heap: status", r.err)
+tap.like(r.out, "^luajit%-mp  heap%.lua\ncapture outside\n\nHeap walk: ",
+  "heap: the header has nothing that was not measured")
+for _, path in ipairs({ "cache", "cache%[%*%]", "users" }) do
+  local within = held(tap.read(dir.."/within"), path)
+  tap.ok(within ~= "nothing", "heap: within, "..path)
+  tap.is(held(r.out, path), within, "heap: outside, the same: "..path)
+end
+r = walk(p.pid, "-t 0.2 -O f -o x.heapsnapshot -o -")
+tap.is(r.status, 0, "heap: a walk and CPU time, status", r.err)
+tap.like(r.out, "\nCPU  ", "heap: with CPU time")
+r = walk(p.pid, "-O W -o x.heapsnapshot -o x.json")
+tap.is(r.status, 0, "heap: files, status", r.err)
+tap.like(tap.read(dir.."/x.heapsnapshot") or "", '^{"snapshot"', "a snapshot")
+tap.like(tap.read(dir.."/x.json") or "", '"heap_walk":{"total":%d', "a report")
+r = walk(p.pid, "-O L")
+tap.like(r.err, "option L has no effect with %-%-outside", "heap: L is not")
+tap.is(p:stop(), "right\n", "heap: its results")
+
+-- Programs that never rest: one in compiled code, and one that makes tables
+-- larger all the time, whose heap may be in the midst of a change at each look.
+p = start(tap.command.." app.lua")
+r = walk(p.pid)
+tap.is(r.status, 0, "compiled: a walk", r.err)
+tap.is(p:stop(), "right\n", "compiled, walked: its results")
+tap.write(dir.."/churn.lua", [[
+local round = 0
+repeat
+  local sum, list = 0, {}
+  for i = 1, 2000 do list[i % 97] = { i, tostring(i), [i] = { i } } end
+  for i = 1, 96 do sum = sum + list[i][1] end
+  assert(sum == 187404, sum)
+  round = round + 1
+  local file = round % 100 ~= 0 or io.open(arg[1])
+  if type(file) == "userdata" then file:close() end
+until not file
+print("right")
+]])
+p = start(tap.command.." churn.lua")
+for i = 1, 5 do
+  r = walk(p.pid)
+  tap.ok(r.status == 0 and r.out:find("\nHeap walk: ", 1, true) or
+    r.err:find("cannot walk the heap", 1, true), "churn: walked or refused "..i,
+    r.out..r.err)
+end
+tap.is(p:stop(), "right\n", "churn: its results")
+
 -- -- Programs that nothing can be loaded into ---------------------------------
 
 local archive = (tap.sh("pkg-config --variable=libdir luajit").out
@@ -163,6 +242,9 @@ if static then
     tap.is(r.status, 0, "static: status", r.err)
     tap.ok(share(r.out, '%[string "single"%]:2') >= 20,
       "static: its function", r.out..r.err)
+    r = walk(pid)
+    tap.ok(r.status == 0 and r.out:find("\nHeap walk: ", 1, true),
+      "static: its heap", r.out..r.err)
   end)
   host("first second", function(pid)
     r = outside(pid)
@@ -190,6 +272,9 @@ local function confined(what, can, within, is_so)
     tap.is(r.status, 0, what..": status", r.err)
     tap.ok(share(r.out, '%[string "single"%]:2') >= 20, what..": its function",
       r.out..r.err)
+    r = walk(pid)
+    tap.ok(r.status == 0 and r.out:find("\nHeap walk: ", 1, true),
+      what..": its heap", r.out..r.err)
   end, within)
 end
 

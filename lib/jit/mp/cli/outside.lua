@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
 ----------------------------------------------------------------------------
 -- luajit-mp attach --outside: the CPU time of a process that nothing is loaded
--- into, by looks at its Lua stack (attach/outside.h).
+-- into, by looks at its Lua stack (attach/outside.h), and a walk of its heap,
+-- by a copy (attach/heap.h).
 ----------------------------------------------------------------------------
 
 local files = require("jit.mp.cli.files")
+local formats = require("jit.mp.format.formats")
 local profile = require("jit.mp.model.profile")
 local stop = require("jit.mp.cli.stop")
 local target = require("jit.mp.cli.target")
@@ -17,7 +19,7 @@ local MORE = "(more frames)"
 
 -- The option that asks for more than there is, or nil.
 local function refused(o)
-  for letter in ("huxYUoteLWMJITwBbCyzn"):gmatch(".") do
+  for letter in ("huxYUoteLMJITwBbCyzn"):gmatch(".") do
     if o.seen[letter] then return letter end
   end
 end
@@ -32,15 +34,38 @@ local function source_of(chunk)
   return ('[string "%s..."]'):format(text:sub(1, SHOWN - 3))
 end
 
+-- The share of the heap that has a line of its own, where it is to be walked,
+-- and whether a .heapsnapshot is wanted.
+local function wanted(o, outs)
+  local walk, file = o.walk, false
+  for _, out in ipairs(outs) do
+    local format = formats.of(out)
+    if format and format.walk then
+      walk, file = walk or math.max(o.min, 0.1) / 100, true
+    end
+  end
+  return walk, file
+end
+
+-- Whether all of these outputs are of a heap walk.
+local function are_walks(outs)
+  for _, out in ipairs(outs) do
+    local format = formats.of(out)
+    if not (format and format.walk) then return false end
+  end
+  return true
+end
+
 -- A snapshot without samples.
-local function empty(pid, interval, chunk)
+local function empty(pid, interval, chunk, walk_alone)
   return {
     info = { pid = pid, attached = true, cpu = 0, wall = 0,
       capture = "outside",
       script = chunk ~= "" and source_of(chunk) or nil, started = os.time(),
       os = jit.os, arch = jit.arch, cut = 0, notes = {
-        "compiled code counts for the function in which it begins" } },
-    cpu = { enabled = true, samples = 0, interval = interval },
+        not walk_alone and
+	"compiled code counts for the function in which it begins" or nil } },
+    cpu = { enabled = not walk_alone, samples = 0, interval = interval },
     heap = { enabled = false, alloc_objects = 0, alloc_bytes = 0,
       free_objects = 0, free_bytes = 0, realloc_objects = 0,
       realloc_bytes = 0, realloc_freed = 0, samples = 0, dropped = 0,
@@ -158,7 +183,7 @@ local function watch(session, s, seconds)
   local add, name = adder(s), namer(session)
   local begun, why = session:times(), "time"
   while why == "time" and session:times() - begun < seconds do
-    local place = session:sample()
+    local place = s.cpu.enabled and session:sample()
     if place then
       local frames, cut = frames_of(session, place, name)
       add(frames, #place == 1 and place or "C")
@@ -171,13 +196,33 @@ local function watch(session, s, seconds)
   return s
 end
 
+-- Walks the heap. Fails where there is nothing else to be shown.
+local function walk(session, s, share, file)
+  local w, msg = session:heap(target.find("jit.mp.core", package.cpath), share,
+    file)
+  if not w and not s.cpu.enabled then
+    stop.data(("cannot walk the heap of process %d: %s"):format(s.info.pid,
+      msg))
+  end
+  s.walk = w or { seconds = 0, why = msg }
+  s.walk.at = s.info.wall
+  if w and msg then
+    table.insert(s.info.notes, "compiled code ran during the heap walk: what "..
+      "only its registers held counts as held by nothing")
+  end
+end
+
 return function(given, operands, command)
-  local text, outs = given.opts or "f", given.out or { "-" }
-  local o = files.parse_options("c"..text, given, command)
+  local outs = given.out or { "-" }
+  local text = given.opts or (are_walks(outs) and "W" or "f")
+  local o = files.parse_options(text, given, command)
+  local share, file = wanted(o, outs)
+  local alone = o.walk ~= nil or are_walks(outs)
+  if not alone then o = files.parse_options("c"..text, given, command) end
   local letter = refused(o)
   if letter then
     stop.usage(("attach: option %s has no effect with --outside, which shows "..
-      "CPU time alone"):format(letter), command)
+      "CPU time and a heap walk"):format(letter), command)
   end
   files.check_effects(o, given, outs, command)
   for _, out in ipairs(outs) do files.check_output(out, command) end
@@ -194,11 +239,13 @@ return function(given, operands, command)
   if not ok then
     stop.data(("cannot look at process %d: %s"):format(pid, why))
   end
-  if not time then
+  if not time and not alone then
     io.stderr:write(("luajit-mp: profiling process %d from outside; Ctrl-C "..
       "ends it\n"):format(pid))
   end
-  local s = watch(session, empty(pid, interval, states[n].chunk), time or 1e9)
+  local s = watch(session, empty(pid, interval, states[n].chunk, alone),
+    time or alone and 0 or 1e9)
+  if share then walk(session, s, share, file) end
   local p = profile.new(s)
   target.write(p, o, outs, pid, given)
 end

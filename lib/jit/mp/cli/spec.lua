@@ -25,7 +25,7 @@ local options = {
   { name = "time", short = "-t", long = "--time", value = "SECONDS",
     about = "how long to profile (default: until Ctrl-C)" },
   { name = "outside", long = "--outside",
-    about = "CPU time, loading nothing into the process" },
+    about = "CPU time or the heap, loading nothing there" },
   { name = "state", long = "--state", value = "N",
     about = "the Lua state, if there are several" },
   { name = "sort", long = "--sort", value = "KEY",

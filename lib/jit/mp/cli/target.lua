@@ -141,4 +141,4 @@ local function write(p, o, outs, pid, given)
 end
 
 return { seconds = seconds, number = number, choose = choose, attach = attach,
-  finish = finish, write = write }
+  finish = finish, write = write, find = find }

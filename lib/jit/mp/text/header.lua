@@ -77,18 +77,27 @@ local function capture_topic(p, o)
   return joined(s, facts.lines(p, o.views))
 end
 
+-- Whether the profile is a heap walk and nothing else.
+local function is_walk_from_outside(p)
+  return p.info.capture == "outside" and not p.cpu.enabled
+end
+
 local function title(p)
   local script = facts.script(p)
   return joined("luajit-mp"..(script and "  "..script or ""),
     p.info.attached and p.info.pid and ("process %d"):format(p.info.pid) or nil,
     p.info.window and ("window of %s, from %s on"):format(
       numbers.seconds(p.info.wall), numbers.seconds(p.info.window)) or
-    p.info.wall and "ran "..facts.duration(p))
+    p.info.wall and not is_walk_from_outside(p) and "ran "..
+      facts.duration(p) or nil)
 end
 
 -- The lines by topics, whose numbers stand below each other.
 local function topics(p, o)
-  if not wants_heap(o) then return { cpu_topic(p) } end
+  if is_walk_from_outside(p) then return {} end
+  if not wants_heap(o) or p.info.capture == "outside" then
+    return { cpu_topic(p) }
+  end
   return { cpu_topic(p), alloc_topic(p, o.kib), inuse_topic(p, o.kib),
     native_topic(p, o.kib), memory_topic(p, o.kib) or {} }
 end
