@@ -178,12 +178,12 @@ static outcome judge(making *m, void *walk, bool ended, int status)
   if (*m->end) fails(m->o, "interrupted");
   else if (crashed) fails(m->o, "at each look its heap was being changed, or "
 			  "is none: the child that walked it crashed");
-  else if (sig == SIGXCPU || sig == SIGKILL)
-    fails(m->o, sig == SIGXCPU ? "the child that walked its heap came to no "
-	  "end" : "the child that walked its heap was killed");
+  else if (sig == SIGKILL)
+    fails(m->o, "the child that walked its heap was killed: it came to no end, "
+	  "or memory ran out");
   else fails(m->o, why != NULL ? why : "its walk was lost");
   m->heap->calls->release(walk);
-  return *m->end || sig == SIGXCPU || sig == SIGKILL ? NEVER : AGAIN;
+  return *m->end || sig == SIGKILL ? NEVER : AGAIN;
 }
 
 /* Copies and walks, with all threads stopped until it is copied. */
