@@ -23,7 +23,7 @@
 #define MUST(name) { SYS_##name, #name, true }
 
 const mp_needed mp_seccomp_calls[] = {
-  CALL(brk), CALL(clock_gettime), CALL(clock_nanosleep), CALL(clone),
+  MUST(brk), CALL(clock_gettime), CALL(clock_nanosleep), CALL(clone),
   CALL(clone3), CALL(close), CALL(close_range), MUST(exit), CALL(exit_group),
   CALL(faccessat2),
   CALL(fcntl), CALL(fstat), CALL(ftruncate), MUST(futex), CALL(getcwd),

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "data/fd.h"
 #include "data/lock.h"
 #include "data/process.h"
+#include "data/seed.h"
 #include "data/spell.h"
 #include "report/output.h"
 #include "report/target.h"
@@ -72,15 +72,14 @@ static void kept_close(mp_kept *k)
 
 #define TRIES	100		/* At a name that nobody has. */
 
-/* Makes a file with a name that nobody can foresee. Returns a descriptor, or
-** -1 and errno. */
+/* Makes a new file with a name that others can hardly foresee. Returns a
+** descriptor, or -1 and errno. */
 static int create_temporary(int dir, const char *name, char *temp, size_t n)
 {
   int i, fd = -1;
   for (i = 0; i < TRIES && fd < 0; i++) {
-    uint64_t r;
-    if (getrandom(&r, sizeof(r), 0) != sizeof(r)) return -1;
-    snprintf(temp, n, ".%.200s.%016llx.tmp", name, (unsigned long long)r);
+    snprintf(temp, n, ".%.200s.%016llx.tmp", name,
+	     (unsigned long long)mp_seed());
     fd = mp_fd_high(openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 			   0666));
     if (fd < 0 && errno != EEXIST) return -1;

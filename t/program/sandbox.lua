@@ -136,7 +136,15 @@ os.exit(5, ]]..tostring(name ~= "rt_sigaction")..")"), NOTE,
     name.." is forbidden: it ends")
 end
 
+-- The C library takes the error for the end of its memory.
+tap.like(compare("brk fails", [[
+by_prctl(filter({ 12 }, EPERM, ALLOW))
+late()
+print("done")
+os.exit(5)]]), NOTE, "brk fails: it ends")
+
 for name, body in pairs {
+  ["getrandom fails"] = "by_prctl(filter({ 318 }, EPERM, ALLOW))",
   ["calls fail"] = "by_prctl(filter({ 16, 186, 310, 298 }, EPERM, ALLOW))",
   ["other calls are forbidden"] = "by_prctl(filter({ 101, 59 }, KILL, ALLOW))",
   ["no filter"] = "print(C.prctl(22, 2, 8, 0, 0), C.prctl(22, 7, 0, 0, 0))"
