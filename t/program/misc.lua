@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- misc.memprof as Tarantool's manual uses it.
 
+local memprof = require("jit.mp.format.memprof")
+local profile = require("jit.mp.model.profile")
+local snapshots = require("snapshots")
 local tap = require("tap")
 
 if rawget(_G, "misc") then tap.skip("Tarantool has the module itself") end
@@ -273,6 +276,13 @@ for stack, n in pairs(stacks) do
 end
 tap.ok(fib >= samples * 0.8 and samples > 0, "its stream has the stacks",
   fib.." of "..samples)
+
+-- Where intervals adapt, a row may have parts of a sample: none gets lost.
+local made_up = snapshots.of({ { "a", cpu = 1.25 }, { "b", cpu = 0.5 },
+  { "c", cpu = 1.25 } })
+next = reader(assert(memprof(profile.new(made_up))))
+stacks, samples = read_samples(next, read_symbols(next))
+tap.is(samples, 3, "parts of samples are whole ones together")
 r = tap.sh(tap.mp.." report sys.data", { dir = dir })
 tap.like(r.out, "%d%%.-fib\n", "its file is a profile", r.err)
 

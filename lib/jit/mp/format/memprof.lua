@@ -246,14 +246,24 @@ local function sample(p, row, address)
   return table.concat(out)..FINAL..BELOW_LUA
 end
 
+-- The number of samples of each row: whole ones, and as many in all as the rows
+-- have. What is left of a row counts for the next ones.
+local function whole_samples(p)
+  local list, sum, given = {}, 0, 0
+  for k, row in ipairs(p.rows) do
+    sum = sum + row.cpu
+    list[k] = math.floor(sum + 0.5) - given
+    given = given + list[k]
+  end
+  return list, given
+end
+
 local function sample_stream(p)
   local list, address = symbols(p, lua_symbol)
   local out = {}
   for at, name in ipairs(HOST) do list[at] = c_symbol(at, name) end
-  for _, row in ipairs(p.rows) do
-    if row.cpu > 0 then
-      out[#out+1] = sample(p, row, address):rep(row.cpu)
-    end
+  for k, n in ipairs((whole_samples(p))) do
+    if n > 0 then out[#out+1] = sample(p, p.rows[k], address):rep(n) end
   end
   return SYMBOLS..table.concat(list)..FINAL..SAMPLES..table.concat(out)..FINAL
 end
@@ -262,11 +272,10 @@ end
 
 -- The number of events in a stream.
 local function count(p)
+  if not p.events then return (select(2, whole_samples(p))) end
   local n = 0
-  for _, row in ipairs(p.rows) do
-    n = n + (p.events and row.alloc_objects or row.cpu)
-  end
-  for _, e in ipairs(p.events or {}) do
+  for _, row in ipairs(p.rows) do n = n + row.alloc_objects end
+  for _, e in ipairs(p.events) do
     if e.kind ~= "realloc" then n = n + e.count end
   end
   return n
