@@ -167,7 +167,8 @@ p = process.start(dir, tap.command.." heap.lua")
 tap.wait(function() return tap.read(dir.."/within") end)
 r = walk(p.pid)
 tap.is(r.status, 0, "heap: status", r.err)
-tap.like(r.out, "^luajit%-mp  heap%.lua\ncapture outside\n\nHeap walk: ",
+tap.like(r.out, "^luajit%-mp  heap%.lua +process %d+\n"..
+  "capture outside\n\nHeap walk: ",
   "heap: the header has nothing that was not measured")
 for _, path in ipairs({ "cache", "cache%[%*%]", "users" }) do
   local within = held(tap.read(dir.."/within"), path)
