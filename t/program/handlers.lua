@@ -174,6 +174,7 @@ r = run("the program's own profiler comes first", [[
 handle()
 set_timer(1)
 print(mp.start("c", "/dev/null"))
+set_timer(0)  -- The end of the state unloads the handler.
 ]])
 tap.like(r.out, "the profiling timer is in use", "it keeps the timer")
 
