@@ -167,6 +167,7 @@ end
 print(busy())
 mp.stop()
 print(busy(), (select(3, counts())))
+set_timer(0)  -- The end of the state unloads the handler.
 ]])
 tap.is(r.out, "true\ntrue\t0\n", "goes on beside ours, and after it")
 
@@ -174,7 +175,7 @@ r = run("the program's own profiler comes first", [[
 handle()
 set_timer(1)
 print(mp.start("c", "/dev/null"))
-set_timer(0)  -- The end of the state unloads the handler.
+set_timer(0)
 ]])
 tap.like(r.out, "the profiling timer is in use", "it keeps the timer")
 
