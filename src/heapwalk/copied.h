@@ -6,8 +6,9 @@
 ** of that can be believed: it may change while it is copied, or lie. So the
 ** layout is found in the copy, and what is found is a heap only if each object
 ** fits its block of memory, each reference from one that is reached leads to an
-** object, and the strings are as many as the VM counts. A copy that is none may
-** crash whoever reads it, or keep him busy: it is for a child alone.
+** object, and the strings are as many as the VM counts. A copy that is no heap
+** may crash the process that reads it, or keep it busy for ever, so that only a
+** child should read one.
 */
 #ifndef MP_COPIED_H
 #define MP_COPIED_H

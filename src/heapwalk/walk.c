@@ -33,6 +33,7 @@ typedef struct walking {
   mp_map rows;			/* Row and line -> join + 1. */
   mp_map crows;			/* The same, of C memory. */
   bool copied;			/* The heap is another process's. */
+  double began;			/* By the wall clock. */
   uint64_t bytes;		/* Of all objects. */
   bool failed;
 } walking;
@@ -210,8 +211,16 @@ static void look_arena(const mp_profile *p, lua_State *L, mp_arena *a)
   mp_arena_look(f, ud, a);
 }
 
-/* Frees all but the walk. */
-static void finish(walking *k)
+/* Begins a walk. Returns NULL if there is no memory. */
+static mp_heapwalk *begin(walking *k)
+{
+  memset(k, 0, sizeof(*k));
+  k->began = mp_clock_wall();
+  return k->w = mp_calloc(1, sizeof(*k->w));
+}
+
+/* Frees all but the walk, which is returned. */
+static mp_heapwalk *finish(walking *k)
 {
   mp_map_free(&k->rows);
   mp_map_free(&k->crows);
@@ -219,46 +228,38 @@ static void finish(walking *k)
   mp_graph_free(&k->g);
   mp_heap_close(&k->h);
   mp_holders_trim(&k->w->holders);
+  k->w->seconds = mp_clock_wall() - k->began;
+  return k->w;
 }
 
 mp_heapwalk *mp_heapwalk_take(const mp_profile *p, lua_State *L,
 			      const mp_heaprequest *request)
 {
-  mp_heapwalk *w = mp_calloc(1, sizeof(*w));
   walking k;
-  double began = mp_clock_wall();
+  mp_heapwalk *w = begin(&k);
   if (w == NULL) return NULL;
-  memset(&k, 0, sizeof(k));
   k.heap = p != NULL ? p->heap : NULL;
   k.p = p;
-  k.w = w;
   if (mp_heap_open(&k.h, L)) w->why = walk(&k, request);
   else w->why = k.h.layout->proved ? no_memory : k.h.layout->why;
   if (w->why == NULL) look_arena(p, L, &w->arena);
-  finish(&k);
-  w->seconds = mp_clock_wall() - began;
-  w->at = p != NULL ? began - p->span.wall0 : 0;
-  return w;
+  w->at = p != NULL ? k.began - p->span.wall0 : 0;
+  return finish(&k);
 }
 
 mp_heapwalk *mp_heapwalk_copied(const mp_copied *c,
 				const mp_heaplayout *layout,
 				const mp_heaprequest *request)
 {
-  mp_heapwalk *w = mp_calloc(1, sizeof(*w));
   walking k;
-  double began = mp_clock_wall();
+  mp_heapwalk *w = begin(&k);
   if (w == NULL) return NULL;
-  memset(&k, 0, sizeof(k));
-  k.w = w;
   k.copied = true;
   if (mp_heap_find(&k.h, layout, (lua_State *)(uintptr_t)c->mainl))
     w->why = walk(&k, request);
   else
     w->why = no_memory;
-  finish(&k);
-  w->seconds = mp_clock_wall() - began;
-  return w;
+  return finish(&k);
 }
 
 void mp_heapwalk_nofile(mp_heapwalk *w)

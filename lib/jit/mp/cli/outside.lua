@@ -34,26 +34,14 @@ local function source_of(chunk)
   return ('[string "%s..."]'):format(text:sub(1, SHOWN - 3))
 end
 
--- The share of the heap that has a line of its own, where it is to be walked,
--- and whether a .heapsnapshot is wanted.
-local function wanted(o, outs)
-  local walk, file = o.walk, false
+-- The number of outputs that are of a heap walk.
+local function count_walks(outs)
+  local n = 0
   for _, out in ipairs(outs) do
     local format = formats.of(out)
-    if format and format.walk then
-      walk, file = walk or math.max(o.min, 0.1) / 100, true
-    end
+    if format and format.walk then n = n + 1 end
   end
-  return walk, file
-end
-
--- Whether all of these outputs are of a heap walk.
-local function are_walks(outs)
-  for _, out in ipairs(outs) do
-    local format = formats.of(out)
-    if not (format and format.walk) then return false end
-  end
-  return true
+  return n
 end
 
 -- A snapshot without samples.
@@ -214,10 +202,12 @@ end
 
 return function(given, operands, command)
   local outs = given.out or { "-" }
-  local text = given.opts or (are_walks(outs) and "W" or "f")
+  local walks = count_walks(outs)
+  local text = given.opts or (walks == #outs and "W" or "f")
   local o = files.parse_options(text, given, command)
-  local share, file = wanted(o, outs)
-  local alone = o.walk ~= nil or are_walks(outs)
+  local alone = o.walk ~= nil or walks == #outs
+  -- Of the heap: what has a line of its own.
+  local share = o.walk or walks > 0 and math.max(o.min, 0.1) / 100 or nil
   if not alone then o = files.parse_options("c"..text, given, command) end
   local letter = refused(o)
   if letter then
@@ -245,7 +235,7 @@ return function(given, operands, command)
   end
   local s = watch(session, empty(pid, interval, states[n].chunk, alone),
     time or alone and 0 or 1e9)
-  if share then walk(session, s, share, file) end
+  if share then walk(session, s, share, walks > 0) end
   local p = profile.new(s)
   target.write(p, o, outs, pid, given)
 end

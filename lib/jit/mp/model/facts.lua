@@ -14,7 +14,6 @@ local facts = {}
 local SELDOM = 0.05 -- A part of the time that is not worth a word.
 local HALF, MOST = 0.5, 0.75
 local BUSY = 0.2    -- The compiler's part of the time that is worth a word.
-local TWICE = 2     -- Of the time of compiled code: compiling may be a loss.
 local TELLS = 50    -- CPU samples among which compiled code would be.
 
 local FEW = 100	-- CPU samples; below, rows of a small part are chance.
@@ -81,9 +80,13 @@ function facts.gc(p)
     t[1] and table.concat(t, ", ")
 end
 
+-- Whether the program may be faster without the compiler, which has so much CPU
+-- time, and the code that it has made so much.
+function facts.may_lose(own, compiled) return own > compiled * 2 end
+
 -- "92% interpreted, nothing compiled"; where little was compiled, or the
--- compiler itself is busy, what says why, and what to try where it takes far
--- more than what it compiles; nil: neither, or too few samples to tell.
+-- compiler itself is busy, what says why, and what to try where compiling may
+-- be a loss; nil: neither, or there are too few samples to tell.
 function facts.compiler(p)
   local share = p.cpu.samples >= TELLS and p:state_share("I")
   if not share then return nil end
@@ -93,7 +96,7 @@ function facts.compiler(p)
     return text..", nothing compiled"
   elseif own >= BUSY then
     text = numbers.share(own, 1).." compiling"
-    if own > compiled * TWICE and not p.compiler.enabled then
+    if facts.may_lose(own, compiled) and not p.compiler.enabled then
       text = ("%s, %s in compiled code: compare with luajit -joff"):format(text,
 	numbers.share(compiled, 1))
     end

@@ -4,6 +4,7 @@
 ----------------------------------------------------------------------------
 
 local decisions = require("jit.mp.model.decisions")
+local facts = require("jit.mp.model.facts")
 local numbers = require("jit.mp.model.numbers")
 local reasons = require("jit.mp.model.reasons")
 
@@ -12,7 +13,6 @@ local FUNCTIONS = 5 -- Shown of an entry that has several.
 local LOADS = 3     -- Said from so many on: a line may have equal functions.
 local AGAIN = 50    -- Traces of one place, until all are thrown away.
 local MANY = 1 / 4  -- Of the recordings: a reason that keeps the compiler busy.
-local TWICE = 2     -- Of compiled code's CPU time: compiling may be a loss.
 local OFF = "JIT compilation disabled"
 local LOAD_ONCE = "load that code once, and keep the function"
 
@@ -211,7 +211,7 @@ local function explain_own(p, j)
     what = advice(p, most)
   end
   if what then t[#t+1] = "try: "..what end
-  if j.own.cpu > j.all.compiled * TWICE then
+  if facts.may_lose(j.own.cpu, j.all.compiled) then
     t[#t+1] = ("it takes more CPU than compiled code, which has %s: compare "..
       "with luajit -joff"):format(numbers.share(j.all.compiled, j.all.cpu))
   end
