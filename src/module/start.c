@@ -232,6 +232,7 @@ static void begin(mp_ctx *c, lua_State *L)
 		  c->plan.period, mp_seed());
   if (p->waits.on)
     mp_waits_start(&p->waits, &p->capture, mp_alloc_coroutines(p->heap));
+  mp_cpu_forget(&p->cpu);
   mp_point_force(p);
 }
 

@@ -348,6 +348,18 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
   return err;
 }
 
+void mp_cpu_forget(mp_cpu *c)
+{
+  mp_lock();
+  if (c->ticks != NULL) mp_ticks_take(c->ticks, 0);
+  c->nplaces = 0;
+  c->early = c->letter = 0;
+  c->samples = c->dropped = 0;
+  c->before = c->seen = c->turn = 0;
+  c->begun = clock_now(c);
+  mp_unlock();
+}
+
 /* The heir's mode is on already; setting it again would flush its
 ** traces, and its thread may be running them. */
 static void hand_over(void)

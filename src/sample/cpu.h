@@ -97,6 +97,11 @@ typedef struct mp_cpu {
 ** stays false for now, and waited becomes true for good. */
 int mp_cpu_start(mp_cpu *c, lua_State *L);
 
+/* At the end of a profile's start, whose own work is not the program's: forgets
+** the ticks so far, none of which has a row yet, and begins to count CPU time
+** again. In the thread of the VM. */
+void mp_cpu_forget(mp_cpu *c);
+
 /* Ends sampling, and hands the profiler over to a VM that waits. L runs. */
 void mp_cpu_stop(mp_cpu *c, lua_State *L);
 

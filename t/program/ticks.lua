@@ -255,4 +255,41 @@ assert(status[0] == 7 * 256, status[0])
     "the report says so")
 end
 
+-- -- The start itself ---------------------------------------------------------
+
+-- Its own work is no row of the program, however slow it is: here that of a
+-- thread, which option I starts once there is the timer.
+local library = tap.tmpname(".so")
+local source = tap.tmpname(".c")
+tap.write(source, [[
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <time.h>
+int pthread_create(pthread_t *t, const pthread_attr_t *attr,
+		   void *(*f)(void *), void *arg)
+{
+  clock_t stop = clock() + CLOCKS_PER_SEC / 10;
+  int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  while (clock() < stop) ;
+  *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+  return next(t, attr, f, arg);
+}
+]])
+r = tap.sh(("%s -shared -fPIC -o %s %s -ldl"):format(os.getenv("CC") or "cc",
+  library, source))
+if r.status == 0 then
+  local asan = os.getenv("LIBASAN") or ""
+  local profile = tap.tmpname(".mp")
+  tap.sh(("LD_PRELOAD=%s%s %s -jm=Ii1,%s %s"):format(
+    asan ~= "" and asan..":" or "", library, tap.command, profile,
+    tap.program([[
+      local stop, x = os.clock() + 0.2, 0
+      while os.clock() < stop do x = x + 1 end]])))
+  r = tap.sh(tap.mp.." report "..profile.." cGm0")
+  tap.like(r.out, "main chunk[^\n]* %d+\n", "the program has samples", r.err)
+  tap.unlike(r.out, "pcall", "what a slow start does has none")
+end
+os.remove(library)
+
 tap.done()
