@@ -250,8 +250,9 @@ local changes = tap.program([[
   end]])
 r = tap.luajit("-jm=cGi1m0 "..changes)
 for stack in r.out:gmatch("([^\n]+) %d+") do
-  if exact and stack ~= "main chunk" and stack ~= "main chunk;row_of" and
-    stack ~= "main chunk;row_of;iterate" and not stack:find("clock") then
+  if exact and stack:find("row_of", 1, true) and
+    stack ~= "main chunk;row_of" and stack ~= "main chunk;row_of;iterate" or
+    stack:find("main chunk.*main chunk") then
     tap.ok(false, "there are no stacks but the program's", r.out)
   end
 end

@@ -141,8 +141,12 @@ r = tap.luajit(("-jm=b1,%s %s"):format(name, labelled))
 tap.is(r.status..r.err, "0", "a run with labels")
 d = read(name)
 tap.is(#d.labels, 2, "two sets of labels")
-tap.is(d.labels[1].labels.route, "/a", "the larger one first: a label")
-tap.is(d.labels[1].labels.plugin, "j\\255wt", "another one, spelt out")
+-- That with more CPU is first, which may be either.
+if not d.labels[1].labels.route then
+  d.labels[1], d.labels[2] = d.labels[2], d.labels[1]
+end
+tap.is(d.labels[1].labels.route, "/a", "one: a label")
+tap.is(d.labels[1].labels.plugin, "j\\255wt", "another label, spelt out")
 tap.is(next(d.labels[2].labels), nil, "the other one is empty")
 tap.ok(d.labels[1].alloc.self >= 3000 * 32 and d.labels[1].alloc.self <
   d.views.alloc.total - 1000 * 32 and
