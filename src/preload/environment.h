@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
 ** Programs that the profiled one runs are not profiled, so they do not load the
-** preloaded libraries: each takes itself off LD_PRELOAD.
+** preloaded libraries: each takes itself off LD_PRELOAD. A program that has no
+** LuaJIT may be about to run the one that has, as a script that starts luajit
+** is: there they stay.
 */
 #ifndef MP_ENVIRONMENT_H
 #define MP_ENVIRONMENT_H
@@ -41,7 +43,9 @@ static void leave_environment(const void *here)
 {
   char *list = getenv("LD_PRELOAD");
   Dl_info info;
-  if (list == NULL || dladdr(here, &info) == 0) return;
+  if (list == NULL || dladdr(here, &info) == 0 ||
+      dlsym(RTLD_DEFAULT, "luaJIT_setmode") == NULL)
+    return;
   leave_list(list, info.dli_fname);
   close_own(info.dli_fname);
   if (*list == '\0') unsetenv("LD_PRELOAD");

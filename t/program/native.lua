@@ -102,6 +102,12 @@ if r.out:find("capture exact", 1, true) then
       os.exit(0)]]))
     tap.like(r.out, "\n +1000 +1000   malloc\n", jit..": malloc has one name")
   end
+  -- As where a shell script starts luajit.
+  r = tap.sh(([[%s run --native -O Yfrm0b1 -o - -- sh -c 'ls / >&2; exec "$@"' \
+    sh %s %s]]):format(tap.mp, tap.command, exact),
+    { env = { LUA_CPATH = cpath } })
+  tap.like(r.out, " 4%d%d%d%d%d%d +[^\n]*malloc", "by a shell: C memory", r.err)
+  tap.is(r.status, 7, "by a shell: the program's end")
 else
   tap.like(r.out, "%(not known%)", "where the VM cannot be read, this is said")
 end

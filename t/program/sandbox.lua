@@ -114,8 +114,11 @@ end
 
 -- Tools that check memory have a library of their own to be loaded first.
 local tool = (os.getenv("LIBASAN") or "") ~= "" or tap.slow
+local shell = [[ sh -c 'exec "$@"' sh]]
 for name, words in pairs(tool and {} or {
-  ["as a command"] = "--", ["with C memory"] = "--native --"
+  ["as a command"] = "--", ["with C memory"] = "--native --",
+  ["by a shell"] = "--"..shell,
+  ["by a shell, with C memory"] = "--native --"..shell
 }) do
   tap.like(compare("few calls are allowed, "..name, [[
 by_prctl(filter(STRICT, ALLOW, KILL))
