@@ -181,7 +181,7 @@ static bool copy_functions(mp_copy *c, const mp_vm *vm, const mp_where *w,
     if (f == lim) return true;
     if (LINK_ISVARG(link)) {	/* The same function, once more. */
       slot *below = frame_prev(f);
-      if (below < lim || !LINK_ISLUA(frame_link(below))) return below == lim;
+      if (below <= lim) return below == lim;
       set_func(below, fn);
       f = below;
       link = frame_link(f);

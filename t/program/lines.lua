@@ -133,6 +133,36 @@ for i = 1, 2000 do
 end
 ]]
 
+-- A function of varargs has two frames, of which the lower one need not have
+-- been called by Lua code.
+programs.varargs = [[
+local mt = {}
+mt.__add = function(...)
+  return { ... }
+end
+mt.__index = function(...)
+  local _, k = ...
+  return { k }
+end
+mt.__lt = function(...)
+  local t = { ... }
+  return #t == 2
+end
+mt.__newindex = loadstring("local t, k = ...\nrawset(t, k, { k })", "=load")
+local function leaf(...)
+  return { ... }
+end
+local keep = {}
+local a, b = setmetatable({}, mt), setmetatable({}, mt)
+for i = 1, 2000 do
+  a[i] = i
+end
+for i = 1, 2000 do keep[1] = a + i end
+for i = 1, 2000 do keep[2] = a[-i] end
+for i = 1, 2000 do keep[3] = a < b end
+for i = 1, 2000 do keep[4] = pcall(leaf, i) end
+]]
+
 programs.calls = [[
 local function leaf(i)
   return { i }
