@@ -4,18 +4,14 @@
 -- The profiler itself is jit.mp.
 ----------------------------------------------------------------------------
 
-local NO_FILE = 2 -- ENOENT
-
 local function start(opts, ...)
-  -- Where there is no such script luajit says so, and nothing runs. The script
-  -- itself is not opened, as it may be a pipe.
-  local script = type(arg) == "table" and arg[0]
-  if type(script) == "string" and script ~= "-" then
-    local directory, _, code = io.open(script.."/.")
-    if directory then directory:close() end
-    if code == NO_FILE then return end
-  end
   local mp = require("jit.mp")
+  -- Where the script is not there or is none, luajit says so, and nothing runs.
+  local script = type(arg) == "table" and arg[0]
+  if type(script) == "string" and script ~= "-" and
+      require("jit.mp.core").files.cannot_run(script) then
+    return
+  end
   local valid, ok, msg = pcall(mp.start, opts, ...)
   -- The place in this file where an error was raised is of no use to the user.
   if not valid then error((tostring(ok):gsub("^.-(jit%.mp: )", "%1")), 0) end

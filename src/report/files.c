@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "data/file.h"
@@ -57,12 +59,37 @@ static int files_directory(lua_State *L)
   return 1;
 }
 
+/* Whether luajit's parser refuses a file, in a state of its own: the program's
+** heap stays as it is. */
+static bool refused(const char *path)
+{
+  lua_State *R = luaL_newstate();
+  int status = R != NULL ? luaL_loadfile(R, path) : 0;
+  if (R != NULL) lua_close(R);
+  return status != 0 && status != LUA_ERRMEM;
+}
+
+/* cannot_run(script): whether luajit will say so of a script. Only files are
+** opened, since a pipe can be read only once. */
+static int files_cannot_run(lua_State *L)
+{
+  const char *path = luaL_checkstring(L, 1);
+  struct stat st;
+  if (stat(path, &st) != 0)
+    lua_pushboolean(L, errno == ENOENT);
+  else
+    lua_pushboolean(L, S_ISDIR(st.st_mode) ||
+		       (S_ISREG(st.st_mode) && refused(path)));
+  return 1;
+}
+
 void mp_files_push(lua_State *L)
 {
   static const luaL_Reg functions[] = {
     { "read", files_read },
     { "directory", files_directory },
     { "width", files_width },
+    { "cannot_run", files_cannot_run },
     { NULL, NULL }
   };
   lua_newtable(L);

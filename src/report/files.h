@@ -13,8 +13,9 @@
 **				below: a directory that it must lie in, or nil
 **	directory()		the current directory
 **	width()			columns of the terminal that is standard output
+**	cannot_run(script)	whether luajit will refuse to run a script
 **
-** These return nil and a message where they fail. */
+** The first three return nil and a message where they fail. */
 void mp_files_push(lua_State *L);
 
 #endif

@@ -180,6 +180,17 @@ tap.is(children, 1, "fork with %p: one of them is the child's")
 r = tap.luajit("-jm=f nosuch.lua")
 tap.is(r.status..r.out, "1", "no such script: no report")
 tap.like(r.err, "nosuch.lua", "luajit says so")
+
+-- So is one that cannot be loaded.
+for name, script in pairs({ ["syntax error"] = tap.program("x = = 1"),
+    directory = "/" }) do
+  local plain, out = tap.luajit(script), tap.tmpname(".txt")
+  os.remove(out)
+  r = tap.luajit(("-jm=f,-,%s %s"):format(out, script))
+  tap.is(r.status..r.out..r.err, plain.status..plain.err,
+    name..": luajit's own message and no report")
+  tap.is(tap.read(out), nil, name..": no file, either")
+end
 local pipe = tap.tmpname("")
 os.remove(pipe)
 tap.sh(("mkfifo %s; (echo 'print(42)' >%s) >/dev/null 2>&1 &"):format(pipe,
