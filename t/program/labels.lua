@@ -351,6 +351,15 @@ do
     "plugin, route\n", "a name that no label has")
   tap.unlike(header("hy:plugin")..header("hy"), "no label is named",
     "one that some have")
+  tap.unlike(header("hy")..header("hz"), "\nno [lz][%a]*s:",
+    "labels and zones are there")
+  local bare = tap.tmpname(".mp")
+  tap.luajit(("-jm=b1,%s %s"):format(bare, tap.program("local t = {}")))
+  for letter, want in pairs({ y = "no labels: the program set none by mp.label",
+      z = "no zones: the program entered none of jit.zone" }) do
+    tap.like(tap.sh(("%s report %s h%s"):format(tap.mp, bare, letter)).out,
+      "\n"..want.."\n", letter..": there are none, which the report says")
+  end
 end
 
 -- Whether the table has rows with these names and numbers, or some more:

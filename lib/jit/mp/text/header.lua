@@ -123,10 +123,23 @@ local function no_such_label(p, o)
     table.concat(list, ", ", 1, math.min(#list, NAMED + 1)))
 end
 
+-- Says that the program has no labels, or no zones, that rows could be split
+-- by; or nil.
+local function none_to_split_by(p, o)
+  local labels = o.states == "y"
+  if not labels and o.states ~= "z" then return nil end
+  for i in ipairs(p.zones.name) do
+    if (p.zones.key[i] ~= nil) == labels then return nil end
+  end
+  return labels and "no labels: the program set none by mp.label" or
+    "no zones: the program entered none of jit.zone"
+end
+
 -- The capture of the profile, and its notes.
 local function remarks(p, o, width)
   local out = { cells.parts(capture_topic(p, o), width, MARGIN) }
-  local list = joined(facts.lost(p), facts.cut(p), no_such_label(p, o))
+  local list = joined(facts.lost(p), facts.cut(p), no_such_label(p, o),
+    none_to_split_by(p, o))
   for _, note in ipairs(p.info.notes) do
     list[#list+1] = names.printable(note)
   end
