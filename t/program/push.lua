@@ -147,6 +147,10 @@ tap.like(r.err, "cannot send to 'http://127.0.0.1:1': .*[Cc]onnect",
 r = tap.sh(tap.mp.." push app.html "..saved)
 tap.is(r.status, 2, "what is not an address")
 tap.like(r.err, "begins with http:// or https://", "is told")
+r = tap.sh(tap.mp.." push a.mp b.mp http://localhost:4040")
+tap.is(r.status, 2, "an address behind the profiles")
+tap.like(r.err, "profiles: push http://localhost:4040 a.mp b.mp;",
+  "the order is shown")
 answer("200")
 
 -- -- Windows ------------------------------------------------------------------
