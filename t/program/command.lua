@@ -276,6 +276,8 @@ tap.like(run("diff --threshold=5 -Oh new.mp old.mp").err,
   "--threshold names the view and the row")
 tap.is(run("run -Ob1 -ogiven.mp waste.lua --help -o x").out,
   "sum\t100\t--help\t-o\tx\n", "run: what follows the script is the script's")
+tap.like(run("run --help").out, "Options come before the script",
+  "run --help: says so")
 wrong("report --share old.mp", 2, "report: unknown option %-%-share")
 wrong("report --no-such=1 old.mp", 2, "report: unknown option %-%-no%-such")
 wrong("diff --share=1 old.mp new.mp", 2, "%-%-share takes no value")
@@ -315,6 +317,7 @@ wrong("run -O fhU waste.lua", 2, "views Y and U need %-%-native")
 write("broken.lua", "x =\n")
 wrong("run broken.lua", 1, "run: broken.lua:%d: unexpected symbol")
 wrong("run nowhere.lua", 1, "run: cannot open nowhere.lua: No such file")
+wrong("run .", 1, "run: . is a directory")
 write("it's.lua", "print('quoted')")
 tap.like(run([[run "it's.lua"]]).out, "^quoted\n", "any name of a script")
 write("from-stdin.lua", "print('hello')")

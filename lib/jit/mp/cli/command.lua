@@ -45,6 +45,7 @@ local function help(c)
   end
   for _, name in ipairs(c.options) do line(spec.options[name]) end
   line(spec.options.help)
+  out[#out+1] = c.remark and ("\n%s\n"):format(c.remark)
   out[#out+1] = "\nThe manual is luajit-mp(1).\n"
   return table.concat(out)
 end

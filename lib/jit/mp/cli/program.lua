@@ -54,7 +54,9 @@ local function find(word, next_word)
     return word, false
   end
   local file = in_path(word)
-  if not file then
+  if not file and test("-d", word) then
+    stop.data(("run: %s is a directory"):format(word))
+  elseif not file then
     local lead = next_word and options.parse(word) and test("-f", next_word) and
       ("; options come with -O: run -O %s %s"):format(word, next_word) or ""
     stop.data(("run: cannot open %s: No such file or directory%s"):format(word,

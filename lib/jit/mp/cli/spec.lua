@@ -37,13 +37,14 @@ for _, o in ipairs(options) do options[o.name] = o end
 -- operands: their least and largest number. first: words after the first
 -- operand are the program's. outs: there may be several outputs. measures: a
 -- program runs meanwhile. own: what options do here, where that differs.
--- example: the words of a call.
+-- example: the words of a call. remark: the end of the help.
 local commands = {
   { name = "run", measures = true, usage = "SCRIPT|PROGRAM [ARG]...",
     operands = { 1, math.huge }, outs = true,
     options = { "out", "opts", "sort", "native", "nosource" }, first = true,
     about = "profiles a program",
     example = "run -o app.html app.lua",
+    remark = "Options come before the script or program: the rest is its own.",
     missing = "no script or program given" },
   { name = "attach", measures = true, usage = "PID", operands = { 1, 1 },
     outs = true,
