@@ -21,12 +21,12 @@ async function tables(page) {
   );
   like(
     await words(page, "trace-0"),
-    /300 B 40 1 server\.lua:16 loop$/,
+    /1 server\.lua:16 loop 300 B 40$/,
     "jit: a trace"
   );
   like(
     await words(page, "trace-1"),
-    /90 B 0 2 from exit 3 server\.lua:21 to trace 1$/,
+    /2 from exit 3 server\.lua:21 to trace 1 90 B 0$/,
     "jit: a side trace below it"
   );
 }

@@ -95,9 +95,9 @@ function traceRow(i) {
   return el("tr", { id: `trace-${i}`, tabindex: "-1" },
     number(J.ticks ? percent(T.ticks[i] / J.ticks) : ""),
     number(T.allocated[i] ? bytes(T.allocated[i]) : ""),
-    number(bytes(T.bytes[i])), number(String(T.taken[i])),
     el("td", { class: "tree", "--level": String(T.level[i]) }, traceName(i)),
-    el("td", {}, placeCell(T.start[i])), el("td", {}, STR[T.ends[i]]));
+    el("td", {}, placeCell(T.start[i])), el("td", {}, STR[T.ends[i]]),
+    number(bytes(T.bytes[i])), number(String(T.taken[i])));
 }
 
 /* Interpreted code, and why it is. */
@@ -112,8 +112,8 @@ function interpretedRow(i) {
 
 function memoryRow(i) {
   const M = J.memory, cell = (n) => number(n ? bytes(n) : "");
-  return el("tr", {}, cell(M.bytes[i]), cell(M.compiled[i]),
-    cell(M.interpreted[i]), cell(M.c[i]), el("td", {}, placeCell(M.at[i])),
+  return el("tr", {}, cell(M.bytes[i]), el("td", {}, placeCell(M.at[i])),
+    cell(M.compiled[i]), cell(M.interpreted[i]), cell(M.c[i]),
     el("td", {}, M.why[i] < 0 ? "" : STR[M.why[i]]));
 }
 
@@ -142,12 +142,12 @@ function create() {
       ...table("Traces given up", ["Times", "At", "From", "Reason",
         "What may help"], J.giveups.at.length, giveupRow)] : [],
     ...J.memory.at.length ? [el("h3", {}, "Memory by the state of the VM"),
-      ...table("Memory by the state of the VM", ["Allocated", "Compiled",
-        "Interpreted", "In C", "At", "Why"], J.memory.at.length, memoryRow)] :
-      [],
+      ...table("Memory by the state of the VM", ["Allocated", "At",
+        "Compiled", "Interpreted", "In C", "Why"], J.memory.at.length,
+        memoryRow)] : [],
     ...J.traces.start.length ? [el("h3", {}, "Traces made"),
-      ...table("Traces made", ["CPU", "Allocated", "Code", "Exits", "Trace",
-        "From", "Ends"], J.traces.start.length, traceRow)] : []);
+      ...table("Traces made", ["CPU", "Allocated", "Trace", "From", "Ends",
+        "Code", "Exits"], J.traces.start.length, traceRow)] : []);
 }
 
 mp.jit = { create };
