@@ -414,4 +414,24 @@ print("right")
 ]])
 tap.is(r.out, "right\n", "collects nothing")
 
+-- A start while finalizers run, one at almost every allocation of the start:
+-- the VM's layout is proved all the same.
+if tap.knows_layout() then
+  local r = tap.luajit(tap.program([[
+local mp, core = require("jit.mp"), require("jit.mp.core")
+local ran, exact = 0, 0
+local function note() ran = ran + 1 end
+for i = 1, 200 do
+  for k = 1, 500 do getmetatable(newproxy(true)).__gc = note end
+  ran = 0
+  repeat collectgarbage("step", 0) until ran > 0
+  for k = 1, i % 40 do local t = {} end
+  assert(mp.start("fb1", "/dev/null"))
+  if core.snapshot().info.capture == "exact" then exact = exact + 1 end
+  mp.stop()
+end
+print(exact)]]))
+  tap.is(r.out..r.err, "200\n", "starts while finalizers run: exact")
+end
+
 tap.done()
