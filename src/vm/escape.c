@@ -181,8 +181,9 @@ static bool into_new(const char *T, uint32_t ref)
 ** passes its operands on to a call. */
 static bool leads_on(const search *s, uint32_t i, uint32_t r)
 {
+  int type = ir_byte(s->T, i, IR_TYPE) & IRT_TYPES;
   if (op_of(s->T, i) == CARG) return true;
-  return (ir_byte(s->T, i, IR_TYPE) & IRT_TYPES) == IRT_PART &&
+  return (type == IRT_PART || type == IRT_ADDRESS) &&
 	 (ir_ref(s->T, i, IR_OP1) == r || r == s->object);
 }
 

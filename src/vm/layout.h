@@ -145,6 +145,7 @@ enum {				/* Types of objects (gct). */
 #define IR_TYPE		4	/* uint8_t: of the result, in these bits: */
 #define IRT_TYPES	0x1f
 #define IRT_GUARD	0x80	/* The trace is left if it does not hold. */
+#define IRT_ADDRESS	9	/* Of C memory, where that has 64 bits. */
 #define IRT_CDATA	10
 #define IRT_TAB		11
 #define IRT_INT		19
