@@ -65,7 +65,7 @@ local function run(n) local s = 0
   end return s end
 run(2000)
 ]] },
-  { "inner loop in root trace", "p.lua:3", varargs },
+  { "inner loop in root trace", "p.lua:3", varargs, tries = 10 },
   { "call unroll limit reached", "p.lua", [[
 local function tree(n)
   if n < 2 then return 1 end
