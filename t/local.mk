@@ -505,6 +505,7 @@ EXTRA_DIST += \
 	t/truth/quiet.lua \
 	t/truth/sound.lua \
 	t/truth/stacks.lua \
+	t/truth/entries.lua \
 	t/truth/sunken.lua \
 	t/truth/waits.lua \
 	t/truth/work.lua \

@@ -5,11 +5,13 @@
 --
 -- As usual the compiler removes allocations: a line may have less, but none has
 -- more. Where objects are not sunk no line has less, either, but for programs
--- of which other optimizations remove something. Random programs follow.
+-- of which other optimizations remove something. Random programs follow: of
+-- objects that are sunk, and of functions that are entered in many ways.
 
 local tap = require("tap")
 package.path = tap.srcdir.."/t/truth/?.lua;"..package.path
 local bytes = require("bytes")
+local entries = require("entries")
 local sunken = require("sunken")
 
 local LIMIT = 0.005
@@ -50,9 +52,11 @@ end
 
 bytes.need_exact()
 bytes.each(arg, compare)
-for seed = 1, arg[1] and 0 or 40 do
-  local name = "random "..seed
-  bytes.folds[name] = true
-  compare(name, tap.program(sunken.program(seed)))
+for what, random in pairs { sunk = sunken, entered = entries } do
+  for seed = 1, arg[1] and 0 or 40 do
+    local name = what.." "..seed
+    bytes.folds[name] = true
+    compare(name, tap.program(random.program(seed)))
+  end
 end
 tap.done()
