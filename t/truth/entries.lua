@@ -66,47 +66,57 @@ end
 local objects = { "{ i }", "{ x = i, y = 1 }", "{ i, i, { i } }",
   "function() return i end" }
 
+local lines
+
+-- Adds lines to the program.
+local function out(format, ...)
+  for line in (format:format(...).."\n"):gmatch("(.-)\n") do
+    lines[#lines+1] = line
+  end
+end
+
+local function object()
+  out("  keep[%d] = %s", R(9), objects[R(#objects)])
+end
+
+local function use(n)
+  out("  %s", (uses[R(#uses)]:gsub("%f[%w][FOE]%f[%W]",
+    { F = "f"..n, O = "objects["..n.."]", E = "others["..n.."]" })))
+end
+
+-- Function k, which uses those before it, and its objects.
+local function define(k)
+  local any = R(3) == 1
+  out("f%d = function(%s)", k, any and "..." or "i")
+  if any then out("  local i = ...") end
+  if any and R(2) == 1 then out("  keep[1] = { ... }") end
+  out("  i = tonumber(i) or 3\n  local r = 0")
+  if R(3) == 1 then
+    out("  for k = 1, %d do", R(4))
+    object()
+    out("  end")
+  end
+  for _ = 1, R(2) do object() end
+  for _ = 1, k > 1 and R(2) or 0 do use(R(math.max(1, k - 2), k - 1)) end
+  if R(2) == 1 then object() end
+  if k > 1 and R(5) == 1 then
+    out("  if r >= 0 then return f%d(i) end", k - 1)
+  end
+  out("  return r + i %% 7\nend\ndo\nlocal mt = {}")
+  out("%s", (metamethods:gsub("%f[%w]F%f[%W]", "f"..k)))
+  out("objects[%d] = setmetatable({}, mt)", k)
+  out("others[%d] = setmetatable({}, mt)\nend", k)
+end
+
 local function program(seed)
-  local lines = {}
-  local function out(format, ...)
-    for line in (format:format(...).."\n"):gmatch("(.-)\n") do
-      lines[#lines+1] = line
-    end
-  end
-  local function object()
-    out("  keep[%d] = %s", R(9), objects[R(#objects)])
-  end
-  local function use(n)
-    out("  %s", (uses[R(#uses)]:gsub("%f[%w][FOE]%f[%W]",
-      { F = "f"..n, O = "objects["..n.."]", E = "others["..n.."]" })))
-  end
   math.randomseed(seed)
+  lines = {}
   local n = R(3, 7)
   out("local keep, objects, others = {}, {}, {}")
   out("local pcall, xpcall, select, unpack = pcall, xpcall, select, unpack")
   out("local function same(e) return e end")
   for k = 1, n do out("local f%d", k) end
-  for k = 1, n do
-    local any = R(3) == 1
-    out("f%d = function(%s)", k, any and "..." or "i")
-    if any then out("  local i = ...") end
-    if any and R(2) == 1 then out("  keep[1] = { ... }") end
-    out("  i = tonumber(i) or 3\n  local r = 0")
-    if R(3) == 1 then
-      out("  for k = 1, %d do", R(4))
-      object()
-      out("  end")
-    end
-    for _ = 1, R(2) do object() end
-    for _ = 1, k > 1 and R(2) or 0 do use(R(math.max(1, k - 2), k - 1)) end
-    if R(2) == 1 then object() end
-    if k > 1 and R(5) == 1 then out("  if r >= 0 then return f%d(i) end", k - 1)
-    end
-    out("  return r + i %% 7\nend\ndo\nlocal mt = {}")
-    out("%s", (metamethods:gsub("%f[%w]F%f[%W]", "f"..k)))
-    out("objects[%d] = setmetatable({}, mt)", k)
-    out("others[%d] = setmetatable({}, mt)\nend", k)
-  end
+  for k = 1, n do define(k) end
   out("local s = 0\nfor k = 1, 3 do\nfor i = 1, %d do\n  local r = 0",
     R(200, 600))
   for _ = 1, R(3) do use(R(math.max(1, n - 2), n)) end
