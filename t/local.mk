@@ -89,6 +89,7 @@ lua_tests = \
 	t/program/blocked.lua \
 	t/program/attach-hosts.lua \
 	t/program/attach-outside.lua \
+	t/program/outside-ends.lua \
 	t/program/attach-refused.lua
 
 if TESTS_WANTED
@@ -101,6 +102,7 @@ check_PROGRAMS = \
 	t/unit/callee \
 	t/unit/capture \
 	t/unit/code \
+	t/unit/copied \
 	t/unit/coroutines \
 	t/unit/counts \
 	t/unit/course \
@@ -136,12 +138,16 @@ check_PROGRAMS = \
 	t/unit/smaps \
 	t/unit/spell \
 	t/unit/stacks \
+	t/unit/strict \
 	t/unit/tags \
 	t/unit/threads \
 	t/unit/timer \
 	t/unit/variant \
 	t/unit/view \
 	t/unit/walk
+if ATTACH
+check_PROGRAMS += t/unit/copy
+endif
 LDADD = src/libmp.la $(CHECK_LIBS)
 TESTS = $(check_PROGRAMS) $(lua_tests)
 else
@@ -173,6 +179,11 @@ t_unit_label_CFLAGS = $(AM_CFLAGS)
 t_unit_label_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_jitstate_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_code_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_copied_LDADD = src/libheapwalk.la src/libvm.la src/libmp.la \
+	$(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_copy_SOURCES = t/unit/copy.c src/attach/copy.c src/attach/maps.c \
+	src/attach/present.c src/attach/room.c
+t_unit_copy_CFLAGS = $(AM_CFLAGS)
 t_unit_extent_SOURCES = t/unit/extent.c src/profile/extent.c
 t_unit_extent_CFLAGS = $(AM_CFLAGS)
 t_unit_baseline_LDADD = src/libheapwalk.la src/libvm.la src/libmp.la \

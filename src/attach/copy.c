@@ -5,17 +5,21 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "attach/copy.h"
 #include "attach/present.h"
+#include "attach/room.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 #define PIECE	(UINT64_C(64) << 20)	/* Bytes that are read at a time. */
+
+static const char no_memory[] = "there is no memory for a copy of its heap";
 
 /* Whether the VM may have memory there; or the stack of its thread, where the
 ** interpreter notes its place. */
@@ -25,65 +29,141 @@ static bool is_wanted(const mp_mapping *a, uint64_t last)
 	 (a->path[0] != '[' || strcmp(a->path, "[stack]") == 0);
 }
 
-/* Calls f for each piece that the process has in that way. */
-static void each(const mp_maps *m, const mp_mapping *a, mp_where where,
-		 void (*f)(const mp_maps *m, uint64_t from, uint64_t to,
-			   void *data), void *data)
+/* -- The addresses ------------------------------------------------------- */
+
+static bool list_ranges(mp_copy *c, const mp_maps *m, uint64_t last)
 {
-  uint64_t at = a->from, end, to;
-  mp_present p;
-  mp_present_open(&p, m->pid, where);
-  while (p.fd >= 0 && (end = mp_present_next(&p, &at, a->to)) != 0) {
-    for (; at < end; at = to) {
-      to = end - at < PIECE ? end : at + PIECE;
-      f(m, at, to, data);
-    }
-  }
-  mp_present_close(&p);
+  int i;
+  *c = (mp_copy){ mp_room(malloc((size_t)(m->n + 1) * sizeof(*c->list))), 0,
+		  0 };
+  for (i = 0; c->list != NULL && i < m->n; i++)
+    if (is_wanted(&m->list[i], last))
+      c->list[c->n++] = (mp_range){ m->list[i].from, m->list[i].to };
+  return c->list != NULL;
 }
 
-static void count(const mp_maps *m, uint64_t from, uint64_t to, void *data)
+static const char *take(uint64_t from, uint64_t to)
+{
+  void *want = (void *)(uintptr_t)from, *got;
+  got = mmap(want, (size_t)(to - from), PROT_READ | PROT_WRITE, MAP_PRIVATE |
+	     MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == want) return NULL;
+  if (got == MAP_FAILED && errno != EEXIST) return no_memory;
+  return "it has memory at addresses where luajit-mp has its own: try again";
+}
+
+static const char *give(uint64_t from, uint64_t to)
+{
+  munmap((void *)(uintptr_t)from, (size_t)(to - from));
+  return NULL;
+}
+
+/* Calls f for what `a` has and `b` has not, until f tells a reason, which is
+** returned. */
+static const char *each_other(const mp_copy *a, const mp_copy *b,
+			      const char *(*f)(uint64_t from, uint64_t to))
+{
+  const char *why = NULL;
+  int i, k = 0;
+  for (i = 0; i < a->n && why == NULL; i++) {
+    uint64_t at = a->list[i].from, to = a->list[i].to;
+    while (k < b->n && b->list[k].to <= at) k++;
+    for (; k < b->n && b->list[k].from < to && why == NULL; k++) {
+      if (b->list[k].from > at) why = f(at, b->list[k].from);
+      at = b->list[k].to;
+      if (at >= to) break;
+    }
+    if (at < to && why == NULL) why = f(at, to);
+  }
+  return why;
+}
+
+/* -- Their contents ------------------------------------------------------ */
+
+/* For the memory of a range: f takes each piece that the process has, and g, or
+** nobody, all between these. */
+typedef struct visitor {
+  void (*f)(const mp_maps *m, uint64_t from, uint64_t to, uint64_t *sum);
+  void (*g)(uint64_t from, uint64_t to);
+} visitor;
+
+static void visit(const mp_maps *m, mp_present *p, const mp_range *r,
+		  const visitor *v, uint64_t *sum)
+{
+  uint64_t at = r->from, done = at, end, to;
+  while ((end = mp_present_next(p, &at, r->to)) != 0) {
+    if (at > done && v->g != NULL) v->g(done, at);
+    for (; at < end; at = to) {
+      to = end - at < PIECE ? end : at + PIECE;
+      v->f(m, at, to, sum);
+    }
+    done = at;
+  }
+  if (done < r->to && v->g != NULL) v->g(done, r->to);
+}
+
+/* The same with all ranges; of what is in memory, or swapped. Returns the
+** sum. */
+static uint64_t visit_all(const mp_maps *m, const mp_copy *c, mp_where where,
+			  const visitor *v)
+{
+  uint64_t sum = 0;
+  mp_present p;
+  int i;
+  mp_present_open(&p, m->pid, where);
+  for (i = 0; i < c->n && p.fd >= 0; i++) visit(m, &p, &c->list[i], v, &sum);
+  mp_present_close(&p);
+  return sum;
+}
+
+static void count(const mp_maps *m, uint64_t from, uint64_t to, uint64_t *sum)
 {
   (void)m;
-  *(uint64_t *)data += to - from;
+  *sum += to - from;
 }
 
 uint64_t mp_copy_size(const mp_maps *m, uint64_t last)
 {
+  const visitor v = { count, NULL };
   uint64_t size = 0;
-  int i;
-  for (i = 0; i < m->n; i++) {
-    if (!is_wanted(&m->list[i], last)) continue;
-    each(m, &m->list[i], MP_IN_MEMORY, count, &size);
-    each(m, &m->list[i], MP_SWAPPED, count, &size);
-  }
+  mp_copy all;
+  if (list_ranges(&all, m, last))
+    size = visit_all(m, &all, MP_IN_MEMORY, &v) +
+	   visit_all(m, &all, MP_SWAPPED, &v);
+  mp_copy_forget(&all);
   return size;
 }
 
 /* Another thread of the process may have given some of it back. */
-static void copy(const mp_maps *m, uint64_t from, uint64_t to, void *data)
+static void copy(const mp_maps *m, uint64_t from, uint64_t to, uint64_t *sum)
 {
-  (void)data;
+  *sum += to - from;
   mp_remote_read(m->pid, (void *)(uintptr_t)from, from, (size_t)(to - from));
 }
 
-const char *mp_copy_memory(const mp_maps *m, uint64_t last)
+static void empty(uint64_t from, uint64_t to)
 {
-  int i;
-  for (i = 0; i < m->n; i++) {
-    const mp_mapping *a = &m->list[i];
-    void *want = (void *)(uintptr_t)a->from, *got;
-    if (!is_wanted(a, last)) continue;
-    got = mmap(want, (size_t)(a->to - a->from), PROT_READ | PROT_WRITE,
-	       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-	       MAP_FIXED_NOREPLACE, -1, 0);
-    if (got == MAP_FAILED && errno != EEXIST)
-      return "there is no memory for a copy of its heap";
-    if (got != want)
-      return "it has memory at addresses where luajit-mp has its own: try "
-	     "again";
-    each(m, a, MP_IN_MEMORY, copy, NULL);
-    each(m, a, MP_SWAPPED, copy, NULL);
-  }
+  madvise((void *)(uintptr_t)from, (size_t)(to - from), MADV_DONTNEED);
+}
+
+const char *mp_copy_make(mp_copy *c, const mp_maps *m, uint64_t last)
+{
+  const visitor all = { copy, empty }, others = { copy, NULL };
+  const char *why;
+  mp_copy now;
+  if (!list_ranges(&now, m, last)) return no_memory;
+  each_other(c, &now, give);
+  why = each_other(&now, c, take);
+  mp_copy_forget(c);
+  *c = now;
+  if (why != NULL) return why;
+  c->bytes = visit_all(m, c, MP_IN_MEMORY, &all);
+  c->bytes += visit_all(m, c, MP_SWAPPED, &others);
   return NULL;
+}
+
+void mp_copy_forget(mp_copy *c)
+{
+  free(c->list);
+  *c = (mp_copy){ NULL, 0, 0 };
 }

@@ -347,7 +347,7 @@ static int outside_heap(lua_State *L)
   mp_outside *o = check_outside(L);
   const char *library = luaL_checkstring(L, 2);
   mp_attach_copied_walk request = { luaL_checknumber(L, 3),
-				    lua_toboolean(L, 4), 0 };
+				    lua_toboolean(L, 4) };
   mp_farheap heap;
   bool ok;
   if (!mp_outside_heap(o, library, &request, &ended, &heap))

@@ -241,6 +241,13 @@ int mp_outside_functions(const mp_outside *o, mp_far_function **list)
   return *list == NULL ? 0 : o->kind->functions(o->pid, o->state, *list);
 }
 
+bool mp_outside_exists(const mp_outside *o)
+{
+  struct pollfd p = { o->pidfd, POLLIN, 0 };
+  if (o->pidfd < 0) return kill(o->pid, 0) == 0 || errno != ESRCH;
+  return poll(&p, 1, 0) <= 0;
+}
+
 bool mp_outside_wait(mp_outside *o, const volatile int *end)
 {
   struct pollfd p[2] = { { o->pidfd, POLLIN, 0 }, { o->ticks, POLLIN, 0 } };
@@ -250,5 +257,5 @@ bool mp_outside_wait(mp_outside *o, const volatile int *end)
   poll(p, 2, time < SEEK ? SEEK : time < LOOK ? time : LOOK);
   if ((p[1].revents & POLLHUP) != 0) lose_thread(o);
   mp_tracee_all_gone_on();
-  return o->pidfd >= 0 ? p[0].revents == 0 : kill(o->pid, 0) == 0;
+  return mp_outside_exists(o);
 }

@@ -57,6 +57,9 @@ int mp_outside_functions(const mp_outside *o, mp_far_function **list);
 /* Lists the threads of a process. Returns their number. */
 int mp_outside_threads(pid_t pid, pid_t list[MP_OUTSIDE_THREADS]);
 
+/* Whether the process has not ended. */
+bool mp_outside_exists(const mp_outside *o);
+
 /* Waits until a sample may be due, a part of a second at most, or until *end is
 ** set. Returns whether the process still exists. */
 bool mp_outside_wait(mp_outside *o, const volatile int *end);

@@ -143,8 +143,9 @@ static void run(share *s, pid_t parent, const mp_profile *p, lua_State *L,
 }
 
 void mp_heapchild_copied(mp_heapchild *c, pid_t parent, const mp_copied *copied,
-			 const mp_heaprequest *request, size_t size)
+			 const mp_heaprequest *request)
 {
+  size_t size = (size_t)copied->bytes;
   mp_heaplayout layout;
   mp_arena arena;
   mp_heapwalk *w, none;

@@ -41,12 +41,12 @@ mp_heapwalk *mp_heapchild_end(mp_heapchild *c, const atomic_bool *hurry);
 ** of a file. False: there is none. */
 bool mp_heapchild_share(mp_heapchild *c, size_t more);
 
-/* In a child that was forked by hand and has the copy, of that size: walks, and
-** ends. Nothing in the copy can make it do more than crash or take its time,
-** which is bounded. */
+/* In a child that was forked by hand and has the copy: walks, and ends. Nothing
+** in the copy can make it do more than crash or take its time, which is
+** bounded. */
 _Noreturn void mp_heapchild_copied(mp_heapchild *c, pid_t parent,
 				   const mp_copied *copied,
-				   const mp_heaprequest *request, size_t size);
+				   const mp_heaprequest *request);
 
 /* Its walk once it has ended; seconds and at are those of *c. */
 mp_heapwalk *mp_heapchild_taken(mp_heapchild *c);

@@ -22,7 +22,7 @@ const char mp_copied_changing[] =
 #define STRINGS_MIN	64	/* Chains of the table of strings, at least, */
 #define STRINGS_MAX	(1u << 26)	/* and at most. */
 #define STRTAB_COUNT	(STRTAB_MASK + 4)  /* uint32_t: strings in it. */
-#define NODES_MAX	(1u << 20)	/* Of the registry, at most. */
+#define NODES_MAX	(1u << 20)	/* That are searched for one. */
 #define SLACK		(CHUNK_MIN + CHUNK_DATA - 1)
 #define LARGE_SLACK	(72u << 10)	/* Of a chunk that is a mapping. */
 #define LARGE		1	/* A bit of the word before its head, and: */
@@ -197,15 +197,16 @@ static bool find_buffer(const mp_copied *c, const char *g, mp_heaplayout *l)
   return found == 1;
 }
 
-/* Whether it is a table that has the loaded modules in it. */
-static bool is_registry(const mp_heaplayout *l, const char *t)
+/* Whether it is a table that has the loaded modules in it. *left: more nodes
+** that are looked at. */
+static bool is_registry(const mp_heaplayout *l, const char *t, uint32_t *left)
 {
   char o[TAB_SIZE], node[NODE_SIZE];
   uint32_t i;
   if (((uintptr_t)t & (OBJ_ALIGN - 1)) != 0 || !mp_peek(o, t, sizeof(o)) ||
-      obj_gct(o) != GCT_TAB || AT(uint32_t, o, TAB_HMASK) >= NODES_MAX)
+      obj_gct(o) != GCT_TAB)
     return false;
-  for (i = 0; i <= AT(uint32_t, o, TAB_HMASK); i++) {
+  for (i = 0; *left > 0 && i <= AT(uint32_t, o, TAB_HMASK); i++, --*left) {
     slot key;
     if (!mp_peek(node, REF(const char *, o, TAB_NODE) + (size_t)i * NODE_SIZE,
 		 sizeof(node)))
@@ -220,10 +221,12 @@ static bool is_registry(const mp_heaplayout *l, const char *t)
 
 static bool find_registry(const char *g, mp_heaplayout *l)
 {
-  uint32_t i, n = 0;
+  uint32_t i, n = 0, left = NODES_MAX;
   for (i = 0; i < l->curl; i += sizeof(slot)) {
     slot v = AT(slot, g, i);
-    if (TAG(v) == TAGTAB && is_registry(l, PTR(v))) { l->registry = i; n++; }
+    if (TAG(v) != TAGTAB || !is_registry(l, PTR(v), &left)) continue;
+    l->registry = i;
+    n++;
   }
   return n == 1;
 }
@@ -290,7 +293,8 @@ const char *mp_copied_open(const mp_copied *c, mp_heaplayout *l, mp_arena *a)
   L = REF(char *, g, l->curl);
   if (!is_thread(mainl, g) || !is_thread(L, g)) return mp_copied_changing;
   if (!find_allocator(c, g, l)) return unknown_state;
-  if (!mp_arena_copied(AT(const void *, g, l->alloc + G_ALLOCD), a))
+  if (!mp_arena_copied(AT(const void *, g, l->alloc + G_ALLOCD),
+		       c->bytes / CHUNK_MIN, a))
     return "its memory is not from LuaJIT's own allocator, or was being "
 	   "changed at each look";
   find_jitbase(g, l);
@@ -306,6 +310,70 @@ const char *mp_copied_open(const mp_copied *c, mp_heaplayout *l, mp_arena *a)
   if (!put_registers(c, L)) return mp_copied_changing;
   l->proved = true;
   return NULL;
+}
+
+/* -- The objects --------------------------------------------------------- */
+
+typedef struct sizing {
+  mp_heap *h;
+  uint64_t left;		/* More bytes of memory that is gone through. */
+  bool bad;
+} sizing;
+
+/* Whether that many bytes lie in a block of an object, up to `end`. */
+static bool is_within(const mp_heapparts *p, int part, const char *end,
+		      uint64_t bytes)
+{
+  uint64_t before = (uintptr_t)end - (uintptr_t)p->block[part];
+  return before <= p->size[part] && bytes <= before;
+}
+
+/* Whether what is gone through lies in the object's blocks. */
+static bool is_whole(const char *o, const mp_heapparts *p)
+{
+  switch (obj_gct(o)) {
+  case GCT_THREAD: return is_within(p, 1, AT(const char *, o, L_TOP), 0);
+  case GCT_PROTO:
+    return is_within(p, 0, REF(const char *, o, PT_K),
+		     (uint64_t)AT(uint32_t, o, PT_SIZEKGC) * sizeof(gcref));
+  default: return true;
+  }
+}
+
+/* All blocks of a heap that are gone through have been written to: there cannot
+** be more of them than there is memory. Nobody may have touched the data of
+** others. */
+static void size_object(void *ud, uint32_t number, const void *o)
+{
+  sizing *s = ud;
+  uint8_t gct = obj_gct(o);
+  mp_heapparts p;
+  int i;
+  (void)number;
+  if (gct < GCT_STR || gct > GCT_UDATA) s->bad = true;
+  if (s->bad) return;
+  mp_heap_parts(s->h, o, &p);
+  for (i = 0; i < MP_HEAP_PARTS && !s->bad; i++) {
+    head w;
+    if (p.size[i] == 0) continue;
+    memcpy(&w, (const char *)p.block[i] - CHUNK_DATA, sizeof(w));
+    if (!fits(w, p.size[i])) s->bad = true;
+    if (gct == GCT_STR || gct == GCT_CDATA || gct == GCT_UDATA) continue;
+    if (p.size[i] > s->left) s->bad = true;
+    s->left -= p.size[i];
+  }
+  if (!s->bad && !is_whole(o, &p)) s->bad = true;
+}
+
+const char *mp_copied_find(mp_heap *h, const mp_copied *c,
+			   const mp_heaplayout *l)
+{
+  sizing s = { h, c->bytes, false };
+  if (!mp_heap_find(h, l, (lua_State *)(uintptr_t)c->mainl,
+		    c->bytes / CHUNK_MIN))
+    return h->endless ? mp_copied_changing : "there is no memory for it";
+  mp_places_each(&h->places, size_object, &s);
+  return s.bad ? mp_copied_changing : NULL;
 }
 
 /* -- The proof ----------------------------------------------------------- */
@@ -335,20 +403,9 @@ static void check_reference(void *ud, const char *to, mp_how how,
 static void check_object(void *ud, uint32_t number, const void *o)
 {
   checking *c = ud;
-  mp_heapparts p;
-  uint8_t gct = obj_gct(o);
-  int i;
   if (c->bad) return;
-  if (gct < GCT_STR || gct > GCT_UDATA) c->bad = true;
-  c->strings += gct == GCT_STR;
-  mp_heap_parts(c->h, o, &p);
-  for (i = 0; i < MP_HEAP_PARTS && !c->bad; i++) {
-    head w;
-    if (p.size[i] == 0) continue;
-    memcpy(&w, (const char *)p.block[i] - CHUNK_DATA, sizeof(w));
-    if (!fits(w, p.size[i])) c->bad = true;
-  }
-  if (!c->bad && mp_graph_reached(c->g, number))
+  c->strings += obj_gct(o) == GCT_STR;
+  if (mp_graph_reached(c->g, number))
     mp_heap_edges(c->h, o, check_reference, c);
 }
 
@@ -367,6 +424,13 @@ const char *mp_copied_open(const mp_copied *c, mp_heaplayout *l, mp_arena *a)
 {
   (void)c; (void)l; (void)a;
   return "this processor's layout is not known";
+}
+
+const char *mp_copied_find(mp_heap *h, const mp_copied *c,
+			   const mp_heaplayout *l)
+{
+  (void)h; (void)c; (void)l;
+  return NULL;
 }
 
 const char *mp_copied_check(mp_heap *h, const mp_graph *g)

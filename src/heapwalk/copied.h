@@ -5,10 +5,10 @@
 ** Nothing is known of the LuaJIT there but what its memory shows, and nothing
 ** of that can be believed: it may change while it is copied, or lie. So the
 ** layout is found in the copy, and what is found is a heap only if each object
-** fits its block of memory, each reference from one that is reached leads to an
-** object, and the strings are as many as the VM counts. A copy that is no heap
-** may crash the process that reads it, or keep it busy for ever, so that only a
-** child should read one.
+** fits its block of memory, the blocks fit into what was copied, each reference
+** from an object that is reached leads to one, and the strings are as many as
+** the VM counts. A copy that is no heap may crash the process that reads it, or
+** keep it busy for long, so that only a child should read one.
 */
 #ifndef MP_COPIED_H
 #define MP_COPIED_H
@@ -31,6 +31,7 @@ typedef struct mp_copied {
 				/* the memory, and so is all below: */
   uint64_t pc;			/* where that function goes on, or 0; */
   uint32_t slots;		/* what it may use from its base on, or 0. */
+  uint64_t bytes;		/* That were copied. */
 } mp_copied;
 
 /* Finds the layout, and what the VM's allocator has, and writes to the copy
@@ -38,6 +39,11 @@ typedef struct mp_copied {
 ** string. */
 const char *mp_copied_open(const mp_copied *c, mp_heaplayout *layout,
 			   mp_arena *a);
+
+/* Finds all objects, each in a block of its size. The same; mp_heap_close must
+** be called even after a failure. */
+const char *mp_copied_find(mp_heap *h, const mp_copied *c,
+			   const mp_heaplayout *layout);
 
 /* Proves that the heap is one. g: dominated. The same. */
 const char *mp_copied_check(mp_heap *h, const mp_graph *g);

@@ -159,7 +159,7 @@ static void see_frames(const eye *e, const char *th, const slot *stack,
 {
   const slot *f = AT(const slot *, th, L_BASE) - 1;
   if (FRAME_FUNC != 0 || stack == NULL) return;
-  for (; f > stack; f = frame_prev(f))
+  for (; f > stack; f = frame_lower(f, stack))
     if (f < top)
       see(e, frame_object(f), MP_BY_SLOT, (uint64_t)(f - stack));
 }

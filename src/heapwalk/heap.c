@@ -40,6 +40,7 @@ static void add_list(mp_heap *h, const char *o);
 
 static void add_object(mp_heap *h, const char *o)
 {
+  if (h->most-- == 0) h->endless = h->failed = true;
   if (!mp_places_add(&h->places, o)) h->failed = true;
   if (AT(uint8_t, o, OBJ_MARKED) & OBJ_FIXED) add_fixed(h, o);
   if (obj_gct(o) == GCT_TRACE) add_trace(h, o);
@@ -107,11 +108,13 @@ static void add_strings(mp_heap *h)
   h->chains = mask + 1;
 }
 
-bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L)
+bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L,
+		  uint64_t most)
 {
   const char *alloc;
   memset(h, 0, sizeof(*h));
   h->layout = layout;
+  h->most = most;
   h->g = REF(const char *, L, L_GLREF);
   h->mainl = h->g - h->layout->mainl;
   h->modestr = REF(const char *, h->g,
@@ -215,9 +218,10 @@ const char *mp_heap_leftname(const mp_heap *h, const uint64_t *o)
   return NULL;
 }
 
-bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L)
+bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L,
+		  uint64_t most)
 {
-  (void)h; (void)layout; (void)L;
+  (void)h; (void)layout; (void)L; (void)most;
   return false;
 }
 

@@ -71,13 +71,17 @@ typedef struct mp_heap {
   const char **keys;		/* the registry, from 1. Found once it is */
   uint32_t nkeys, capkeys;	/* asked for. */
   bool has_classes;
-  bool failed;			/* There was no memory. */
+  uint64_t most;		/* More objects that there may be. */
+  bool endless;			/* There are more: a list has no end. */
+  bool failed;			/* So it is, or there was no memory. */
 } mp_heap;
 
 /* Finds all objects of L's heap by that layout, which the proof itself need not
 ** have proved yet; others call mp_heap_open (heapwalk/prove.h). False: no
-** memory; mp_heap_close must be called even then. */
-bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L);
+** memory, or more than so many objects; mp_heap_close must be called even
+** then. */
+bool mp_heap_find(mp_heap *h, const mp_heaplayout *layout, lua_State *L,
+		  uint64_t most);
 void mp_heap_close(mp_heap *h);
 
 /* The object in that slot of L's running C function; NULL: the value is none.

@@ -161,7 +161,7 @@ static const slot *find_frame(const char *th, const slot *o, const slot **next)
   *next = NULL;
   while (f > bottom && f - FRAME_SLOTS + 2 > o) {
     *next = f;
-    f = frame_prev(f);
+    f = frame_lower(f, bottom);
   }
   return f;
 }
@@ -227,10 +227,11 @@ unsigned mp_heap_typeno(const char *o) { return obj_gct(o) % MP_HEAP_TYPES; }
 /* The function that a coroutine runs, at the bottom of its stack. */
 static void put_thread(text *t, const char *th)
 {
-  const slot *stack = REF(const slot *, th, L_STACK);
+  const slot *stack = REF(const slot *, th, L_STACK), *bottom;
   const slot *f = AT(const slot *, th, L_BASE) - 1;
   const char *pt = NULL;
-  for (; stack != NULL && f > frame_bottom(th); f = frame_prev(f))
+  bottom = frame_bottom(th);
+  for (; stack != NULL && f > bottom; f = frame_lower(f, bottom))
     if (mp_frame_isfunc(frame_func(f)) && is_lua(frame_func(f)))
       pt = func_proto(frame_object(f));
   if (pt == NULL) return;

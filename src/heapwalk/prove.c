@@ -514,7 +514,8 @@ static const char *prove_heap(lua_State *L, block *all)
 {
   const char *why = NULL;
   mp_heap h;
-  if (!list_blocks(all) || !mp_heap_find(&h, &layout, L)) why = poor;
+  if (!list_blocks(all) || !mp_heap_find(&h, &layout, L, UINT64_MAX))
+    why = poor;
   else if (!check_blocks(&h, all) || !check_buffer(&h, all))
     why = "the layout of objects is not the known one";
   else if (!check_reached(&h))
@@ -597,7 +598,7 @@ const mp_heaplayout *mp_heap_prove(void)
 bool mp_heap_open(mp_heap *h, lua_State *L)
 {
   const mp_heaplayout *found = mp_heap_prove();
-  if (found->proved) return mp_heap_find(h, found, L);
+  if (found->proved) return mp_heap_find(h, found, L, UINT64_MAX);
   memset(h, 0, sizeof(*h));
   h->layout = found;
   return false;

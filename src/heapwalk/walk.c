@@ -255,10 +255,8 @@ mp_heapwalk *mp_heapwalk_copied(const mp_copied *c,
   mp_heapwalk *w = begin(&k);
   if (w == NULL) return NULL;
   k.copied = true;
-  if (mp_heap_find(&k.h, layout, (lua_State *)(uintptr_t)c->mainl))
-    w->why = walk(&k, request);
-  else
-    w->why = no_memory;
+  w->why = mp_copied_find(&k.h, c, layout);
+  if (w->why == NULL) w->why = walk(&k, request);
   return finish(&k);
 }
 

@@ -28,7 +28,7 @@ static void make_walk(void *walk, pid_t parent, const mp_copied *from,
   copied *c = walk;
   mp_heaprequest r = { .share = request->share, .file = request->file,
 		       .lasting = true };
-  mp_heapchild_copied(&c->child, parent, from, &r, request->size);
+  mp_heapchild_copied(&c->child, parent, from, &r);
 }
 
 static const char *why_none(void *walk, double seconds)

@@ -18,7 +18,6 @@ typedef struct mp_attach_copied_walk {
   double share;			/* The part of all bytes from which on an */
 				/* object has a line of its own. */
   bool file;			/* The text of a .heapsnapshot, too. */
-  size_t size;			/* Bytes that were copied. */
 } mp_attach_copied_walk;
 
 /* A walk that is made by a child. */

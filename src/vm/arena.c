@@ -29,6 +29,7 @@ typedef struct receiver {
   mp_arena_see *see;		/* Or NULL. */
   mp_arena_block *block;	/* Or NULL. */
   void *data;
+  uint64_t left;		/* More chunks that there may be. */
 } receiver;
 
 /* A chunk that is free. */
@@ -41,12 +42,12 @@ static void look_free(mp_segment *s, uintptr_t n, mp_arena *a)
 /* Adds up the chunks of a segment. False: they do not fit. The chunk at the end
 ** that is not divided yet may be smaller than any other. */
 static bool look_segment(mp_segment *s, const char *top, mp_arena *a,
-			 const receiver *r)
+			 receiver *r)
 {
   const char *c = s->base, *end = c + s->size;
   while (c + CHUNK_MIN <= end) {
     uintptr_t head = AT(uintptr_t, c, CHUNK_HEAD), n = head & ~CHUNK_BITS;
-    if (n > (uintptr_t)(end - c)) return false;
+    if (n > (uintptr_t)(end - c) || r->left-- == 0) return false;
     if (c == top) {
       look_free(s, n, a);
       return true;
@@ -65,7 +66,7 @@ static bool look_segment(mp_segment *s, const char *top, mp_arena *a,
   return true;
 }
 
-static bool look(const char *m, mp_arena *a, const receiver *r)
+static bool look(const char *m, mp_arena *a, receiver *r)
 {
   const char *top = AT(const char *, m, ARENA_TOP), *s;
   uint32_t left = SEGMENTS_MAX;
@@ -99,16 +100,16 @@ static bool is_arena(const char *m)
   return false;
 }
 
-bool mp_arena_copied(const void *ud, mp_arena *a)
+bool mp_arena_copied(const void *ud, uint64_t most, mp_arena *a)
 {
-  const receiver nobody = { NULL, NULL, NULL };
+  receiver nobody = { NULL, NULL, NULL, most };
   return is_arena(ud) && look(ud, a, &nobody);
 }
 
 static void prove(void)
 {
   lua_State *L = luaL_newstate();
-  const receiver nobody = { NULL, NULL, NULL };
+  receiver nobody = { NULL, NULL, NULL, UINT64_MAX };
   uint64_t total;
   mp_arena a;
   lua_Alloc f;
@@ -138,14 +139,14 @@ static bool is_builtin(lua_Alloc f)
 bool mp_arena_each(lua_Alloc f, void *ud, mp_arena *a, mp_arena_see *see,
 		   void *data)
 {
-  const receiver r = { see, NULL, data };
+  receiver r = { see, NULL, data, UINT64_MAX };
   memset(a, 0, sizeof(*a));
   return is_builtin(f) && look(ud, a, &r);
 }
 
 bool mp_arena_blocks(lua_Alloc f, void *ud, mp_arena_block *see, void *data)
 {
-  const receiver r = { NULL, see, data };
+  receiver r = { NULL, see, data, UINT64_MAX };
   mp_arena a;
   return is_builtin(f) && look(ud, &a, &r);
 }

@@ -47,8 +47,9 @@ bool mp_arena_blocks(lua_Alloc f, void *ud, mp_arena_block *see, void *data);
 
 /* The same as mp_arena_look for the data of an allocator, most likely LuaJIT's,
 ** that were copied from another process to where they lie there, with all that
-** they refer to. Nothing is proved of the layout but that all of it fits. */
-bool mp_arena_copied(const void *ud, mp_arena *a);
+** they refer to. Nothing is proved of the layout but that all of it fits, and
+** has so many chunks at most, free ones too. */
+bool mp_arena_copied(const void *ud, uint64_t most, mp_arena *a);
 
 /* The room of a block of the allocator's. */
 size_t mp_arena_room(const char *p);

@@ -418,6 +418,13 @@ static inline slot *frame_prev(const slot *frame)
   return (slot *)((char *)frame - (size_t)LINK_DELTA(link));
 }
 
+/* The same of a stack that may be made up: its frames go down to the lowest. */
+static inline const slot *frame_lower(const slot *frame, const slot *lowest)
+{
+  const slot *below = frame_prev(frame);
+  return below < frame ? below : lowest;
+}
+
 /* The link of a stack's lowest frame, which is nobody's. */
 static inline slot *frame_bottom(const void *thread)
 {
