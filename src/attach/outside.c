@@ -105,6 +105,15 @@ static bool fails(mp_outside *o, const char *msg)
   return false;
 }
 
+/* Whether the process has ended, or is about to. */
+static bool has_no_memory(pid_t pid)
+{
+  mp_maps now;
+  bool none = mp_maps_read(&now, pid) != 0 || now.n == 0;
+  mp_maps_free(&now);
+  return none;
+}
+
 static bool read_process(mp_outside *o, const volatile int *end)
 {
   int err = mp_maps_read(&o->maps, o->pid);
@@ -120,6 +129,8 @@ static bool read_process(mp_outside *o, const volatile int *end)
   if (*end) return fails(o, "interrupted");
   if (mp_room_lacks())
     return fails(o, "luajit-mp has not enough memory to look at the process");
+  if (o->nstates == 0 && has_no_memory(o->pid))
+    return fails(o, "it has ended");
   if (o->nstates == 0)
     return fails(o, "the program has no Lua state that luajit-mp can read");
   return true;
