@@ -105,7 +105,7 @@ for i = 1, MOMENTS do
   tap.sh(("%s & c=$!; sleep %.3f; kill -KILL $c; wait"):format(command(p.pid),
     took * i / MOMENTS), { dir = dir })
   tap.wait(function() return processes_with(words) == "" end)
-  tap.is(processes_with(words), "", "the command is killed: nothing is left "..i)
+  tap.is(processes_with(words), "", "the command is killed: nothing left "..i)
   tap.unlike(tap.read("/proc/"..p.pid.."/status") or "State:\tt",
     "State:\t[tT]", "the command is killed: the program goes on "..i)
 end

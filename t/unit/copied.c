@@ -169,7 +169,7 @@ static void forge_u32(char *p, uint32_t ofs, uint32_t to)
   forge(p + ofs, &to, sizeof(to));
 }
 
-/* What was forged is seen, and was all that was wrong. */
+/* The forgery is seen, and was all that was wrong. */
 static void refuses(void)
 {
   const char *why = look();

@@ -74,7 +74,7 @@ static void finish(void)
   ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* What of it lies where we have nothing. */
+/* Those of its mappings where we have nothing. */
 static mp_maps look(void)
 {
   mp_maps m;
@@ -99,11 +99,12 @@ static const char *make(mp_copy *c)
   return why;
 }
 
-/* What the first byte of a page there is, or -1: we have nothing there. */
+/* The first byte of a page there, or -1: we have nothing there. */
 static int at(size_t i)
 {
+  unsigned char resident;
   char *p = there + i * page;
-  return msync(p, page, MS_ASYNC) == 0 ? *p : -1;
+  return mincore(p, page, &resident) == 0 ? *p : -1;
 }
 
 /* -- Copies -------------------------------------------------------------- */
@@ -240,7 +241,9 @@ START_TEST(no_memory_is_said)
   m.list[0].to = m.list[0].from + page;
   why = mp_copy_make(&c, &m, UINT64_MAX);
   ck_assert_ptr_nonnull(why);
-  ck_assert_ptr_nonnull(strstr(why, "there is no memory"));
+  /* To valgrind they are taken. */
+  ck_assert(strstr(why, "there is no memory") != NULL ||
+	    strstr(why, "luajit-mp has its own") != NULL);
   mp_copy_forget(&c);
   mp_maps_free(&m);
   finish();

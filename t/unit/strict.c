@@ -91,7 +91,7 @@ START_TEST(all_else_fails)
 }
 END_TEST
 
-/* What it was forked from is not confined. */
+/* The process that it was forked from is not confined. */
 START_TEST(the_parent_is_free)
 {
   int fd;
