@@ -22,11 +22,12 @@
 static const char no_memory[] = "there is no memory for a copy of its heap";
 
 /* Whether the VM may have memory there; or the stack of its thread, where the
-** interpreter notes its place. */
+** interpreter notes its place, and which no reference of the VM leads to. */
 static bool is_wanted(const mp_mapping *a, uint64_t last)
 {
-  return a->readable && a->writable && a->inode == 0 && a->to - 1 <= last &&
-	 (a->path[0] != '[' || strcmp(a->path, "[stack]") == 0);
+  if (!a->readable || !a->writable || a->inode != 0) return false;
+  return a->path[0] != '[' ? a->to - 1 <= last :
+	 strcmp(a->path, "[stack]") == 0;
 }
 
 /* -- The addresses ------------------------------------------------------- */

@@ -24,7 +24,8 @@ typedef struct mp_copy {
   uint64_t bytes;		/* That were copied the last time. */
 } mp_copy;
 
-/* Bytes that would be copied of the mappings that end at `last` or before. */
+/* Bytes that would be copied of the mappings that end at `last` or before, and
+** of the stack. */
 uint64_t mp_copy_size(const mp_maps *m, uint64_t last);
 
 /* Copies them, into this process, or makes the copy what they are now. Returns
