@@ -13,8 +13,8 @@
   _(luaL_checkany) _(luaL_checklstring) _(luaL_checknumber) \
   _(luaL_checkstack) _(luaL_checktype) _(luaL_checkudata) \
   _(luaL_error) _(luaL_getmetafield) _(luaL_gsub) _(luaL_loadbuffer) \
-  _(luaL_loadstring) _(luaL_newmetatable) _(luaL_newstate) \
-  _(luaL_openlibs) _(luaL_optlstring) _(luaL_optnumber) \
+  _(luaL_loadfile) _(luaL_loadstring) _(luaL_newmetatable) \
+  _(luaL_newstate) _(luaL_openlibs) _(luaL_optlstring) _(luaL_optnumber) \
   _(luaL_prepbuffer) _(luaL_pushresult) _(luaL_ref) _(luaL_register) \
   _(luaL_where) _(lua_call) _(lua_checkstack) _(lua_close) \
   _(lua_concat) _(lua_cpcall) _(lua_createtable) _(lua_dump) \

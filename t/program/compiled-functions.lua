@@ -249,10 +249,12 @@ local changes = tap.program([[
     for y = 1, 30 do t = t + row_of(y / 15 - 1, 5) end
   end]])
 r = tap.luajit("-jm=cGi1m0 "..changes)
-for stack in r.out:gmatch("([^\n]+) %d+") do
-  if exact and stack:find("row_of", 1, true) and
-    stack ~= "main chunk;row_of" and stack ~= "main chunk;row_of;iterate" or
-    stack:find("main chunk.*main chunk") then
+local known = { ["main chunk;row_of"] = true,
+  ["main chunk;row_of;iterate"] = true }
+for stack in r.out:gmatch("([^\n]+) %d+\n") do
+  stack = stack:gsub(";%([^;]*%)$", "")  -- The VM's own work.
+  if exact and (stack:find("row_of", 1, true) and not known[stack] or
+      stack:find("main chunk.*main chunk")) then
     tap.ok(false, "there are no stacks but the program's", r.out)
   end
 end
