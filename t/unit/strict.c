@@ -31,8 +31,15 @@ static int confined(int (*f)(void))
   return WEXITSTATUS(status);
 }
 
-/* Valgrind makes system calls of its own. */
-static bool can_be(void) { return getenv("MP_TEST_SLOW") == NULL; }
+/* Valgrind and the sanitizers make system calls of their own. */
+static bool can_be(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return false;
+#else
+  return getenv("MP_TEST_SLOW") == NULL;
+#endif
+}
 
 static void check(int (*f)(void))
 {
