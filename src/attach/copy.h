@@ -29,7 +29,8 @@ typedef struct mp_copy {
 uint64_t mp_copy_size(const mp_maps *m, uint64_t last);
 
 /* Copies them, into this process, or makes the copy what they are now. Returns
-** NULL, or why it cannot be done: a static string. */
+** NULL, or why it cannot be done: a static string. Then only the list can still
+** be freed. */
 const char *mp_copy_make(mp_copy *c, const mp_maps *m, uint64_t last);
 
 /* Frees the list. The copy stays. */

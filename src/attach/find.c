@@ -204,7 +204,7 @@ static int search(const mp_maps *m, uint64_t own, const char *memory,
     uint64_t mainl = from + i - L_GLREF, g = AT(const gcref, memory, i);
     mp_found f;
     if (g - (mainl + L_SIZE) > L_EXTRA) continue;
-    /* Each reference to what lies behind it would be looked at. */
+    /* Other objects may refer to what lies right behind them, too. */
     if (i >= L_GLREF && obj_gct(memory + i - L_GLREF) != GCT_THREAD) continue;
     if (!verify(m, mainl, g, &f) || f.allocf == own) continue;
     if (n < MP_STATES_MAX) list[n] = f;

@@ -285,8 +285,6 @@ static outcome judge(making *m)
 
 /* -- All ----------------------------------------------------------------- */
 
-/* -- All ----------------------------------------------------------------- */
-
 static bool find_calls(mp_outside *o, const char *library, mp_farheap *heap)
 {
   const char *name = strrchr(library, '/');

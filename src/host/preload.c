@@ -26,6 +26,7 @@
 #include "lualib.h"
 
 #include "data/execport.h"
+#include "preload/environment.h"
 #include "process/seen.h"
 
 #define EXPORT	__attribute__((visibility("default")))
@@ -150,12 +151,6 @@ EXPORT LUALIB_API void luaL_openlibs(lua_State *L)
 }
 
 /* -- Where there is none -------------------------------------------------- */
-
-/* Whether the functions of a LuaJIT are there for all objects. */
-static bool has_luajit(void)
-{
-  return dlsym(RTLD_DEFAULT, "luaJIT_setmode") != NULL;
-}
 
 /* The command luajit needs no library: LUA_INIT has loaded the core. */
 static int is_core(struct dl_phdr_info *info, size_t size, void *unused)

@@ -348,15 +348,22 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
   return err;
 }
 
+/* Counts from zero, by the clock of the thread that c has. */
+static void begin_again(mp_cpu *c)
+{
+  c->samples = c->dropped = 0;
+  c->before = c->seen = 0;
+  c->begun = clock_now(c);
+}
+
 void mp_cpu_forget(mp_cpu *c)
 {
   mp_lock();
   if (c->ticks != NULL) mp_ticks_take(c->ticks, 0);
   c->nplaces = 0;
   c->early = c->letter = 0;
-  c->samples = c->dropped = 0;
-  c->before = c->seen = c->turn = 0;
-  c->begun = clock_now(c);
+  c->turn = 0;
+  begin_again(c);
   mp_unlock();
 }
 
@@ -640,12 +647,10 @@ void mp_cpu_forked(void)
 
 void mp_cpu_restart(mp_cpu *c)
 {
-  c->samples = c->dropped = 0;
   mp_pace_init(&c->pace);
   c->blocked = c->handled = false;
-  c->before = c->seen = 0;
   c->tid = mp_process_thread();
-  c->begun = clock_now(c);
+  begin_again(c);
   if (!c->has_timer) return;
   c->waited = false;
   if (!c->withheld) start_timer(c);

@@ -123,10 +123,10 @@ static bool find_thread(mp_vm *vm, lua_State *L)
 
 #define TRIES	50
 
-/* The collector may run a finalizer in the thread that notes what it asks the
-** VM for, and leave that as the one that runs: then there is no such word. Each
-** try allocates more than a step of the collector waits for, so that few of
-** them meet one. */
+/* note_words makes a function in the other thread, where the collector may run
+** a finalizer: the VM then takes that thread for the running one until the C
+** function returns, and no word is right. A try allocates about as much as the
+** collector waits for between two steps, so that few tries meet one there. */
 static bool prove_thread(mp_vm *vm, lua_State *L)
 {
   int i;

@@ -102,7 +102,7 @@ if r.out:find("capture exact", 1, true) then
       os.exit(0)]]))
     tap.like(r.out, "\n +1000 +1000   malloc\n", jit..": malloc has one name")
   end
-  -- As where a shell script starts luajit.
+  -- A shell script that starts luajit leaves it the library.
   r = tap.sh(([[%s run --native -O Yfrm0b1 -o - -- sh -c 'ls / >&2; exec "$@"' \
     sh %s %s]]):format(tap.mp, tap.command, exact),
     { env = { LUA_CPATH = cpath } })

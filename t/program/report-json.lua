@@ -141,7 +141,7 @@ r = tap.luajit(("-jm=b1,%s %s"):format(name, labelled))
 tap.is(r.status..r.err, "0", "a run with labels")
 d = read(name)
 tap.is(#d.labels, 2, "two sets of labels")
--- That with more CPU is first, which may be either.
+-- The set with more CPU is first, which may be either one.
 if not d.labels[1].labels.route then
   d.labels[1], d.labels[2] = d.labels[2], d.labels[1]
 end

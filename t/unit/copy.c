@@ -135,6 +135,14 @@ static void move_some(void)
 
 static void (*const steps[])(void) = { make_some, change_some, move_some };
 
+/* The process once it has some memory. */
+static mp_maps look_at_some(void)
+{
+  begin(steps, 1);
+  step();
+  return look();
+}
+
 START_TEST(it_is_what_is_there)
 {
   mp_copy c = { NULL, 0, 0 };
@@ -193,10 +201,7 @@ END_TEST
 START_TEST(only_addresses_that_a_reference_has)
 {
   mp_copy c = { NULL, 0, 0 };
-  mp_maps m;
-  begin(steps, 1);
-  step();
-  m = look();
+  mp_maps m = look_at_some();
   ck_assert_uint_eq(mp_copy_size(&m, (uintptr_t)there + 8 * page - 1),
 		    3 * page);
   ck_assert_uint_eq(mp_copy_size(&m, (uintptr_t)there + 8 * page - 2), 0);
@@ -231,11 +236,8 @@ END_TEST
 START_TEST(no_memory_is_said)
 {
   mp_copy c = { NULL, 0, 0 };
-  mp_maps m;
+  mp_maps m = look_at_some();
   const char *why;
-  begin(steps, 1);
-  step();
-  m = look();
   ck_assert_int_eq(m.n, 1);
   m.list[0].from = UINT64_C(1) << 62;  /* There are no such addresses. */
   m.list[0].to = m.list[0].from + page;
@@ -253,10 +255,7 @@ END_TEST
 START_TEST(a_process_that_ends)
 {
   mp_copy c = { NULL, 0, 0 };
-  mp_maps m;
-  begin(steps, 1);
-  step();
-  m = look();
+  mp_maps m = look_at_some();
   ck_assert_ptr_null(mp_copy_make(&c, &m, UINT64_MAX));
   finish();
   ck_assert_uint_eq(mp_copy_size(&m, UINT64_MAX), 0);
