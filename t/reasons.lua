@@ -148,7 +148,7 @@ local function run(n) local s = 0
     end
   end return s end
 run(3000)
-]], "-Ohotexit=2" },
+]], "-Ohotexit=2", tries = 10 },
   { "down-recursion, restarting", "p.lua:3", [[
 local function sum(n)
   if n == 0 then return 0 end

@@ -84,7 +84,7 @@ for i = 1, MOMENTS do
     r.err:find("runs no program", 1, true) or
     r.err:find("it has ended", 1, true), "the program is killed: said "..i,
     r.status..r.out..r.err)
-  p.ended = true
+  p:stop() -- Its end has been noted.
 end
 
 -- -- The command --------------------------------------------------------------
