@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "attach/copy.h"
 #include "attach/present.h"
@@ -19,7 +20,11 @@
 
 #define PIECE	(UINT64_C(64) << 20)	/* Bytes that are read at a time. */
 
+#define LOW	(UINT64_C(1) << 32)	/* Addresses below are asked for. */
+
 static const char no_memory[] = "there is no memory for a copy of its heap";
+static const char is_taken[] =
+  "it has memory at addresses where luajit-mp has its own: try again";
 
 /* Whether the VM may have memory there; or the stack of its thread, where the
 ** interpreter notes its place, and which no reference of the VM leads to. */
@@ -30,27 +35,88 @@ static bool is_wanted(const mp_mapping *a, uint64_t last)
 	 strcmp(a->path, "[stack]") == 0;
 }
 
+/* -- Our own memory ------------------------------------------------------ */
+
+/* Whether it is the rest of what the program or a library has for its variables
+** (.bss), perhaps together with other memory. */
+static bool is_behind_file(const mp_maps *m, int i)
+{
+  return i > 0 && m->list[i].inode == 0 && m->list[i - 1].inode != 0 &&
+	 m->list[i - 1].to == m->list[i].from;
+}
+
+/* Whether we can do without it: without GC64, a Lua heap is at addresses that
+** nothing else of ours is at but what belongs to a file, or has a name. */
+static bool is_lua_heap(const mp_maps *own, int i)
+{
+  const mp_mapping *a = &own->list[i];
+  return sizeof(void *) > 4 && a->to <= LOW && a->inode == 0 &&
+	 a->path[0] == '\0' && !is_behind_file(own, i);
+}
+
+/* Whether there is some between these addresses that we cannot do without. */
+static bool is_needed(const mp_maps *own, uint64_t from, uint64_t to)
+{
+  int i;
+  for (i = 0; i < own->n; i++)
+    if (own->list[i].from < to && own->list[i].to > from &&
+	!is_lua_heap(own, i))
+      return true;
+  return false;
+}
+
 /* -- The addresses ------------------------------------------------------- */
 
-static bool list_ranges(mp_copy *c, const mp_maps *m, uint64_t last)
+static bool has_range(const mp_copy *c, const mp_mapping *a)
+{
+  int i;
+  for (i = 0; i < c->n; i++)
+    if (c->list[i].from < a->to && c->list[i].to > a->from) return true;
+  return false;
+}
+
+/* Two processes of one program may have its variables at the same addresses.
+** No heap is in these. */
+static bool is_own(const mp_copy *old, const mp_maps *own, const mp_maps *m,
+		   int i)
+{
+  return is_behind_file(m, i) && !has_range(old, &m->list[i]) &&
+	 is_needed(own, m->list[i].from, m->list[i].to);
+}
+
+/* old: the copy that there is; own: that, and our own memory. */
+static bool list_ranges(mp_copy *c, const mp_copy *old, const mp_maps *own,
+			const mp_maps *m, uint64_t last)
 {
   int i;
   *c = (mp_copy){ mp_room(malloc((size_t)(m->n + 1) * sizeof(*c->list))), 0,
 		  0 };
   for (i = 0; c->list != NULL && i < m->n; i++)
-    if (is_wanted(&m->list[i], last))
+    if (is_wanted(&m->list[i], last) && !is_own(old, own, m, i))
       c->list[c->n++] = (mp_range){ m->list[i].from, m->list[i].to };
   return c->list != NULL;
 }
 
+static void *map(uint64_t from, uint64_t to, int flags)
+{
+  return mmap((void *)(uintptr_t)from, (size_t)(to - from), PROT_READ |
+	      PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags,
+	      -1, 0);
+}
+
+/* The kernel may be too old for MAP_FIXED_NOREPLACE. */
 static const char *take(uint64_t from, uint64_t to)
 {
-  void *want = (void *)(uintptr_t)from, *got;
-  got = mmap(want, (size_t)(to - from), PROT_READ | PROT_WRITE, MAP_PRIVATE |
-	     MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got == want) return NULL;
+  void *got = map(from, to, MAP_FIXED_NOREPLACE);
+  mp_maps own;
+  bool needed;
+  if (got == (void *)(uintptr_t)from) return NULL;
   if (got == MAP_FAILED && errno != EEXIST) return no_memory;
-  return "it has memory at addresses where luajit-mp has its own: try again";
+  if (got != MAP_FAILED) munmap(got, (size_t)(to - from));
+  needed = mp_maps_read(&own, getpid()) != 0 || is_needed(&own, from, to);
+  mp_maps_free(&own);
+  if (needed) return is_taken;
+  return map(from, to, MAP_FIXED) != MAP_FAILED ? NULL : no_memory;
 }
 
 static const char *give(uint64_t from, uint64_t to)
@@ -126,9 +192,11 @@ static void count(const mp_maps *m, uint64_t from, uint64_t to, uint64_t *sum)
 uint64_t mp_copy_size(const mp_maps *m, uint64_t last)
 {
   const visitor v = { count, NULL };
+  const mp_copy none = { NULL, 0, 0 };
+  const mp_maps nothing = { 0, NULL, 0 };
   uint64_t size = 0;
   mp_copy all;
-  if (list_ranges(&all, m, last))
+  if (list_ranges(&all, &none, &nothing, m, last))
     size = visit_all(m, &all, MP_IN_MEMORY, &v) +
 	   visit_all(m, &all, MP_SWAPPED, &v);
   mp_copy_forget(&all);
@@ -151,8 +219,12 @@ const char *mp_copy_make(mp_copy *c, const mp_maps *m, uint64_t last)
 {
   const visitor all = { copy, empty }, others = { copy, NULL };
   const char *why;
+  mp_maps own;
   mp_copy now;
-  if (!list_ranges(&now, m, last)) return no_memory;
+  bool listed = mp_maps_read(&own, getpid()) == 0 &&
+		list_ranges(&now, c, &own, m, last);
+  mp_maps_free(&own);
+  if (!listed) return no_memory;
   each_other(c, &now, give);
   why = each_other(&now, c, take);
   mp_copy_forget(c);

@@ -6,6 +6,9 @@
 ** too, and empty. Mappings of files are not copied, and neither is the memory
 ** from sbrk, which LuaJIT does not use.
 **
+** Where the command has no GC64, its own Lua heap gives way to the copy, and
+** must not be used any more.
+**
 ** Most of the time goes to getting memory for the copy. So it is made twice:
 ** while the process goes on, and once more while it stands still.
 */

@@ -151,10 +151,14 @@ static void copy_ahead(const making *m, mp_copy *c, int fd)
   tell(fd, why);
 }
 
+/* The copy may take the place of our own Lua heap, and of all that is in it. */
 static _Noreturn void run(making *m, pid_t parent, int fd)
 {
+  mp_outside o = *m->o;
   mp_copy c = { NULL, 0, 0 };
   mp_copied place;
+  o.state = o.states + (o.state - m->o->states);
+  m->o = &o;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   copy_ahead(m, &c, fd);

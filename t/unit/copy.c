@@ -2,6 +2,7 @@
 /* mp_copy: the memory of another process at the same addresses. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #define SPAN	((size_t)64 << 20)	/* Bytes of addresses that we leave, */
 #define BEGIN	((size_t)32 << 20)	/* and where the other process begins */
 					/* to have memory there. */
+
+#define HIGH	((uintptr_t)1 << (sizeof(void *) * 4 + 5))
+#define LOW	((uintptr_t)0x30000000)
 
 static size_t page;
 static char *there;		/* The memory of the other process. */
@@ -30,13 +34,13 @@ static void use(char *p, size_t pages)
   if (got != p) _exit(1);
 }
 
-/* Does these one by one, when it is told to. */
-static void begin(void (*const *steps)(void), int n)
+/* Does these one by one, when it is told to; at this address, perhaps. */
+static void begin_at(uintptr_t hint, void (*const *steps)(void), int n)
 {
   int a[2], b[2], i;
   char c, *p;
   page = (size_t)sysconf(_SC_PAGESIZE);
-  p = mmap(NULL, SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  p = mmap((void *)hint, SPAN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ck_assert(p != MAP_FAILED);
   munmap(p, SPAN);
   there = p + BEGIN;
@@ -56,6 +60,11 @@ static void begin(void (*const *steps)(void), int n)
     if (write(b[1], &c, 1) != 1) break;
   }
   _exit(0);
+}
+
+static void begin(void (*const *steps)(void), int n)
+{
+  begin_at(HIGH, steps, n);
 }
 
 static void step(void)
@@ -233,6 +242,85 @@ START_TEST(memory_of_our_own_stays)
 }
 END_TEST
 
+/* All that there is of ours at low addresses are Lua heaps. */
+START_TEST(a_lua_heap_gives_way)
+{
+  mp_copy c = { NULL, 0, 0 };
+  const char *why;
+  begin_at(LOW, steps, 3);
+  step();
+  use(there + 3 * page, 2);
+  memset(there + 3 * page, 42, 2 * page);
+  use(there + 7 * page, 2);
+  there[7 * page] = there[8 * page] = 43;
+  why = make(&c);
+  if (sizeof(void *) == 4) {  /* There others may be there, too. */
+    ck_assert_ptr_nonnull(why);
+  } else {
+    ck_assert_ptr_null(why);
+    ck_assert(at(0) == 1 && at(3) == 0 && at(4) == 0 && at(5) == 5 &&
+	      at(7) == 0 && at(8) == 43);
+    step();
+    step();
+    ck_assert_ptr_null(make(&c));
+    ck_assert(at(7) == 7 && at(8) == 8);
+  }
+  mp_copy_forget(&c);
+  finish();
+}
+END_TEST
+
+/* Maps a page of this program's file, which was written to. */
+static void map_file(char *p)
+{
+  int fd = open("/proc/self/exe", O_RDONLY);
+  void *got = mmap(p, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+		   fd, 0);
+  if (fd < 0 || got != p) _exit(1);
+  close(fd);
+  use(p + page, 1);
+  memset(p, 1, 2 * page);
+}
+
+static void make_variables(void)
+{
+  map_file(there + 2 * page);
+  use(there + 10 * page, 1);
+  there[10 * page] = 10;
+}
+
+/* Behind a file's memory is the rest of its variables. */
+static void variables_stay(uintptr_t hint)
+{
+  static void (*const some[])(void) = { make_variables };
+  mp_copy c = { NULL, 0, 0 };
+  mp_maps m;
+  begin_at(hint, some, 1);
+  step();
+  map_file(there + 2 * page);
+  memset(there + 2 * page, 42, 2 * page);
+  m = look();
+  ck_assert_ptr_null(mp_copy_make(&c, &m, UINT64_MAX));
+  ck_assert_ptr_null(mp_copy_make(&c, &m, UINT64_MAX));
+  ck_assert_uint_eq(c.bytes, page);
+  ck_assert(at(2) == 42 && at(3) == 42 && at(10) == 10);
+  mp_maps_free(&m);
+  mp_copy_forget(&c);
+  finish();
+}
+
+START_TEST(variables_of_the_same_program)
+{
+  variables_stay(HIGH);
+}
+END_TEST
+
+START_TEST(low_variables_of_the_same_program)
+{
+  variables_stay(LOW);
+}
+END_TEST
+
 START_TEST(no_memory_is_said)
 {
   mp_copy c = { NULL, 0, 0 };
@@ -268,4 +356,6 @@ END_TEST
 
 CHECK_MAIN("copy", it_is_what_is_there, large_memory,
 	   only_addresses_that_a_reference_has, memory_of_our_own_stays,
-	   no_memory_is_said, a_process_that_ends)
+	   a_lua_heap_gives_way, variables_of_the_same_program,
+	   low_variables_of_the_same_program, no_memory_is_said,
+	   a_process_that_ends)
