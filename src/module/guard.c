@@ -296,7 +296,8 @@ static void make_anchor(mp_ctx *c, lua_State *L)
     lua_pop(L, 1);
     lua_pushnil(L);
     mp_notes_add(&c->profile.notes,
-		 "no zones: the module jit.zone cannot be loaded");
+		 "no zones: the module jit.zone was not found when the profile "
+		 "began");
   }
   anchor = lua_newthread(L);
   keep(c, L, ANCHOR);

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,16 @@ static void keep_sum(lua_State *R, const request *rq)
     luaL_error(R, "not enough memory");
 }
 
+/* Whether the reader of standard output has gone, as head does, and the program
+** may die of that: then this is no error, as with luajit-mp report. */
+static bool is_left(const mp_output *out, int err)
+{
+  struct sigaction sa;
+  return err == EPIPE && out->path == NULL && out->push == NULL &&
+	 out->writer.write == NULL && sigaction(SIGPIPE, NULL, &sa) == 0 &&
+	 sa.sa_handler != SIG_IGN;
+}
+
 static int write_report(lua_State *R)
 {
   request *rq = mp_state_argument(R);
@@ -145,6 +156,7 @@ static int write_report(lua_State *R)
     return 0;
   text = lua_tolstring(R, -5, &len);
   rq->err = mp_output_write(out, text, len);
+  if (is_left(out, rq->err)) rq->err = 0;
   if (rq->err != 0)
     explain(rq, out->push != NULL ? "send to" : "write", "to standard output",
 	    mp_output_error(rq->err));

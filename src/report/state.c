@@ -8,6 +8,7 @@
 #include <fenv.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/clock.h"
 #include "data/port.h"
@@ -60,12 +61,44 @@ static void make_function(lua_State *R, lua_CFunction f)
   lua_rawset(R, LUA_REGISTRYINDEX);
 }
 
+/* Whatever LUA_PATH is, package.path is LuaJIT's own. */
+static void leave_environment(lua_State *R)
+{
+  lua_pushboolean(R, 1);
+  lua_setfield(R, LUA_REGISTRYINDEX, "LUA_NOENV");
+}
+
+/* Puts that path before LuaJIT's own, of which the elements stay that do not
+** depend on the directory: jit.vmdef is there. */
+static void add_path(lua_State *R, const char *path)
+{
+  const char *p;
+  luaL_Buffer b;
+  lua_getglobal(R, "package");
+  lua_getfield(R, -1, "path");
+  p = lua_tostring(R, -1);
+  luaL_buffinit(R, &b);
+  luaL_addstring(&b, path);
+  while (p != NULL && *p != '\0') {
+    size_t n = strcspn(p, ";");
+    if (*p == '/') {
+      luaL_addchar(&b, ';');
+      luaL_addlstring(&b, p, n);
+    }
+    p += n + (p[n] == ';');
+  }
+  luaL_pushresult(&b);
+  lua_setfield(R, -3, "path");
+  lua_pop(R, 2);
+}
+
 static int open_state(lua_State *R)
 {
   opening *o = lua_touserdata(R, 1);
+  leave_environment(R);
   mp_own_open(R, &o->state->ffi_half_open);
   luaJIT_setmode(R, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
-  set_package(R, "path", o->path);
+  add_path(R, o->path);
   set_package(R, "cpath", "");
   set_loaded(R, "jit.mp.files", mp_files_push);
   lua_pushlightuserdata(R, &module_key);

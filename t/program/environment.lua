@@ -52,6 +52,29 @@ for what, why in pairs({ Z = "unknown option 'Z'", ["f,/no/x"] = "cannot open",
   tap.like(r.err, "^luajit%-mp: [^\n]*"..why.."[^\n]*\n$", "which is said")
 end
 
+-- LUA_PATH without LuaJIT's own directories, as luarocks path prints it: that
+-- zones cannot be had is said to those who ask for them, and jit.vmdef is found
+-- where LuaJIT has it.
+do
+  local env = { LUA_PATH = tap.srcdir.."/lib/?.lua" }
+  local out = tap.luajit("-jm=f app.lua", { dir = dir, env = env }).out
+  tap.like(out, "work", "a path of the modules alone: a report")
+  tap.unlike(out, "zone", "which does not speak of zones")
+  out = tap.luajit("-jm=fz,-,z.html,z.mp app.lua", { dir = dir, env = env }).out
+  tap.like(out, "\nno zones: the module jit%.zone was not found when the "..
+    "profile began\n", "option z does")
+  tap.unlike(out, "no zones: the program", "and gives one reason")
+  tap.unlike(take("z.html"), "no zones: the module", "the page does not")
+  tap.like(tap.sh(tap.mp.." report "..dir.."/z.mp z").out, "no zones: the mod",
+    "a report of the profile does")
+  local bare = { LUA_PATH = "" }
+  if tap.luajit("-e 'require([[jit.vmdef]])'", { env = bare }).status == 0 then
+    out = tap.luajit("-jm=J app.lua", { dir = dir, env = env }).out
+    tap.like(out, "\nJIT compiler: ", "option J: a report")
+    tap.unlike(out, "jit%.vmdef", "whose reasons have names")
+  end
+end
+
 -- A signal begins, a signal ends.
 local signalled = [[
 local function kill() os.execute("kill -USR2 $PPID") end

@@ -230,6 +230,18 @@ function facts.lines(p, list)
   return #t > 0 and "with a line "..table.concat(t, ", ") or nil
 end
 
+-- The notes for the reader, and whether one of them says why there are no
+-- zones: it is among them only if zones are asked for.
+function facts.notes(p, zones)
+  local list, why = {}, false
+  for _, note in ipairs(p.info.notes or {}) do
+    local of_zones = note:find("^no zones: ") ~= nil
+    why = why or of_zones
+    if zones or not of_zones then list[#list+1] = note end
+  end
+  return list, why
+end
+
 -- Samples that are missing, as a line of its own; or nil.
 function facts.lost(p)
   if p.heap.dropped == 0 then return nil end

@@ -53,7 +53,7 @@ local function notes(p, kib)
   end
   t[#t+1] = facts.lost(p)
   t[#t+1] = facts.cut(p)
-  for _, note in ipairs(p.info.notes or {}) do t[#t+1] = note end
+  for _, note in ipairs(facts.notes(p)) do t[#t+1] = note end
   return strings(t)
 end
 

@@ -138,11 +138,10 @@ end
 -- The capture of the profile, and its notes.
 local function remarks(p, o, width)
   local out = { cells.parts(capture_topic(p, o), width, MARGIN) }
+  local notes, without = facts.notes(p, o.states == "z")
   local list = joined(facts.lost(p), facts.cut(p), no_such_label(p, o),
-    none_to_split_by(p, o))
-  for _, note in ipairs(p.info.notes) do
-    list[#list+1] = names.printable(note)
-  end
+    not without and none_to_split_by(p, o) or nil)
+  for _, note in ipairs(notes) do list[#list+1] = names.printable(note) end
   for _, text in ipairs(list) do
     out[#out+1] = cells.parts({ text }, width, MARGIN)
   end
