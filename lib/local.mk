@@ -50,6 +50,7 @@ dist_mpmodel_DATA = \
 	lib/jit/mp/model/remedies.lua \
 	lib/jit/mp/model/sorting.lua \
 	lib/jit/mp/model/sources.lua \
+	lib/jit/mp/model/spellings.lua \
 	lib/jit/mp/model/terms.lua \
 	lib/jit/mp/model/views.lua \
 	lib/jit/mp/model/wall.lua

@@ -164,6 +164,27 @@ r = run("merge -o sum.mp one.mp old.mp")
 tap.is(r.status, 0, "profiles of two programs are merged")
 tap.like(r.err, "^luajit%-mp: warning: one.mp is a profile of [^ ]*keep.lua, "..
   "old.mp of [^ ]+: the sum mixes them\n$", "with a warning")
+
+-- One script by several names of it; and two whose names are alike.
+for name, where in pairs({ ["same1.mp"] = "./keep.lua",
+    ["same2.mp"] = dir.."/keep.lua" }) do
+  tap.luajit(("-jm=lb1,%s %s"):format(name, where), { dir = dir })
+end
+tap.sh(("mkdir there; cp keep.lua there; cd there; %s run -O lb1 -o "..
+  "../same3.mp ../keep.lua; %s run -O lb1 -o ../same4.mp keep.lua"):format(
+  tap.mp, tap.mp), { dir = dir })
+r = run("merge -o sum.mp same1.mp same2.mp same3.mp")
+tap.is(r.err, "", "one script by two names and another's: no warning")
+local text = run("report sum.mp h").out
+tap.like(text, "^luajit%-mp  keep.lua   ran [^\n]* in 3 profiles\n",
+  "the sum has the script's name")
+tap.like(text, "\n *%d+%% +%d[^\n]* +%d+%%   keep\n", "and one function")
+tap.unlike(text, "keep %(", "not several")
+r = run("merge -o sum.mp same1.mp same4.mp")
+tap.like(r.err, "^luajit%-mp: warning: same1.mp is a profile of ./keep.lua, "..
+  "same4.mp of keep.lua: ", "a copy in another directory: a warning")
+tap.like(run("report sum.mp h").out, "keep %(./keep.lua:1%).*keep %(keep.lua:1",
+  "and two functions")
 r = run("report one.mp Lf")
 if not r.out:find("GC cycles not known", 1, true) then
   tap.like(r.out, "\nBy function:\n", "leaks by function")

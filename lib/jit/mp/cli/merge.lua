@@ -8,14 +8,16 @@ local files = require("jit.mp.cli.files")
 local formats = require("jit.mp.format.formats")
 local merge = require("jit.mp.model.merge")
 local names = require("jit.mp.model.names")
+local spellings = require("jit.mp.model.spellings")
 local stop = require("jit.mp.cli.stop")
 local terminal = require("jit.mp.cli.terminal")
 
 -- A sum of two programs is rarely meant.
 local function warn_of_others(list, operands)
-  local first = list[1].info.script
+  local first, spell = list[1].info.script, spellings(list)
   for i, p in ipairs(list) do
-    if first and p.info.script and p.info.script ~= first then
+    if first and p.info.script and
+	spell(p, p.info.script) ~= spell(list[1], first) then
       io.stderr:write(("luajit-mp: warning: %s is a profile of %s, %s of %s: "..
 	"the sum mixes them\n"):format(operands[1], names.printable(first),
 	operands[i], names.printable(p.info.script)))

@@ -13,6 +13,7 @@
 
 local fields = require("jit.mp.model.fields")
 local profile = require("jit.mp.model.profile")
+local spellings = require("jit.mp.model.spellings")
 
 local function frame_key(f)
   return table.concat({ f.kind, f.line or "", f.linedefined or "",
@@ -106,12 +107,13 @@ function together.same(field, values)
   return values[1]
 end
 
-local function merge_groups(list, s)
+local function merge_groups(list, s, spell)
   for _, group in ipairs(fields.groups) do
     for _, field in ipairs(group.fields) do
       local values = { n = #list }
       for i, p in ipairs(list) do
 	values[i] = field.merge and p[group.key][field.name]
+	if field.name == "script" then values[i] = spell(p, values[i]) end
       end
       if field.merge then
 	s[group.key][field.name] = together[field.merge](field, values)
@@ -133,12 +135,22 @@ end
 
 -- -- Rows --------------------------------------------------------------------
 
+-- The frame with that source.
+local function renamed(frame, source)
+  local copy = {}
+  if source == frame.source then return frame end
+  for key, value in pairs(frame) do copy[key] = value end
+  copy.source = source
+  return copy
+end
+
 -- Frames, stacks, and zones with labels, of a profile as those of the sum:
 -- tables from each number to the new one.
-local function translate(p, frame_id, push, push_zone)
+local function translate(p, spell, frame_id, push, push_zone)
   local frames, stacks, zones = {}, { [0] = 0 }, { [0] = 0 }
   for i, f in ipairs(p.frames) do
     local raw = f.raw or f
+    raw = renamed(raw, spell(p, raw.source))
     frames[i] = frame_id(frame_key(raw), raw)
   end
   for i, parent in ipairs(p.parent) do
@@ -261,19 +273,21 @@ end
 -- Returns the profile that is the sum of a list of profiles.
 return function(list)
   list = once(list)
+  local spell = spellings(list)
   local s = {
     info = { notes = {} }, cpu = {}, heap = {}, native = {}, waits = {},
     frames = {}, stacks = { parent = {}, frame = {} },
     zones = { parent = {}, name = {}, key = {} }, rows = {}
   }
-  merge_groups(list, s)
+  merge_groups(list, s, spell)
   merge_notes(list, s.info.notes)
   local frame_id, rows = interner(s.frames), {}
   local push = tree(s.stacks.parent, s.stacks.frame)
   local push_zone = tree(s.zones.parent, s.zones.name, s.zones.key)
   local k = weights(list)
   for i, p in ipairs(list) do
-    local stacks, zones = translate(p, frame_id, push, push_zone)
+    local stacks, zones = translate(p, spell, frame_id, push,
+      push_zone)
     add_rows(p, k[i], stacks, zones, rows, s.rows)
   end
   local sum = profile.new(s)
