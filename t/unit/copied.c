@@ -381,7 +381,7 @@ START_TEST(a_state_that_is_none)
   c.mainl += 8;
   ck_assert_ptr_nonnull(mp_copied_open(&c, &l, &arena));
   c.mainl -= 8;
-  c.running += 8;
+  c.running += 16;  /* Tarantool's VM has another thread in between. */
   ck_assert_ptr_nonnull(mp_copied_open(&c, &l, &arena));
   lua_close(L);
 }
