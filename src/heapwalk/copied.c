@@ -30,6 +30,9 @@ const char mp_copied_changing[] =
 
 static const char unknown_roots[] =
   "the layout of the VM's roots is not the known one";
+static const char not_own[] =
+  "its memory is not from LuaJIT's own allocator, or was being changed at each "
+  "look";
 static const char unknown_state[] =
   "the layout of the VM's state is not the known one";
 
@@ -290,13 +293,13 @@ const char *mp_copied_open(const mp_copied *c, mp_heaplayout *l, mp_arena *a)
   char *L;
   memset(l, 0, sizeof(*l));
   l->curl = (uint32_t)(c->running - c->g);
+  if (!mp_readable(g)) return not_own;  /* No such memory is copied. */
   L = REF(char *, g, l->curl);
   if (!is_thread(mainl, g) || !is_thread(L, g)) return mp_copied_changing;
   if (!find_allocator(c, g, l)) return unknown_state;
   if (!mp_arena_copied(AT(const void *, g, l->alloc + G_ALLOCD),
 		       c->bytes / CHUNK_MIN, a))
-    return "its memory is not from LuaJIT's own allocator, or was being "
-	   "changed at each look";
+    return not_own;
   find_jitbase(g, l);
   l->mainl = l->thread = (uint32_t)(g - mainl);
   l->state = block_size(mainl);

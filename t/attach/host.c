@@ -8,7 +8,8 @@
 ** one, until the file has gone. A thread called "held" has no state: it sleeps
 ** in the kernel until a file of that name has gone, and makes one, "released".
 ** With -DPLUGIN it is a library with a function `host` instead, which a program
-** may load for itself alone.
+** may load for itself alone. With -DALLOCATE the memory is not from LuaJIT's
+** own allocator.
 */
 #include <pthread.h>
 #include <stdio.h>
@@ -32,6 +33,18 @@ static const char code[] =
   "return work_%s\n";
 
 static int failed;
+
+#ifdef ALLOCATE
+static void *allocate(void *ud, void *p, size_t old, size_t n)
+{
+  (void)ud;
+  (void)old;
+  if (n > 0) return realloc(p, n);
+  free(p);
+  return NULL;
+}
+#define luaL_newstate() lua_newstate(allocate, NULL)
+#endif
 
 static void *run(void *name)
 {

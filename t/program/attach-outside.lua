@@ -218,9 +218,12 @@ tap.is(p:stop(), "right\n", "churn: its results")
 
 local archive = (tap.sh("pkg-config --variable=libdir luajit").out
   :match("[^\n]+") or "").."/libluajit-5.1.a"
-local static = tap.sh(([[cc -O -s -static -o static '%s/t/attach/host.c' \
-  $(pkg-config --cflags luajit) '%s' -lm -ldl -lpthread]]):format(tap.srcdir,
-  archive), { dir = dir }).status == 0
+local function compile(name, flags)
+  return tap.sh(([[cc -O -s -static -o %s %s '%s/t/attach/host.c' \
+    $(pkg-config --cflags luajit) '%s' -lm -ldl -lpthread]]):format(name, flags,
+    tap.srcdir, archive), { dir = dir }).status == 0
+end
+local static = compile("static", "")
 
 -- Runs the program with such states. within: a command that becomes it.
 local function host(names, what, within)
@@ -247,6 +250,14 @@ if static then
     tap.ok(r.status == 0 and r.out:find("\nHeap walk: ", 1, true),
       "static: its heap", r.out..r.err)
   end)
+  tap.ok(compile("allocate", "-DALLOCATE"), "another allocator: it is there")
+  host("single", function(pid)
+    r = sampled(pid, "-O i1f -o x.heapsnapshot -o -")
+    tap.like(r.err, "x%.heapsnapshot: there is no heap walk: its memory is not",
+      "another allocator: there is no walk, said")
+    tap.ok(share(r.out, '%[string "single"%]:2') >= 20,
+      "another allocator: its function is lost by nothing", r.out..r.err)
+  end, "./allocate")
   host("first second", function(pid)
     r = outside(pid)
     tap.like(r.err, "has 2 Lua states: choose one with %-%-state",

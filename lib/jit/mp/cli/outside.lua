@@ -34,14 +34,16 @@ local function source_of(chunk)
   return ('[string "%s..."]'):format(text:sub(1, SHOWN - 3))
 end
 
--- The number of outputs that are of a heap walk.
-local function count_walks(outs)
-  local n = 0
+-- The outputs, those of a heap walk last, for they fail where there is none;
+-- and the number of these.
+local function sorted(outs)
+  local list, walks = {}, {}
   for _, out in ipairs(outs) do
     local format = formats.of(out)
-    if format and format.walk then n = n + 1 end
+    table.insert(format and format.walk and walks or list, out)
   end
-  return n
+  for _, out in ipairs(walks) do list[#list+1] = out end
+  return list, #walks
 end
 
 -- A snapshot without samples.
@@ -201,8 +203,7 @@ local function walk(session, s, share, file)
 end
 
 return function(given, operands, command)
-  local outs = given.out or { "-" }
-  local walks = count_walks(outs)
+  local outs, walks = sorted(given.out or { "-" })
   local text = given.opts or (walks == #outs and "W" or "f")
   local o = files.parse_options(text, given, command)
   local alone = o.walk ~= nil or walks == #outs
