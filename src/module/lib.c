@@ -189,7 +189,10 @@ int luaopen_jit_mp_core(lua_State *L)
   luaL_register(L, NULL, functions);
   mp_modules_path(L);
   lua_pushcclosure(L, mp_start, 1);
-  lua_setfield(L, -2, "start");
+  lua_pushvalue(L, -1);
+  lua_setfield(L, -3, "start");
+  lua_pushcclosure(L, mp_start_by_option, 1);
+  lua_setfield(L, -2, "by_option");
   lua_pushcfunction(L, make_snapshot);
   lua_pushcclosure(L, core_snapshot, 1);
   lua_setfield(L, -2, "snapshot");

@@ -335,3 +335,24 @@ int mp_start(lua_State *L)
   lua_pushboolean(L, g->run != NULL);
   return 1;
 }
+
+int mp_start_by_option(lua_State *L)
+{
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, 2);
+  if (lua_isnil(L, 1)) {
+    lua_pushliteral(L, "jit.mp: ");
+    lua_insert(L, 2);
+    lua_concat(L, 2);
+    return lua_error(L);
+  }
+  if (!lua_toboolean(L, 1)) {
+    lua_getglobal(L, "os");
+    lua_getfield(L, -1, "exit");
+    lua_pushinteger(L, 0);
+    lua_pushboolean(L, 1);
+    lua_call(L, 2, 0);
+  }
+  return 0;
+}
