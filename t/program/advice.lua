@@ -37,6 +37,14 @@ local function build(n)
 end
 for i = 1, 3 do build(2000) end
 ]],
+  ["3 "..built] = [[
+local function build(n)
+  local s = ""
+  for i = 1, n do s = s.."line "..i.."\n" end
+  return s
+end
+for i = 1, 3 do build(2000) end
+]],
   ["5 "..built] = [[
 local page = { text = "" }
 local function add(lines)
@@ -101,6 +109,18 @@ for i = 1, 5000 do
   s = s..i
   keep[i % 10] = s
 end
+]],
+  ["the same on one line"] = [[
+local long, keep = ("x"):rep(1000), {}
+for i = 1, 5000 do local s = long s = s..i keep[i % 10] = s end
+]],
+  ["behind a loop on the line"] = [[
+local long, keep = ("x"):rep(1000), {}
+local function add(s, n)
+  for i = 1, 3 do n = n + #s end s = s..n
+  return s
+end
+for i = 1, 5000 do keep[i % 10] = add(long, i) end
 ]],
   ["no loop"] = [[
 local long, keep = ("x"):rep(1000), {}

@@ -119,8 +119,8 @@ local faults = {
       "copies each of them once",
     find = function(line, _, text, place)
       local t, name = line.string, appended(text)
-      return name and t and t.bytes >= LONG * t.objects and place.loop and
-	not place.loop[name] and t
+      local loop = name and (place.of and place.of[name] or place).loop
+      return loop and not loop[name] and t and t.bytes >= LONG * t.objects and t
     end },
   { what = "table.concat of two pieces makes a table for them; .. does not",
     find = function(line, _, text)

@@ -4,9 +4,11 @@
 ----------------------------------------------------------------------------
 --
 -- read(text) returns a table by number of line, and the lines themselves. An
--- element of the former is { loop, inside }: loop is the set of names that are
--- local to the innermost loop of the function that the line begins in, or nil,
--- and inside says whether that is a function other than the main chunk.
+-- element of the former is { loop, inside, of }: loop is the set of names that
+-- are local to the innermost loop of the function that the line begins in, or
+-- nil, and inside says whether that is a function other than the main chunk. If
+-- a loop begins within the line, of has the same for each name that the line
+-- has in a loop alone.
 --
 ----------------------------------------------------------------------------
 
@@ -41,8 +43,10 @@ local function step(s, kind, text)
   if kind == "else" then
     s.blocks[#s.blocks+1] = { kind = kind, names = {} }
   elseif OPENS[kind] then
-    s.blocks[#s.blocks+1] = { kind = kind, names = kind == "do" and s.head or
-      {}, loop = kind == "repeat" or kind == "do" and s.head ~= nil }
+    local loop = kind == "repeat" or kind == "do" and s.head ~= nil
+    s.blocks[#s.blocks+1] = { kind = kind, loop = loop,
+      names = kind == "do" and s.head or {} }
+    s.looped = s.looped or loop
     if kind == "do" then s.head = nil end
   elseif kind == "for" or kind == "while" then
     s.head = {}
@@ -58,12 +62,27 @@ local function step(s, kind, text)
   end
 end
 
+-- Takes a name on a line in which a loop has begun. outside: the names that the
+-- line has outside of its loops.
+local function note(at, outside, blocks, word)
+  local here = place(blocks)
+  at.of = at.of or {}
+  if not here.loop then outside[word] = true end
+  at.of[word] = not outside[word] and here or nil
+end
+
 local function read(text)
   local s = { blocks = { { kind = "chunk", names = {} } } }
-  local places, lines = {}, {}
+  local places, lines, outside = {}, {}, {}
   for line in (text.."\n"):gmatch("([^\n]*)\n") do lines[#lines+1] = line end
   definitions.each(text, function(kind, word, line)
-    places[line] = places[line] or place(s.blocks)
+    if not places[line] then
+      places[line], outside, s.looped = place(s.blocks), {}, false
+    end
+    if kind == "name" and not places[line].loop then
+      if s.looped then note(places[line], outside, s.blocks, word)
+      else outside[word] = true end
+    end
     step(s, kind, word)
   end)
   return places, lines
