@@ -39,6 +39,15 @@ local function attach_compiler(name, pid)
     name..": the compiler's decisions")
 end
 
+-- The heap, with nothing loaded. held: the path of something in it.
+local function attach_outside(name, pid, held)
+  local r = attach("--outside -O W "..pid)
+  tap.is(r.status, 0, name..": a heap walk from outside", r.err)
+  tap.like(r.out, "\nHeap walk: [%d.]+ %a+ in %d+ objects held", name..
+    ": it is walked")
+  tap.like(r.out, "\n[^\n]* "..held, name..": what holds it")
+end
+
 -- Requests come and go: so do their connections.
 local function clean(list) return (list:gsub("[^\n]*socket:[^\n]*\n", "")) end
 
@@ -103,6 +112,7 @@ local bad, report = attach_often(pid)
 tap.ok(not bad, "nginx: "..count.." profiles under load", bad)
 tap.like(report, "build", "nginx: with what requests do")
 attach_compiler("nginx", pid)
+attach_outside("nginx", pid, "ngx  %(table%)")
 os.remove(running)
 local wrk = tap.wait(function()
   return tap.read(server.dir.."/wrk.txt"):match("^(.*)end\n$")
@@ -183,6 +193,7 @@ bad, report = attach_often(p.pid)
 tap.ok(not bad, "neovim: "..count.." profiles", bad)
 tap.like(report, "edit", "neovim: with what it does")
 attach_compiler("neovim", p.pid)
+attach_outside("neovim", p.pid, "vim  %(table%)")
 compare("neovim", p.pid, before)
 local out, status = p:stop()
 tap.is(status, 0, "neovim ends well")
