@@ -289,7 +289,9 @@ static void show_escapes(mp_vm *vm, lua_State *L)
   mp_escape_learn(trace_in(vm, func_proto(lua_topointer(L, -1))));
 }
 
-#define UNLIKELY	7001	/* A value that nothing else has. */
+/* A value that nothing else has, and that is not rounded: sizes of areas become
+** multiples of a page's. */
+#define UNLIKELY(i)	(7040 + 64 * (i))
 
 static uint32_t find_value(const char *g, uint32_t from, int32_t value)
 {
@@ -308,10 +310,10 @@ static void show_params(const mp_vm *vm, lua_State *L)
   lua_getfield(L, -1, "start");
   for (i = 0; i < MP_JIT_PARAMS; i++) {
     lua_pushvalue(L, -1);
-    snprintf(text, sizeof(text), "%s=%d", params[i], UNLIKELY + i);
+    snprintf(text, sizeof(text), "%s=%d", params[i], UNLIKELY(i));
     lua_pushstring(L, text);
     if (lua_pcall(L, 1, 0, 0) == 0)
-      param_ofs[i] = find_value(vm->g, vm->curl, UNLIKELY + i);
+      param_ofs[i] = find_value(vm->g, vm->curl, UNLIKELY(i));
     else
       lua_pop(L, 1);
   }

@@ -43,9 +43,11 @@ START_TEST(parameters)
   lua_State *L = open(&vm);
   if (L == NULL) return;
   ck_assert_int_eq(param(&vm, "hotloop"), 56);
-  run(L, "jit.opt.start('hotloop=77', 'maxmcode=1024')");
+  run(L, "jit.opt.start('hotloop=77', 'maxmcode=1024', "
+	 "'sizemcode=128')");
   ck_assert_int_eq(param(&vm, "hotloop"), 77);
   ck_assert_int_eq(param(&vm, "maxmcode"), 1024);
+  ck_assert_int_eq(param(&vm, "sizemcode"), 128);
   lua_close(L);
 }
 END_TEST
