@@ -14,8 +14,6 @@
 #include "sample/tracing.h"
 #include "vm/dispatch.h"
 
-#define LOOK_AGAIN	0.1	/* Seconds until the traces are read again. */
-
 /* -- Penalties and blacklisted starts ------------------------------------ */
 
 /* The prototype of an entry; NULL: it was freed. Frees that were not seen, as
@@ -183,12 +181,15 @@ void mp_compiler_look(mp_compiler *c)
   if (!c->on || c->by_number == NULL) return;
   now = mp_clock_wall();
   if (now < c->looks) return;
-  c->looks = now + LOOK_AGAIN;
+  c->looks = now + MP_COMPILER_LOOKS;
   c->nlooks++;
   if (mp_dispatch_jitoff(c->capture->vm)) c->noff++;
   mp_capture_enter(c->capture);
   mp_decided_settle(c);
-  mp_decided_traces(c, false);
+  if (now >= c->reads) {
+    mp_decided_traces(c, false);
+    c->reads = now + mp_compiler_reads(c->live);
+  }
   look_at_table(c, false);
   mp_capture_leave(c->capture);
 }
@@ -229,7 +230,7 @@ void mp_compiler_restart(mp_compiler *c)
   memset(c->cpu->in_trace, 0, MP_TRACE_NUMBERS * sizeof(*c->cpu->in_trace));
   memset(c->capture->in_trace, 0,
 	 MP_TRACE_NUMBERS * sizeof(*c->capture->in_trace));
-  c->looks = 0;
+  c->looks = c->reads = 0;
 }
 
 void mp_compiler_free(mp_compiler *c)

@@ -21,8 +21,18 @@ void mp_compiler_start(mp_compiler *c, lua_State *L);
 /* Ends recording; before the CPU sampler ends. */
 void mp_compiler_stop(mp_compiler *c, lua_State *L);
 
-/* Reads the VM's traces, if it is time for that. At a safepoint. */
+/* Looks at the VM, and reads its traces, if it is time for that. At a
+** safepoint. */
 void mp_compiler_look(mp_compiler *c);
+
+#define MP_COMPILER_LOOKS 0.1	/* Seconds between looks. */
+
+/* Seconds until the traces are read again: the more there are, the more seldom,
+** so that a second has at most so many times as many readings of one. */
+static inline double mp_compiler_reads(uint32_t traces)
+{
+  return MP_COMPILER_LOOKS * (1 + traces / 2000);
+}
 
 /* Reads all that there is to read, for a report, if the VM is at rest. */
 void mp_compiler_take(mp_compiler *c);

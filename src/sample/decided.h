@@ -119,7 +119,8 @@ typedef struct mp_compiler {
   bool flushing;		/* A flush that may be that of the end: */
   mp_flush pending;
   int32_t last;			/* The reason that was given last. */
-  double looks;			/* When the traces are to be read next. */
+  double looks;			/* When to look at the VM next; */
+  double reads;			/* when its traces are to be read. */
   uint32_t nlooks, noff;	/* Looks so far; with the compiler off. */
   mp_penalties penalties;	/* Read before the start. */
   mp_penalty seen[MP_PENALTIES];  /* Read since, where nothing is told. */

@@ -10,6 +10,7 @@
 #include "check_vm.h"
 
 #include "sample/capture.h"
+#include "sample/compiler.h"
 #include "vm/type.h"
 
 #include "lauxlib.h"
@@ -143,5 +144,15 @@ PROGRAM_TEST(functions_collected)
 PROGRAM_TEST(calls)
 PROGRAM_TEST(parts)
 
+/* A bound on the readings in a second, however many traces there are. */
+START_TEST(readings_of_traces)
+{
+  uint32_t n;
+  ck_assert_double_eq(mp_compiler_reads(1000), MP_COMPILER_LOOKS);
+  for (n = 0; n < 66000; n += 500)
+    ck_assert_double_le(n / mp_compiler_reads(n), 20000);
+}
+END_TEST
+
 CHECK_MAIN("capture", recursion, through_c, coroutines, functions_collected,
-	   calls, parts)
+	   calls, parts, readings_of_traces)
