@@ -145,6 +145,8 @@ static void push_head(lua_State *L, const mp_profile *p)
   mp_field(L, "made", c->stopped);
   mp_field(L, "given_up", c->aborted);
   mp_field(L, "dropped", c->dropped);
+  mp_field(L, "compiling", p->cpu.compiling);
+  mp_field(L, "protecting", p->cpu.protecting);
   mp_jitstate_reasons(&bytecode, &off);
   mp_field(L, "reason_bytecode", bytecode);
   mp_field(L, "reason_off", off);

@@ -16,6 +16,7 @@
 #include "sample/lend.h"
 #include "sample/sigprof.h"
 #include "sample/ticks.h"
+#include "vm/machine.h"
 #include "vm/profiler.h"
 
 #include "luajit.h"
@@ -352,6 +353,7 @@ int mp_cpu_start(mp_cpu *c, lua_State *L)
 static void begin_again(mp_cpu *c)
 {
   c->samples = c->dropped = 0;
+  c->compiling = c->protecting = 0;
   c->before = c->seen = 0;
   c->begun = clock_now(c);
 }
@@ -528,16 +530,20 @@ static void count(mp_cpu *c, uint32_t row, mp_tally n)
   else c->dropped += (uint64_t)n.ticks;
 }
 
-/* Counts ticks for the trace that runs, if any does. */
-static void count_in_trace(mp_cpu *c, int weight)
+/* Counts ticks for the trace that runs, if any does, or for the compiler. */
+static void count_in_trace(mp_cpu *c, int weight, const void *context)
 {
 #ifdef MP_LAYOUT
   const mp_vm *vm = c->capture->vm;
   int32_t n = vm->proved ? mp_vm_state(vm) : 0;
-  if (n > 0 && n <= UINT16_MAX)
+  if (n > 0 && n <= UINT16_MAX) {
     __atomic_fetch_add(&c->in_trace[n], (uint32_t)weight, __ATOMIC_RELAXED);
+  } else if (vm->proved && mp_vm_letter(vm) == 'J') {
+    c->compiling += (unsigned)weight;
+    if (mp_machine_protects(context)) c->protecting += (unsigned)weight;
+  }
 #else
-  (void)c; (void)weight;
+  (void)c; (void)weight; (void)context;
 #endif
 }
 
@@ -554,7 +560,7 @@ static mp_ticks_after *on_interrupt(void *user, mp_tally ticks,
   /* LuaJIT notes the state of the VM that was interrupted last, and ran. */
   bool first = c->capture->vm->proved && c->letter == 0;
   if (first) c->letter = mp_vm_letter(c->capture->vm);
-  if (c->in_trace != NULL) count_in_trace(c, ticks.weight);
+  if (c->in_trace != NULL) count_in_trace(c, ticks.weight, context);
   if (t == NULL || !mp_lock_try()) return NULL;
   row = mp_capture_interrupted(c->capture, context, &calm);
   if (row != 0 && (n = mp_ticks_take(t, 0)).ticks > 0) {

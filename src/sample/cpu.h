@@ -83,6 +83,8 @@ typedef struct mp_cpu {
   int early;			/* Ticks counted since the last safepoint. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
   uint32_t *in_trace;		/* Weights by the trace that ran; or NULL. */
+  atomic_uint compiling;	/* Weights in the JIT compiler, and of these */
+  atomic_uint protecting;	/* in mprotect, in the kernel. */
   double before;		/* CPU time in threads that it ran in before. */
   double begun;			/* Clock of this thread when it began to */
 				/* count. */

@@ -142,6 +142,11 @@ typedef struct mp_machine_place {
 
 mp_machine_place mp_machine_interrupted(const void *context);
 
+/* Whether the instruction that comes next is the first after the system call in
+** libc's mprotect: the time until the signal was the kernel's. False where that
+** is not known. */
+bool mp_machine_protects(const void *context);
+
 /* Whether the interrupted instruction writes half of a value that lies within
 ** those bytes. Where a constant is stored by two such instructions, there is no
 ** value between them that could be read. */

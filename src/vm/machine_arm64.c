@@ -9,6 +9,7 @@
 #if defined(__aarch64__) && defined(MP_LAYOUT)
 
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 /* Registers of compiled code: */
@@ -67,6 +68,16 @@ mp_machine_place mp_machine_interrupted(const void *context)
 {
   const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
   return (mp_machine_place){ m->pc, m->sp };
+}
+
+#define WRAPPER	64		/* The most that comes before it in libc. */
+#define SVC	0xd4000001	/* svc #0. */
+
+bool mp_machine_protects(const void *context)
+{
+  const uint64_t pc = mp_machine_interrupted(context).pc;
+  return pc - (uintptr_t)mprotect - 4 < WRAPPER &&
+	 ((const uint32_t *)(uintptr_t)pc)[-1] == SVC;
 }
 
 /* Constants are stored from a register. */

@@ -58,6 +58,13 @@ mp_machine_place mp_machine_interrupted(const void *context)
   return (mp_machine_place){ (uint32_t)r[REG_EIP], (uint32_t)r[REG_ESP] };
 }
 
+/* The kernel returns to the vDSO, whichever system call it was. */
+bool mp_machine_protects(const void *context)
+{
+  (void)context;
+  return false;
+}
+
 uint64_t mp_machine_global(const void *context)
 {
   (void)context;

@@ -9,6 +9,7 @@
 #if defined(__x86_64__) && !defined(__ILP32__)
 
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 /* -- Compiled code ------------------------------------------------------- */
@@ -68,6 +69,16 @@ mp_machine_place mp_machine_interrupted(const void *context)
 {
   const greg_t *r = ((const ucontext_t *)context)->uc_mcontext.gregs;
   return (mp_machine_place){ (uint64_t)r[REG_RIP], (uint64_t)r[REG_RSP] };
+}
+
+#define WRAPPER	64		/* The most that comes before it in libc. */
+
+bool mp_machine_protects(const void *context)
+{
+  const uint64_t pc = mp_machine_interrupted(context).pc;
+  const uint8_t *p = (const uint8_t *)(uintptr_t)pc;
+  return pc - (uintptr_t)mprotect - 2 < WRAPPER &&
+	 p[-2] == 0x0f && p[-1] == 0x05;  /* syscall. */
 }
 
 /* A register, by the number that instructions have for it. */

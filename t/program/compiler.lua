@@ -203,11 +203,16 @@ tap.is(first_of(5), "second", "with the collector's, by bytes")
 -- -- The compiler's own row ------------------------------------------------
 
 -- Its lines in one string. n: of 100 recordings, those given up for one reason;
--- own and compiled: the CPU time of the compiler and of compiled code.
-local function own_lines(n, own, compiled)
+-- own and compiled: the CPU time of the compiler and of compiled code. head:
+-- other facts.
+local function own_lines(n, own, compiled, head)
   local p = { frames = {}, traces = {}, flushes = {}, compiler = {
     events = true, made = 60, given_up = 40 }, giveups = { { start = 1, at = 1,
     count = n, reason = "NYI: bytecode VARG" } } }
+  for k, v in pairs(head or {}) do
+    local to = p[k] and p or p.compiler
+    to[k] = v
+  end
   local entries = remedies.entries(p, { list = {}, own = { cpu = own,
     bytes = 0, cost = own }, all = { cpu = 100, compiled = compiled },
     place = function() return "x" end }, function() return true end)
@@ -221,6 +226,34 @@ tap.like(own_lines(24, 50, 24), "it takes more CPU than compiled code, "..
   "which has 24%%: compare with luajit %-joff",
   "the compiler has far more CPU time than compiled code")
 tap.unlike(own_lines(24, 50, 26), "joff", "not where it has a little more")
+
+-- Of 40 samples in the compiler, n in the kernel, with those limits in KiB.
+local function kernel_lines(n, size, most, head)
+  head = head or {}
+  head.compiling, head.protecting = 40, n
+  head.sizemcode, head.maxmcode = size, most
+  head.traces = head.traces or { { state = "live", bytes = 33 * 1024,
+    parent = 0, start = 1 } }
+  return own_lines(head.n or 1, 50, 50, head)
+end
+
+tap.like(kernel_lines(10, 32, 512), "\ntry: %-Osizemcode=512\n25%% of its "..
+  "time is the kernel's, which changes the protection of machine code$",
+  "the kernel's part, and larger areas of machine code")
+tap.like(kernel_lines(40, 32, 2048), "\ntry: %-Osizemcode=512\n100%% of its",
+  "which need not be as large as all")
+tap.unlike(kernel_lines(9, 32, 512), "kernel", "not where it is a small part")
+for _, none in ipairs { { 512, 512 }, { 64, 512 }, { 32 } } do
+  local lines = kernel_lines(40, none[1], none[2])
+  tap.like(lines, "the kernel's", "its part alone")
+  tap.unlike(lines, "sizemcode", "no option where an area is as large as all "..
+    "may be, where there is one, or where the limits are not known")
+end
+tap.like(kernel_lines(40, 64, 512, { flushes = { { why = "machine code" } } }),
+  "try: %-Omaxmcode=1024 %-Osizemcode=512, or compile less code",
+  "beside more room")
+tap.like(kernel_lines(40, 32, 512, { n = 25 }), "try: this use of [^\n]+; "..
+  "and %-Osizemcode=512\n", "and beside advice about a reason")
 
 -- -- Windows ---------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "check_main.h"
@@ -36,6 +37,36 @@ static void set_place(ucontext_t *uc, uint64_t pc, uint64_t sp)
   uc->uc_mcontext.sp = sp;
 #endif
 }
+
+static bool is_protecting(uint64_t pc)
+{
+  ucontext_t uc;
+  memset(&uc, 0, sizeof(uc));
+  set_place(&uc, pc, 0);
+  return mp_machine_protects(&uc);
+}
+
+/* It is known in one place of mprotect, behind the system call. It is in none
+** if that function is another library's; and never on i386. */
+START_TEST(in_mprotect)
+{
+  const uint64_t begin = (uint64_t)(uintptr_t)mprotect;
+  uint64_t pc, n = 0;
+  for (pc = begin; pc < begin + 64; pc++)
+    if (is_protecting(pc)) {
+      n++;
+      ck_assert(!is_protecting(pc + 1));
+      /* Nothing else has a system call that far from the first. */
+      ck_assert(!is_protecting(pc - 2));
+    }
+  ck_assert(n <= 1);
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+  ck_assert_uint_eq(n, 1);
+#endif
+  ck_assert(!is_protecting(begin - 1));
+  ck_assert(!is_protecting((uint64_t)(uintptr_t)&is_protecting));
+}
+END_TEST
 
 /* Looks as a tick would that interrupts the first instruction of this function,
 ** with sp in the stack pointer's register. */
@@ -296,8 +327,9 @@ static void no_place(void)
 
 START_TEST(calls_that_have_ended) { no_place(); } END_TEST
 START_TEST(checks_at_returns) { no_place(); } END_TEST
+START_TEST(in_mprotect) { no_place(); } END_TEST
 
 #endif
 
 CHECK_MAIN("interrupt", calls_that_have_ended, checks_at_returns,
-	   values_in_two_halves, values_at_once)
+	   in_mprotect, values_in_two_halves, values_at_once)

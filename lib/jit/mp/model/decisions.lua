@@ -583,6 +583,7 @@ return {
   allocated_why = allocated_why, reasons_of = reasons_of,
   first_that_stays = first_that_stays,
   most_begun = most_begun, tree = tree, placer = placer,
+  code_bytes = code_bytes,
   ending = ending, gone = gone, flushes = flushes, flush_reason = flush_reason,
   words = words
 }

@@ -138,7 +138,7 @@ local groups = {
     amount("maxside"), amount("maxsnap"), amount("hotloop"), amount("hotexit"),
     amount("tryside"), amount("instunroll"), amount("loopunroll"),
     amount("callunroll"), amount("recunroll"), amount("sizemcode"),
-    amount("maxmcode"),
+    amount("maxmcode"), amount("compiling"), amount("protecting"),
   } },
 }
 

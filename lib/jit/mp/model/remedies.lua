@@ -13,6 +13,8 @@ local FUNCTIONS = 5 -- Shown of an entry that has several.
 local LOADS = 3     -- Said from so many on: a line may have equal functions.
 local AGAIN = 50    -- Traces of one place, until all are thrown away.
 local MANY = 1 / 4  -- Of the recordings: a reason that keeps the compiler busy.
+local KERNEL = 1/4  -- Of the compiler's time: said from so much on.
+local AREA = 512    -- KiB, the most advised for an area of machine code.
 local OFF = "JIT compilation disabled"
 local LOAD_ONCE = "load that code once, and keep the function"
 
@@ -157,10 +159,37 @@ local function add_most(p, t, place)
   return r, again
 end
 
+-- The part of the compiler's time that the kernel used to change the protection
+-- of machine code; nil: little, or not known.
+local function protecting(c)
+  local share = (c.compiling or 0) > 0 and c.protecting / c.compiling or 0
+  return share >= KERNEL and share or nil
+end
+
+-- The option that has machine code in fewer areas, where their protection takes
+-- much time: it is changed for each trace that is made, and for others that are
+-- then joined with it. nil: there is one area, or they are not small.
+local function fewer_areas(p)
+  local c = p.compiler
+  local size, most = c.sizemcode, c.maxmcode
+  if not (protecting(c) and size and most) then return nil end
+  most = math.min(most, AREA)
+  local several = decisions.code_bytes(p) > size * 1024 or
+    decisions.flushes(p)["machine code"] > 0
+  return several and size < most and ("-Osizemcode=%.0f"):format(most) or nil
+end
+
+-- Advice with an option beside it, unless it has that already. Both may be nil.
+local function beside(what, option)
+  if not (what and option) then return what or option end
+  return what:find(option, 1, true) and what or what.."; and "..option
+end
+
 -- Options that make room where all traces were thrown away for want of it, n
 -- times: for as many traces as were made between, with a limit, as most of them
 -- are those of before.
-local function more_room(c, what, n)
+local function more_room(p, what, n)
+  local c = p.compiler
   local k = 2
   while k <= n and k < 16 do k = k * 2 end
   local traces = c.maxtrace or 1000
@@ -173,6 +202,7 @@ local function more_room(c, what, n)
     while traces < wanted do traces = traces * 2 end
     options[#options+1] = ("-Omaxtrace=%.0f"):format(traces)
   end
+  options[#options+1] = fewer_areas(p)
   return #options > 0 and table.concat(options, " ")..
     ", or compile less code that runs only once"
 end
@@ -194,13 +224,13 @@ local function explain_own(p, j)
       c.given_up)
   end
   local most, again = add_most(p, t, place)
-  local what
+  local share, what = protecting(c), nil
   if n["machine code"] > 0 then
     t[#t+1] = flushed..": no room for machine code"
-    what = more_room(c, "machine code", n["machine code"])
+    what = more_room(p, "machine code", n["machine code"])
   elseif n.traces > 0 then
     t[#t+1] = flushed..": there were as many as maxtrace allows"
-    what = more_room(c, "traces", n.traces)
+    what = more_room(p, "traces", n.traces)
   elseif all > 0 then
     t[#t+1] = flushed..", by jit.flush or the like"
     what = all > 1 and "do not call jit.flush again and again: what was "..
@@ -210,7 +240,12 @@ local function explain_own(p, j)
   elseif most and most.loads >= LOADS or not what and matters(c, most) then
     what = advice(p, most)
   end
+  what = beside(what, fewer_areas(p))
   if what then t[#t+1] = "try: "..what end
+  if share then
+    t[#t+1] = ("%s of its time is the kernel's, which changes the protection "..
+      "of machine code"):format(numbers.share(share, 1))
+  end
   if facts.may_lose(j.own.cpu, j.all.compiled) then
     t[#t+1] = ("it takes more CPU than compiled code, which has %s: compare "..
       "with luajit -joff"):format(numbers.share(j.all.compiled, j.all.cpu))
