@@ -12,7 +12,7 @@ local profile = require("jit.mp.model.profile")
 local render = require("jit.mp.render")
 local snapshots = require("snapshots")
 
-if tap.slow then tap.skip("Lua code that runs for long, the same everywhere") end
+if tap.slow then tap.skip("it is long, and the same on each machine") end
 local missing = require("jit.mp.format.columns").missing()
 if missing then tap.skip(missing) end
 
