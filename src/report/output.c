@@ -100,17 +100,30 @@ static int take_after(int dir, const char *name, int fd)
   return 0;
 }
 
+/* Closes a file that was written. A filter of system calls may refuse that:
+** then it is still open, and nothing is lost. */
+static int close_written(int fd)
+{
+  struct stat was, is;
+  int err = fstat(fd, &was) != 0 ? errno : 0;
+  if (close(fd) == 0) return 0;
+  if (err == 0) err = errno;
+  return fstat(fd, &is) == 0 && is.st_dev == was.st_dev &&
+	 is.st_ino == was.st_ino ? 0 : err;
+}
+
 /* Writes a file of that name in the directory, or leaves the old one. The new
 ** file has the mode and owner of the one that it replaces. */
 static int replace_file(int dir, const char *name, const char *text, size_t len)
 {
   char temp[NAME_MAX + 1];
-  int fd, err;
+  int fd, err, closed;
   fd = create_temporary(dir, name, temp, sizeof(temp));
   if (fd < 0) return errno;
   err = take_after(dir, name, fd);
   if (err == 0) err = mp_write(fd, text, len);
-  if (close(fd) != 0 && err == 0) err = errno;
+  closed = close_written(fd);
+  if (err == 0) err = closed;
   if (err == 0 && renameat(dir, temp, dir, name) != 0) err = errno;
   if (err != 0) unlinkat(dir, temp, 0);
   return err;
@@ -168,7 +181,7 @@ const char *mp_output_error(int err)
   if (err == MP_ELSEWHERE)
     return "the program is stuck, and nobody else can call its writer";
   if (err == MP_UNREAD) return "nobody reads this FIFO";
-  if (err == MP_STALLED) return "nobody reads this pipe";
+  if (err == MP_STALLED) return "nobody reads the other end";
   if (err == MP_NO_CURL)
     return "there is no curl command, which sends it: install the package curl";
   if (err != MP_FOREIGN) return strerror(err);
