@@ -41,7 +41,7 @@ typedef struct mp_kept {
 #define MP_ELSEWHERE (-4)	/* The writer is in another process. */
 #define MP_NO_CURL (-5)		/* No command that sends to a server. */
 #define MP_UNREAD (-6)		/* Nobody reads the FIFO, */
-#define MP_STALLED (-7)		/* or the pipe. */
+#define MP_STALLED (-7)		/* or the pipe or socket. */
 
 #define MP_EVENT_SIZE 32
 

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,26 +54,43 @@ bool mp_write_deserted(double since)
 	 mp_clock_wall() - since > (is_asked() ? HURRY : PATIENCE);
 }
 
-/* The same for a reader that has come. */
-static bool is_stalled(double since)
-{
-  return is_asked != NULL && is_asked() && mp_clock_wall() - since > HURRY;
-}
+/* A pipe or a stream socket, whose reader may never read; or anything else. */
+typedef enum channel { NEITHER, A_PIPE, A_SOCKET } channel;
 
-static bool is_pipe(int fd)
+static channel channel_of(int fd)
 {
   struct stat st;
-  return is_asked != NULL && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+  int type;
+  socklen_t n = sizeof(type);
+  if (is_asked == NULL || fstat(fd, &st) != 0) return NEITHER;
+  if (S_ISFIFO(st.st_mode)) return A_PIPE;
+  return S_ISSOCK(st.st_mode) &&
+	 getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 &&
+	 type == SOCK_STREAM ? A_SOCKET : NEITHER;
 }
 
-/* Waits until a pipe takes PIPE_BUF bytes at once, or has no reader any more.
-** False: nobody reads. */
-static bool await_room(int fd, double since)
+/* Bytes that the reader has not read; less than 0: not known. */
+static int unread(int fd, channel ch)
+{
+  int n;
+  return ioctl(fd, ch == A_PIPE ? FIONREAD : TIOCOUTQ, &n) == 0 ? n : -1;
+}
+
+/* Waits until a pipe takes PIPE_BUF bytes at once, or a socket some, or there
+** is no reader any more. False: a signal has come, and nobody has read anything
+** for a while. */
+static bool await_room(int fd, channel ch)
 {
   struct pollfd pf = { .fd = fd, .events = POLLOUT };
-  int n;
-  while ((n = poll(&pf, 1, STEP)) == 0 || (n < 0 && errno == EINTR))
-    if (is_stalled(since)) return false;
+  double since = 0;
+  int n, left = -1;
+  while ((n = poll(&pf, 1, STEP)) == 0 || (n < 0 && errno == EINTR)) {
+    int before = left;
+    if (!is_asked()) continue;
+    left = unread(fd, ch);
+    if (since == 0 || left != before) since = mp_clock_wall();
+    else if (mp_clock_wall() - since > HURRY) return false;
+  }
   return true;
 }
 
@@ -107,18 +126,25 @@ static void release_signals(const guard *g, int err)
   pthread_sigmask(SIG_SETMASK, &g->old, NULL);
 }
 
-/* A pipe is waited for before each write: a call that has begun to wait could
+static ssize_t write_some(int fd, channel ch, const char *p, size_t n)
+{
+  switch (ch) {
+  case A_PIPE: return write(fd, p, n < PIPE_BUF ? n : PIPE_BUF);
+  case A_SOCKET: return send(fd, p, n, MSG_DONTWAIT);
+  default: return write(fd, p, n < SSIZE_MAX ? n : SSIZE_MAX);
+  }
+}
+
+/* Room is waited for before each write: a call that has begun to wait could
 ** wait for ever. */
 static int write_all(int fd, const char *p, size_t n)
 {
-  size_t most = is_pipe(fd) ? PIPE_BUF : SSIZE_MAX;
-  double since = mp_clock_wall();
+  const channel ch = channel_of(fd);
   while (n > 0) {
     ssize_t w;
-    if (most == PIPE_BUF && !await_room(fd, since)) return ETIMEDOUT;
-    w = write(fd, p, n < most ? n : most);
+    if (ch != NEITHER && !await_room(fd, ch)) return ETIMEDOUT;
+    w = write_some(fd, ch, p, n);
     if (w >= 0) {
-      since = mp_clock_wall();
       p += w;
       n -= (size_t)w;
     } else if (errno == EAGAIN) {
@@ -163,8 +189,8 @@ void mp_write_leave_stdout(void) { left = true; }
 static bool takes_stdout(void)
 {
   int fd = fileno(stdout);
-  return __fpending(stdout) == 0 || fd < 0 || !is_pipe(fd) ||
-	 await_room(fd, mp_clock_wall());
+  channel ch = __fpending(stdout) == 0 || fd < 0 ? NEITHER : channel_of(fd);
+  return ch == NEITHER || await_room(fd, ch);
 }
 
 void mp_write_stdout_first(void)

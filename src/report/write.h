@@ -10,11 +10,11 @@
 #include <stddef.h>
 
 /* Writes all of the text, however long that takes. ETIMEDOUT: a signal asks the
-** program to end, and nobody reads from the pipe. */
+** program to end, and nobody reads from the pipe or the socket. */
 int mp_write(int fd, const char *text, size_t len);
 
-/* From now on writes to a pipe do not wait for ever. asked: whether a signal
-** asks the program to end. */
+/* From now on writes to pipes and sockets do not wait for ever. asked: whether
+** a signal asks the program to end. */
 void mp_write_bound(bool (*asked)(void));
 
 /* Whether a FIFO has waited long enough, since that time (mp_clock_wall), for a

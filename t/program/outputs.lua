@@ -57,6 +57,29 @@ sh(([[{ timeout 2 cat /dev/zero
   echo $? >pipe.new; mv pipe.new pipe.status; } 2>/dev/null |
   while [ ! -e pipe.status ]; do sleep 0.1; done >/dev/null 2>&1 &]]):format(
   luajit))
+-- The same with a socket.
+tap.write(dir.."/socket.lua", [[
+dofile("work.lua")
+local ffi = require("ffi")
+ffi.cdef [=[ int socketpair(int, int, int, int *); int dup2(int, int);
+  ssize_t send(int, const void *, size_t, int); int raise(int); ]=]
+local two, bytes = ffi.new("int[2]"), ffi.new("char[4096]")
+assert(ffi.C.socketpair(1, 1, 0, two) == 0)
+while ffi.C.send(two[0], bytes, 4096, 64) > 0 do end  -- MSG_DONTWAIT
+while ffi.C.send(two[0], bytes, 1, 64) > 0 do end
+assert(ffi.C.dup2(two[0], 1) == 1)
+ffi.C.raise(15)
+while true do end]])
+sh(([[{ timeout -s KILL 300 %s -jm=f,-,socket.txt socket.lua 2>socket.err
+  echo $? >socket.new; mv socket.new socket.status; } >/dev/null 2>&1 &]])
+  :format(luajit))
+-- A reader that reads little: no page of the pipe is read for a while.
+sh(([[{ timeout 2 cat /dev/zero
+  timeout -s KILL 300 %s -jm=f,-,slow.txt dies.lua 2>slow.err
+  echo $? >slow.new; mv slow.new slow.status; } 2>/dev/null |
+  { sleep 4; n=0; while [ $n -lt 7 ]; do dd bs=500 count=1; sleep 1
+    n=$((n+1)); done; tr -d '\0' >slow.report; } >/dev/null 2>&1 &]]):format(
+  luajit))
 -- One program is replaced by another, which would get the signal, too.
 local replaces = not tap.slow and not asan
 if replaces then
@@ -245,6 +268,7 @@ if replaces then
   unread[#unread+1] = { "exec", "exec.fifo.html", nil, 142, "exec" }
 end
 unread[#unread+1] = { "pipe", nil, nil, 143, "a full pipe" }
+unread[#unread+1] = { "socket", nil, nil, 143, "a full socket" }
 for _, u in ipairs(unread) do
   local name, output, what = u[1], u[2], "nobody reads, "..u[5]
   sh("n=0; while [ ! -e "..name..".status ] && [ $n -lt 3000 ]; do "..
@@ -252,9 +276,15 @@ for _, u in ipairs(unread) do
   tap.is(read(name..".status"), u[4].."\n", what..": status")
   tap.like(read(name..".err") or "", "^luajit%-mp: cannot write "..(output and
     "'"..output.."': nobody reads this FIFO\n" or
-    "to standard output: nobody reads this pipe\n"), what..": said")
+    "to standard output: nobody reads the other end\n"), what..": said")
   is_report(name..".txt", what..": the next output is written")
 end
+
+sh("n=0; while [ ! -e slow.status ] && [ $n -lt 3000 ]; do sleep 0.1; "..
+  "n=$((n+1)); done; n=0; while ! grep -q busy slow.report && "..
+  "[ $n -lt 100 ]; do sleep 0.1; n=$((n+1)); done")
+tap.unlike(read("slow.err"), "luajit%-mp", "a slow reader: nothing is said")
+is_report("slow.report", "and it has the report")
 
 os.execute("rm -r "..dir)
 tap.done()
