@@ -27,7 +27,7 @@ void mp_restart_mask(sigset_t *set)
   for (i = 0; i < NFAULTS; i++) sigdelset(set, faults[i]);
 }
 
-static void (*excepted)(int, siginfo_t *, void *);
+static void (*_Atomic excepted)(int, siginfo_t *, void *);
 
 void mp_restart_except(void (*handler)(int, siginfo_t *, void *))
 {

@@ -67,7 +67,7 @@ typedef struct mp_cpu {
   atomic_bool lent;		/* LuaJIT's is lent to it. */
   double turn;			/* CPU time when it got it. */
   mp_ticks *_Atomic ticks;	/* Of its timer; NULL: it has none. */
-  int letter;			/* The VM's state at the first tick since the
+  atomic_int letter;		/* The VM's state at the first tick since the
 				** last safepoint; 0: LuaJIT tells it. */
   bool by_process;		/* LuaJIT's timer had to stay. */
   bool withheld;		/* Our timer is stopped, because */
@@ -80,7 +80,7 @@ typedef struct mp_cpu {
   mp_cpu_ticks places[MP_CPU_PLACES];
   atomic_int nplaces;		/* Those in use. */
   uint64_t samples;		/* Ticks counted. */
-  int early;			/* Ticks counted since the last safepoint. */
+  atomic_int early;		/* Ticks counted since the last safepoint. */
   uint64_t dropped;		/* Of these, lost for want of memory. */
   uint32_t *in_trace;		/* Weights by the trace that ran; or NULL. */
   atomic_uint compiling;	/* Weights in the JIT compiler, and of these */
