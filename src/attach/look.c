@@ -270,8 +270,8 @@ static bool same_files(pid_t pid, const char *library, char *buf, size_t n)
   snprintf(buf, n, "process %ld does not see %s: it runs in a container or "
 	   "below another root; install luajit-mp there, and run it there "
 	   "(docker exec, or nsenter -t %ld -m -p), for process %ld; "
-	   "--outside shows its CPU time from here", (long)pid, library,
-	   (long)pid, inner_number(pid));
+	   MP_OUTSIDE_SHOWS ", from here", (long)pid, library, (long)pid,
+	   inner_number(pid));
   return false;
 }
 
@@ -313,7 +313,7 @@ bool mp_look_process(pid_t pid, const char *library, char *buf, size_t n)
 	     "%ld", (long)pid, (long)pid);
   else if (library != NULL && has_shadow_stack(pid))
     snprintf(buf, n, "process %ld has a shadow stack: no function can be "
-	     "called there; --outside shows its CPU time", (long)pid);
+	     "called there; " MP_OUTSIDE_SHOWS, (long)pid);
   else
     return same_machine(pid, buf, n) &&
 	   (library == NULL || same_files(pid, library, buf, n));

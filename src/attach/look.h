@@ -11,6 +11,9 @@
 
 #include "module/attach.h"
 
+/* The way that there is for a process that cannot be attached to. */
+#define MP_OUTSIDE_SHOWS "--outside shows its CPU time, and its heap with -O W"
+
 /* Whether the process exists, is of our architecture and not traced, and can
 ** load the library, whose name leads to the same file there (NULL: nothing is
 ** to be loaded). False: buf says why not. */

@@ -250,8 +250,7 @@ static bool no_library(mp_session *s)
     return fails(s, "the program has not loaded a C library: if it is only "
 		 "starting, try again");
   return fails(s, "the program has no C library that could load the "
-	       "profiler: it is linked statically; --outside shows its CPU "
-	       "time");
+	       "profiler: it is linked statically; " MP_OUTSIDE_SHOWS);
 }
 
 /* While the module does a request, of a command that was killed, it has states
@@ -313,8 +312,7 @@ static bool find_hidden(mp_session *s)
   if (s->names == NULL) return false;
   fails(s, "the program has a LuaJIT in it whose functions are neither "
 	"exported nor in a symbol table; link the program with -Wl,-E, or do "
-	"not strip it, or install its debug file; --outside shows its CPU "
-	"time");
+	"not strip it, or install its debug file; " MP_OUTSIDE_SHOWS);
   s->code.vm = keep(&s->objects[0], mp_hidden_find(&s->hidden, &s->maps,
 		    s->names, s->msg, sizeof(s->msg)));
   return s->code.vm != NULL;
@@ -332,7 +330,7 @@ static bool read_process(mp_session *s)
   if (is_other(&s->maps)) {
     snprintf(s->msg, sizeof(s->msg), "the program's C library is %s, and this "
 	     "luajit-mp was built with %s: build it with %s, and run that one; "
-	     "--outside shows its CPU time", OTHER);
+	     MP_OUTSIDE_SHOWS, OTHER);
     return false;
   }
   if (!find_code(s)) return no_library(s);

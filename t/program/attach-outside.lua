@@ -240,7 +240,8 @@ end
 if static then
   host("single", function(pid)
     r = tap.sh(tap.mp.." attach -t 0.1 "..pid)
-    tap.like(r.err, "linked statically; %-%-outside shows its CPU time\n",
+    tap.like(r.err, "linked statically; %-%-outside shows its CPU time, "..
+      "and its heap with %-O W\n",
       "static: attach says what there is")
     r = sampled(pid, "-O i1f")
     tap.is(r.status, 0, "static: status", r.err)
