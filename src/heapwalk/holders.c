@@ -154,8 +154,11 @@ static void see(void *ud, const char *to, mp_how how, uint64_t detail)
   s->line[node] = MP_ENTRY_LINE | MP_ENTRY_ANY;
   s->next[node] = e->first;
   e->first = node;
-  if (!e->direct && e->up != c->up && e->count > 0 && entry_numbered(e))
-    e->up = MP_ENTRY_MANY;
+  if (!e->direct && e->up != c->up && e->count > 0) {
+    if (entry_numbered(e)) e->up = MP_ENTRY_MANY;
+    else e->several = true;
+  }
+  if (e->count > 0 && e->holder != c->holder) e->spread = true;
   e->count++;
   e->self += self;
   e->bytes += bytes;
@@ -223,6 +226,8 @@ static void append(mp_entries *s, mp_entry *to, const mp_entry *e)
 {
   uint32_t node = e->first, prefix = common_prefix(to, e);
   to->prefix = to->merged == 1 || prefix < to->prefix ? prefix : to->prefix;
+  to->several = to->several || e->several;
+  to->spread = to->spread || e->spread || to->holder != e->holder;
   if (!to->direct && to->up != e->up) to->up = MP_ENTRY_MANY;
   while (s->next[node] != 0) node = s->next[node];
   s->next[node] = to->first;
@@ -359,6 +364,56 @@ static void name_pattern(const mp_entry *e, char *buf, size_t n)
     snprintf(buf, n, " *");
 }
 
+#define EACH	1		/* Refers to objects of an entry; */
+#define ELEMENT	2		/* the holder has it as an element. */
+
+typedef struct counting {
+  const mp_entries *s;
+  mp_map ups;			/* By node: EACH or ELEMENT. */
+  uint32_t elements;
+} counting;
+
+static void count_element(void *ud, const char *to, mp_how how, uint64_t detail)
+{
+  counting *c = ud;
+  const mp_entry e = { .how = (uint8_t)how, .detail = detail };
+  uint64_t node = mp_places_find(&c->s->h->places, to);
+  if (node != 0 && entry_numbered(&e) &&
+      mp_map_get(&c->ups, mp_mix(0, node)) == EACH &&
+      mp_map_put(&c->ups, mp_mix(0, node), ELEMENT))
+    c->elements++;
+}
+
+/* Whether all that refer to the entry's objects are elements of its holder. */
+static bool elements_refer(const mp_entries *s, const mp_entry *e)
+{
+  counting c = { s, MP_MAP_EMPTY, 0 };
+  uint32_t node;
+  bool all;
+  for (node = e->first; node != 0; node = s->next[node])
+    if (!mp_map_put(&c.ups, mp_mix(0, s->g->up[node]), EACH)) break;
+  if (node == 0)
+    mp_heap_edges(s->h, mp_entries_object(s, e->holder), count_element, &c);
+  all = node == 0 && c.elements == c.ups.count;
+  mp_map_free(&c.ups);
+  return all;
+}
+
+/* The names from the holder to one of the nodes: with several that refer to the
+** entry's objects, the way is that of none of them. */
+static void name_way(const mp_entries *s, const mp_entry *e, uint32_t node,
+		     char *buf, size_t n)
+{
+  size_t at;
+  if (!e->several || e->spread) {
+    name_chain(s, e->holder, node, buf, n);
+    return;
+  }
+  at = (size_t)snprintf(buf, n, elements_refer(s, e) ? "[*]" : " ...");
+  if (node == e->named)
+    mp_edge_name(s->h, s->g->up[node], node, buf + at, n - at);
+}
+
 /* The name of an entry, to be appended to that of its holder. From malloc, or
 ** NULL: no memory. */
 static char *entry_name(const mp_entries *s, const mp_entry *e)
@@ -367,10 +422,10 @@ static char *entry_name(const mp_entries *s, const mp_entry *e)
   size_t at;
   if (e->up == MP_ENTRY_MANY) return mp_mem_string(" shared objects");
   if (e->merged == 1 && !(e->count > 1 && entry_numbered(e))) {
-    name_chain(s, e->holder, e->named, buf, sizeof(buf));
+    name_way(s, e, e->named, buf, sizeof(buf));
     return mp_mem_string(buf);
   }
-  name_chain(s, e->holder, e->up, buf, sizeof(buf));
+  name_way(s, e, e->up, buf, sizeof(buf));
   at = strlen(buf);
   name_pattern(e, buf + at, sizeof(buf) - at);
   return mp_mem_string(buf);

@@ -43,6 +43,8 @@ typedef struct mp_entry {
   uint32_t prefix;		/* Bytes that their keys have in common. */
   uint8_t how;
   bool direct;			/* Its holder refers to it. */
+  bool several;			/* Others than `up` refer to some of them. */
+  bool spread;			/* Some have another holder. */
 } mp_entry;
 
 typedef struct mp_entries {

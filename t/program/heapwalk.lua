@@ -673,6 +673,23 @@ tap.unlike(text, " kB +two  %(table", "nor by the other")
 tap.like(text, 'string "sss', "but by the nearest that holds them both")
 tap.like(text, '\n[^\n]* a%.b%[[12]%]%[1%]  %(string "ttt', "with its path")
 
+-- Strings that several elements share, each with another of the list.
+text = walk([==[
+list, mixed = {}, { a = { b = {} } }
+for i = 1, 3000 do
+  local name = ("n"):rep(60)..i % 1500
+  list[i] = { name = name }
+  name = ("m"):rep(60)..i % 1500
+  if i % 2 == 0 then mixed[i] = { key = name } else mixed.a.b[i] = name end
+  if i > 1500 then mixed.a[i] = { key = name } end
+end
+os.exit(0)
+]==])
+tap.like(text, "\n[^\n]* list%[%*%]%.name  %(1500 x string",
+  "shared by elements: their pattern")
+tap.unlike(text, "list%[%d+%]", "and not one of them")
+tap.unlike(text, "mixed[^\n]*%[%d+%]%.key  %(%d%d+", "nor where they differ")
+
 -- -- Drawings ----------------------------------------------------------------
 
 r = lua([[
