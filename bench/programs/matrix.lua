@@ -16,7 +16,7 @@ local function multiply(a, b, n)
     return sum
   end)
 end
-local n = math.min(300, math.ceil(3000 * scale))
+local n = math.max(20, math.min(300, math.ceil(3000 * scale)))
 local a = matrix(n, function(i, j) return (i + j) % 7 end)
 local b = matrix(n, function(i, j) return (i * j) % 5 end)
 local c
