@@ -5,9 +5,11 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include "attach/copy.h"
@@ -20,19 +22,26 @@
 
 #define PIECE	(UINT64_C(64) << 20)	/* Bytes that are read at a time. */
 
+#define STACK	(UINT64_C(12) << 20)	/* Most are of 8 MB, or smaller. */
+
 #define LOW	(UINT64_C(1) << 32)	/* Addresses below are asked for. */
 
 static const char no_memory[] = "there is no memory for a copy of its heap";
 static const char is_taken[] =
   "it has memory at addresses where luajit-mp has its own: try again";
+static const char is_always_taken[] =
+  "it has memory at addresses where luajit-mp has its own: start luajit-mp "
+  "with randomized addresses (without setarch -R; see randomize_va_space in "
+  "proc(5))";
 
-/* Whether the VM may have memory there; or the stack of its thread, where the
-** interpreter notes its place, and which no reference of the VM leads to. */
+/* Whether the VM may have memory there; or a stack may be there, on which the
+** interpreter notes its place, and to which no reference of the VM leads: that
+** of the first thread, of another one, or what a host has for each fiber. */
 static bool is_wanted(const mp_mapping *a, uint64_t last)
 {
   if (!a->readable || !a->writable || a->inode != 0) return false;
-  return a->path[0] != '[' ? a->to - 1 <= last :
-	 strcmp(a->path, "[stack]") == 0;
+  if (a->path[0] == '[') return strcmp(a->path, "[stack]") == 0;
+  return a->to - 1 <= last || a->to - a->from <= STACK;
 }
 
 /* -- Our own memory ------------------------------------------------------ */
@@ -97,6 +106,20 @@ static bool list_ranges(mp_copy *c, const mp_copy *old, const mp_maps *own,
   return c->list != NULL;
 }
 
+/* The reason, where our own memory is. Another run of ours has it elsewhere,
+** but where the kernel always chooses the same addresses. */
+static const char *why_taken(void)
+{
+  int p = personality(0xffffffff), fd;
+  char c = '2';
+  if (p != -1 && (p & ADDR_NO_RANDOMIZE) != 0) return is_always_taken;
+  fd = open("/proc/sys/kernel/randomize_va_space", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return is_taken;
+  if (read(fd, &c, 1) != 1) c = '2';
+  close(fd);
+  return c == '0' ? is_always_taken : is_taken;
+}
+
 static void *map(uint64_t from, uint64_t to, int flags)
 {
   return mmap((void *)(uintptr_t)from, (size_t)(to - from), PROT_READ |
@@ -115,7 +138,7 @@ static const char *take(uint64_t from, uint64_t to)
   if (got != MAP_FAILED) munmap(got, (size_t)(to - from));
   needed = mp_maps_read(&own, getpid()) != 0 || is_needed(&own, from, to);
   mp_maps_free(&own);
-  if (needed) return is_taken;
+  if (needed) return why_taken();
   return map(from, to, MAP_FIXED) != MAP_FAILED ? NULL : no_memory;
 }
 

@@ -28,7 +28,7 @@ typedef struct mp_copy {
 } mp_copy;
 
 /* Bytes that would be copied of the mappings that end at `last` or before, and
-** of the stack. */
+** of those that may be stacks. */
 uint64_t mp_copy_size(const mp_maps *m, uint64_t last);
 
 /* Copies them, into this process, or makes the copy what they are now. Returns

@@ -2,8 +2,9 @@
 -- Tarantool, whose LuaJIT is a fork: it works or says why not, and never
 -- crashes.
 
-local tap = require("tap")
 local hosts = require("hosts")
+local process = require("attach.process")
+local tap = require("tap")
 
 local root = hosts.unpack("tarantool", "tarantool")
 local dir = hosts.directory()
@@ -92,4 +93,30 @@ os.exit(0)
 ]])
 tap.is(r.out, "43893\n", "its database")
 tap.like(tap.read(dir.."/out.txt"), "luajit%-mp", "has a report", r.err)
+
+-- Its Lua code runs on the stacks of fibers.
+tap.write(dir.."/busy.lua", [[
+local fiber = require("fiber")
+cache = {}
+for i = 1, 5000 do cache[i] = { name = "entry "..i, i } end
+fiber.create(function()
+  local file = io.open(arg[1])
+  while file do
+    file:close()
+    for i = 1, 1000 do cache[i] = { i } end
+    fiber.sleep(0.001)
+    file = io.open(arg[1])
+  end
+  os.exit(0)
+end)
+]])
+local p = process.start(dir, root.."/usr/bin/tarantool busy.lua", env)
+r = tap.sh(tap.mp.." attach --outside -O W "..p.pid)
+if not r.err:find("not permitted", 1, true) then
+  tap.is(r.status, 0, "a heap walk from outside", r.err)
+  tap.like(r.out, "\nHeap walk: [%d.]+ %a+ in %d+ objects held", "is made")
+  tap.like(r.out, "\n[^\n]* cache ", "and has what the program holds")
+end
+local _, status = p:stop()
+tap.is(status, 0, "the program goes on, and ends well")
 hosts.done()

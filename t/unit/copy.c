@@ -209,14 +209,33 @@ END_TEST
 
 START_TEST(only_addresses_that_a_reference_has)
 {
+  static void (*const much[])(void) = { make_much };
+  mp_copy c = { NULL, 0, 0 };
+  mp_maps m;
+  uintptr_t last;
+  begin(much, 1);
+  step();
+  m = look();
+  last = (uintptr_t)there + SPAN / 2 - 1;
+  ck_assert_uint_eq(mp_copy_size(&m, last), SPAN / 4);
+  ck_assert_uint_eq(mp_copy_size(&m, last - 1), 0);
+  ck_assert_ptr_null(mp_copy_make(&c, &m, last - 1));
+  ck_assert_uint_eq(c.bytes, 0);
+  ck_assert_int_eq(at(1), -1);
+  mp_copy_forget(&c);
+  mp_maps_free(&m);
+  finish();
+}
+END_TEST
+
+START_TEST(what_may_be_a_stack_is_copied_wherever_it_is)
+{
   mp_copy c = { NULL, 0, 0 };
   mp_maps m = look_at_some();
-  ck_assert_uint_eq(mp_copy_size(&m, (uintptr_t)there + 8 * page - 1),
-		    3 * page);
-  ck_assert_uint_eq(mp_copy_size(&m, (uintptr_t)there + 8 * page - 2), 0);
-  ck_assert_ptr_null(mp_copy_make(&c, &m, (uintptr_t)there));
-  ck_assert_uint_eq(c.bytes, 0);
-  ck_assert_int_eq(at(0), -1);
+  ck_assert_uint_eq(mp_copy_size(&m, 0), 3 * page);
+  ck_assert_ptr_null(mp_copy_make(&c, &m, 0));
+  ck_assert_uint_eq(c.bytes, 3 * page);
+  ck_assert(at(0) == 1 && at(5) == 5);
   mp_copy_forget(&c);
   mp_maps_free(&m);
   finish();
@@ -355,7 +374,9 @@ START_TEST(a_process_that_ends)
 END_TEST
 
 CHECK_MAIN("copy", it_is_what_is_there, large_memory,
-	   only_addresses_that_a_reference_has, memory_of_our_own_stays,
+	   only_addresses_that_a_reference_has,
+	   what_may_be_a_stack_is_copied_wherever_it_is,
+	   memory_of_our_own_stays,
 	   a_lua_heap_gives_way, variables_of_the_same_program,
 	   low_variables_of_the_same_program, no_memory_is_said,
 	   a_process_that_ends)
