@@ -164,9 +164,9 @@ bool mp_outside_choose(mp_outside *o, int state, double interval)
   setpriority(PRIO_PROCESS, 0, HURRY);
   o->state = &o->states[state];
   o->running = o->kind->running(o->pid, o->state);
-  return o->running != 0 ||
-	 fails(o, "the Lua state is not one that luajit-mp can read from "
-	       "outside");
+  if (o->running != 0) return true;
+  return fails(o, has_no_memory(o->pid) ? "it has ended" :
+	       "the Lua state is not one that luajit-mp can read from outside");
 }
 
 /* Looks at a thread. False: it cannot be stopped now. */
