@@ -77,7 +77,7 @@ sh(([[{ timeout -s KILL 300 %s -jm=f,-,socket.txt socket.lua 2>socket.err
 sh(([[{ timeout 2 cat /dev/zero
   timeout -s KILL 300 %s -jm=f,-,slow.txt dies.lua 2>slow.err
   echo $? >slow.new; mv slow.new slow.status; } 2>/dev/null |
-  { sleep 4; n=0; while [ $n -lt 7 ]; do dd bs=500 count=1; sleep 1
+  { sleep 4; n=0; while [ $n -lt 7 ]; do LD_PRELOAD= dd bs=500 count=1; sleep 1
     n=$((n+1)); done; tr -d '\0' >slow.report; } >/dev/null 2>&1 &]]):format(
   luajit))
 -- One program is replaced by another, which would get the signal, too.
