@@ -237,6 +237,9 @@ assert(core.snapshot().cpu.clock == "thread, watched")
 require("jit.mp").stop()
 assert(threads() == 1)
 assert(require("jit.mp").start("fi1b100m", "/dev/null"))
+-- A thread that has just begun may have a lock of the sanitizers, which the
+-- child of a fork would wait for.
+assert(threads() == 2)
 ffi.cdef "int fork(void); int waitpid(int, int *, int);"
 local pid = C.fork()
 if pid == 0 then
