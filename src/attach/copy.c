@@ -111,13 +111,14 @@ static bool list_ranges(mp_copy *c, const mp_copy *old, const mp_maps *own,
 static const char *why_taken(void)
 {
   int p = personality(0xffffffff), fd;
-  char c = '2';
+  const char *why = is_taken;
+  char c;
   if (p != -1 && (p & ADDR_NO_RANDOMIZE) != 0) return is_always_taken;
   fd = open("/proc/sys/kernel/randomize_va_space", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return is_taken;
-  if (read(fd, &c, 1) != 1) c = '2';
+  if (fd < 0) return why;
+  if (read(fd, &c, 1) == 1 && c == '0') why = is_always_taken;
   close(fd);
-  return c == '0' ? is_always_taken : is_taken;
+  return why;
 }
 
 static void *map(uint64_t from, uint64_t to, int flags)

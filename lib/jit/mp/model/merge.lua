@@ -286,8 +286,7 @@ return function(list)
   local push_zone = tree(s.zones.parent, s.zones.name, s.zones.key)
   local k = weights(list)
   for i, p in ipairs(list) do
-    local stacks, zones = translate(p, spell, frame_id, push,
-      push_zone)
+    local stacks, zones = translate(p, spell, frame_id, push, push_zone)
     add_rows(p, k[i], stacks, zones, rows, s.rows)
   end
   local sum = profile.new(s)
