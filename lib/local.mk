@@ -52,6 +52,7 @@ dist_mpmodel_DATA = \
 	lib/jit/mp/model/sources.lua \
 	lib/jit/mp/model/spellings.lua \
 	lib/jit/mp/model/terms.lua \
+	lib/jit/mp/model/verdicts.lua \
 	lib/jit/mp/model/views.lua \
 	lib/jit/mp/model/wall.lua
 
@@ -134,6 +135,7 @@ dist_mppage_DATA = \
 	lib/jit/mp/page/facts.lua \
 	lib/jit/mp/page/heap.lua \
 	lib/jit/mp/page/jit.lua \
+	lib/jit/mp/page/leaks.lua \
 	lib/jit/mp/page/order.lua \
 	lib/jit/mp/page/parts.lua \
 	lib/jit/mp/page/source.lua \
@@ -161,6 +163,7 @@ dist_mpviewer_DATA = \
 	lib/jit/mp/page/viewer/items.js \
 	lib/jit/mp/page/viewer/jit.js \
 	lib/jit/mp/page/viewer/layout.js \
+	lib/jit/mp/page/viewer/leaks.js \
 	lib/jit/mp/page/viewer/main.js \
 	lib/jit/mp/page/viewer/matches.js \
 	lib/jit/mp/page/viewer/media.css \

@@ -61,6 +61,8 @@ export async function access() {
     ["diff", { colorScheme: "dark" }],
     ["walked", { colorScheme: "light" }],
     ["walked", { colorScheme: "dark" }],
+    ["leaking", { colorScheme: "light" }],
+    ["leaking", { colorScheme: "dark" }],
     ["exact", { colorScheme: "light" }],
     ["exact", { colorScheme: "dark" }],
     ["hostile", {}],

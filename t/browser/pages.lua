@@ -114,6 +114,7 @@ for i, row in ipairs(waits.rows) do
 end
 waits.waits = { enabled = true }
 page("waits", waits, "f")
+page("leaking", made.leaking(made.walked(made.run(1, 240, 4.2))), "fL")
 page("compiled", made.compiled(made.run(1, 240, 4.2)), "fJ+")
 local short = made.run(1, 240, 4.2)
 table.insert(short.course, 1, { wall = 0.00001, cpu = 0.00006, allocated = 9,

@@ -363,6 +363,32 @@ local function walked(p)
   return p
 end
 
+-- -- What collections leave alive --------------------------------------------
+
+-- The run of a server with option L: what line 29 keeps grows, the rest stays.
+local function leaking(p)
+  local n = 40
+  p.course, p.timeline = {}, {}
+  p.collections, p.held, p.survivors, p.collected = {}, {}, {}, true
+  for i = 1, n do
+    p.collections[i] = { wall = 4.2 * i / n, cycle = i,
+      allocated = p.heap.alloc_bytes * i / n }
+  end
+  for k, row in ipairs(p.rows) do
+    local _, line = p:source_line(row)
+    if row.inuse_bytes > 0 then
+      p.survivors[#p.survivors+1] = { row = k, objects = 10, births = 21 }
+      for i = 1, n do
+	local part = line == 29 and i / n or 1
+	p.held[#p.held+1] = { collection = i, row = k,
+	  objects = row.inuse_objects * part, bytes = row.inuse_bytes * part,
+	  variance = 1 }
+      end
+    end
+  end
+  return p
+end
+
 -- -- The JIT compiler's decisions -------------------------------------------
 
 -- The run of a server with option J+. The second trace begins at an exit of the
@@ -401,6 +427,7 @@ local function deep(n)
 end
 
 made.deep, made.walked, made.compiled = deep, walked, compiled
+made.leaking = leaking
 made.source, made.run, made.hostile = source, run, hostile
 made.nothing, made.plain, made.many = nothing, plain, many
 

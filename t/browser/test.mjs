@@ -10,6 +10,7 @@ import { run } from "./harness.mjs";
 import { heap } from "./heap.mjs";
 import { jit } from "./jit.mjs";
 import { keys } from "./keys.mjs";
+import { leaks } from "./leaks.mjs";
 import { many } from "./many.mjs";
 import { calls, frames, links, plain, saving, search } from "./more.mjs";
 import { diff, hostile, less } from "./others.mjs";
@@ -30,6 +31,7 @@ const parts = [
   brush,
   keys,
   heap,
+  leaks,
   jit,
   frames,
   search,

@@ -18,6 +18,7 @@ local encode = require("jit.mp.page.encode")
 local facts = require("jit.mp.page.facts")
 local heap = require("jit.mp.page.heap")
 local jit_of = require("jit.mp.page.jit")
+local leaks_of = require("jit.mp.page.leaks")
 local files = require("jit.mp.page.source")
 local names = require("jit.mp.model.names")
 local pairing = require("jit.mp.model.pairing")
@@ -116,6 +117,7 @@ return function(p, o, extra)
   end
   local sources = files(p, o, strs, extra)
   local walk, decisions = heap(p, strs, before), jit_of(p, strs)
+  local alive = leaks_of(p, o, strs)
   local native = p.native.enabled or before and before.native.enabled
   local waits = p.waits.enabled or before and before.waits.enabled
   local data = object({ "version", "2", "start", encode_start(p, o),
@@ -123,7 +125,8 @@ return function(p, o, extra)
     "absent", encode_absent(),
     "profiles", list(profiles),
     "functions", columns.encode_functions(funcs), "files", sources,
-    "heap", walk, "jit", decisions, "strings", encode.strings(str_list) })
+    "heap", walk, "leaks", alive, "jit", decisions,
+    "strings", encode.strings(str_list) })
   return (parts.html:gsub("{{(%w+)}}", {
     title = encode.markup(facts.script_name(p)), style = parts.style,
     script = parts.script, data = data

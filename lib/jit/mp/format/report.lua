@@ -13,6 +13,7 @@ local functions = require("jit.mp.model.functions")
 local json = require("jit.mp.format.json")
 local kinds = require("jit.mp.heap.kinds")
 local leaks = require("jit.mp.model.leaks")
+local verdicts = require("jit.mp.model.verdicts")
 local views = require("jit.mp.model.views")
 
 local str, num, known = json.string, json.number, json.known
@@ -246,10 +247,8 @@ end
 -- -- Verdicts and advice -----------------------------------------------------
 
 -- The groups of stacks that have a verdict; nil: none were recorded.
-local function verdicts(p)
-  if not (p.collections and p.held and p.survivors and p.heap.gc_cycles) then
-    return nil
-  end
+local function verdict_rows(p)
+  if not verdicts.known(p) then return nil end
   local namer, out = p:namer("l", true, STACK), {}
   local groups = leaks.groups(p, function(row)
     return table.concat(namer(row), " < ")
@@ -292,7 +291,7 @@ return function(p, _, env)
     { "functions", function_rows(p, all, sums) },
     { "lines", line_rows(p, all, values) },
     { "types", type_rows(p, all, values) },
-    { "labels", label_rows(p, all, values) }, { "verdicts", verdicts(p) },
+    { "labels", label_rows(p, all, values) }, { "verdicts", verdict_rows(p) },
     { "advice", advice_rows(p, env) }, { "compiler", compiler(p) } })
   return text.."\n"
 end

@@ -11,8 +11,8 @@ local script = {
   "dom", "numbers", "items", "profile", "state", "counts", "sums", "matches",
   "steps", "tree", "course", "layout", "words", "colors", "widgets", "flame",
   "graph", "search", "calls", "columns", "source", "table", "timeline", "heat",
-  "range", "controls", "heaptree", "heap", "jit", "save", "address", "help",
-  "main"
+  "range", "controls", "heaptree", "heap", "leaks", "jit", "save", "address",
+  "help", "main"
 }
 
 return { style = style, script = script }

@@ -9,10 +9,10 @@ local held = require("jit.mp.heap.held")
 local keys = require("jit.mp.model.keys")
 local leaks = require("jit.mp.model.leaks")
 local numbers = require("jit.mp.model.numbers")
+local verdicts = require("jit.mp.model.verdicts")
 local views = require("jit.mp.model.views")
 local width_of = require("jit.mp.text.width").width
 
-local PARTS = 5 -- Parts of the run that a row shows.
 local DEPTH = 6 -- Frames of a stack, unless the options set them.
 local INDENT = (" "):rep(6) -- Before what stands below a row.
 local SERIES = "held after collections, by fifths of the run"
@@ -35,30 +35,11 @@ end
 
 -- -- Rows --------------------------------------------------------------------
 
-local order = { grows = 1, unclear = 2, flat = 3, new = 4 }
-
-local function sort(list)
-  table.sort(list, function(a, b)
-    if order[a.verdict] ~= order[b.verdict] then
-      return order[a.verdict] < order[b.verdict]
-    elseif a.inuse ~= b.inuse then
-      return a.inuse > b.inuse
-    end
-    return a.name < b.name
-  end)
-end
-
--- The series in one unit: the last record of each part of the run.
+-- The course of a group in words.
 local function series_text(p, o, g)
-  local last, wall = {}, p.info.wall
-  for i, c in ipairs(p.collections) do
-    local share = wall > 0 and c.wall / wall or 1
-    last[math.min(PARTS, math.floor(share * PARTS) + 1)] = i
-  end
   local t = {}
-  for part = 1, PARTS do
-    local i = last[part]
-    t[part] = i and views.bytes(math.max(g.bytes[i], 0), o) or "-"
+  for part, bytes in ipairs(verdicts.course(p, g)) do
+    t[part] = bytes and views.bytes(bytes, o) or "-"
   end
   return table.concat(t, " > ")
 end
@@ -161,53 +142,6 @@ local function groups_table(p, o, list, name, width, doubts)
   return text..cells.wrap(rest, width)
 end
 
--- -- Doubts ------------------------------------------------------------------
-
--- Too few records, n of them, and how there would be more.
-local function few(p, n)
-  local wall = p.info.wall
-  local what = ("in %s "):format(numbers.seconds(wall))
-  if p.is_native then
-    what = what.."there were too few records of C memory, or all came early"
-  elseif n >= leaks.ENOUGH then
-    what = ("%sthe program made %d collections, too few of them in the last "..
-      "two thirds"):format(what, n)
-  else
-    local rate = n < 2 and "" or ", which at this rate are there after "..
-      numbers.seconds(wall * leaks.ENOUGH / n)
-    what = ("%sthe program made %s, and most verdicts take %d or more%s")
-      :format(what, n == 0 and "no collection" or
-      numbers.counted(n, "collection"), leaks.ENOUGH, rate)
-  end
-  return what..": profile for longer"..(p.collected and "" or ", or end the "..
-    "program by os.exit or mp.stop, which collect all garbage first")
-end
-
--- In the order in which they are told.
-local reasons = {
-  { "few", few },
-  { "doubt", function()
-      return "what collections left rests on too few samples, or rose and "..
-	"fell: profile for longer, or with b1"
-    end },
-  { "before", function()
-      return "what grew may have replaced memory from before the profile, "..
-	"for the heap as a whole grew by less: profile for longer"
-    end },
-  { "own", function()
-      return "the collector's own memory grows with that of the program"
-    end },
-}
-
--- Appends why verdicts are unclear.
-local function put_doubts(p, n, doubts, env, out)
-  for _, reason in ipairs(reasons) do
-    if doubts[reason[1]] then
-      out[#out+1] = cells.wrap("unclear: "..reason[2](p, n).."\n", env.width)
-    end
-  end
-end
-
 -- -- Report ------------------------------------------------------------------
 
 local function heading(p)
@@ -242,7 +176,7 @@ local function put_tables(p, o, env, out)
     return 0
   end
   local function put(list, name)
-    sort(list)
+    verdicts.sort(list)
     out[#out+1] = groups_table(p, o, list, name, env.width, doubts)
   end
   if depth ~= 1 then
@@ -254,7 +188,9 @@ local function put_tables(p, o, env, out)
   put(stacks, by_stack)
   out[#out+1] = "\n"..cells.wrap(("%s held, %s of it in stacks that grow\n")
     :format(views.bytes(in_all, o), views.bytes(leaked, o)), env.width)
-  put_doubts(p, n, doubts, env, out)
+  for _, doubt in ipairs(verdicts.doubts(p, n, doubts)) do
+    out[#out+1] = cells.wrap(doubt.."\n", env.width)
+  end
   return leaked
 end
 

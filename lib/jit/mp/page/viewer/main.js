@@ -121,6 +121,7 @@ function watchWidth() {
 }
 
 mp.controls.create();
+mp.leaks.create();
 mp.jit.create();
 mp.address.follow();
 mp.help.showHeader();
