@@ -103,6 +103,12 @@ tap.like(text, "sessions%[%*%]  %(2000 x table, each 4 of 16 slots used%)",
 tap.like(text, "\nTables have [%d.]+ kB of array and hash parts, 7%d%% of it "..
   "in slots that are empty: sessions%[%*%], 2000 x table, each 4 of 16 "..
   "slots used\n", "and all of them, with those that have most")
+tap.like(walk([[
+one = {}
+for i = 1, 60000 do one["key"..i] = i end
+for i = 9, 60000 do one["key"..i] = nil end
+os.exit(0)
+]]), " one  %(table, 8 of 65536 slots used%)", "a large table is spelled out")
 tap.unlike(walk("t = {} for i = 1, 2000 do t[i] = { i, i, i } end os.exit(0)"),
   "empty", "tables that are full")
 
@@ -191,6 +197,37 @@ if text:find("500 kB") then
   tap.like(text, "trace #", "a trace is named as a holder")
 else
   tap.ok(true, "no trace holds it # SKIP")
+end
+
+-- Traces that lead from one to the next are one line.
+local branches = tap.program([[
+local s = 0
+local function pick(n)
+  if n % 2 == 0 then return { "a", n } elseif n % 3 == 0 then return { n, "b" }
+  elseif n % 5 == 0 then return { "c", n, n } end
+  return { n }
+end
+for r = 1, 30 do
+  for i = 1, 3000 do
+    local t = pick(i)
+    s = s + #t
+    for k = 1, #t do if type(t[k]) == "string" then s = s + #t[k] end end
+  end
+end
+os.exit(0)
+]])
+local folded = tap.tmpname(".folded")
+text = tap.luajit(("-jm=Wm0,-,%s %s"):format(folded, branches)).out
+local more = 0
+for n in text:gmatch("trace #%d+  %(trace #[^\n]*, and (%d+) more traces?%)") do
+  more = more + n
+end
+if text:find("%d+   trace\n") then
+  tap.ok(more > 1, "side traces are told with the first", text)
+  tap.unlike(text, "trace #%d+ trace #", "and have no lines of their own")
+  tap.unlike(tap.read(folded), "trace #%d+;trace #", "nor frames")
+else
+  tap.ok(true, "nothing was compiled # SKIP")
 end
 
 -- -- The allocator -----------------------------------------------------------

@@ -347,12 +347,45 @@ local function walked(bytes)
 end
 local alone = decode(json(html(walked({ 500, 400 }), opts()))).heap
 tap.is(alone.lines.was, nil, "a walk alone is not compared")
+local traces = walked({ 500, 400, 300 })
+for i, line in ipairs(traces.walk.lines) do
+  line.parent, line.type = i - 1, i < 3 and "trace" or "table"
+end
+traces = decode(json(html(traces, opts()))).heap.lines
+tap.is(table.concat(traces.first, " ").." "..table.concat(traces.count, " ")..
+  " "..table.concat(traces.self, " "), "0 1 0 2 1 1 80 40 40",
+  "a trace is a part of the one that leads to it")
 local grown = decode(json(html(walked({ 500, 400 }), opts(),
   { before = walked({ 100 }) })))
 tap.is(table.concat(grown.heap.lines.was, " "), "100 -1",
   "of two walks the lines have what they held before")
 tap.is(grown.strings[grown.heap.kinds.text[1] + 1],
   "hash parts of 16 slots, 25% of them used", "and there are kinds of objects")
+
+-- With option L: lines with ages and verdicts; nothing without.
+tap.is(decode(json(html(made(), opts()))).leaks, nil, "no leak data")
+local alive = made()
+alive.collections, alive.held, alive.survivors = {}, {}, {}
+alive.course, alive.timeline = {}, {}
+for i = 1, 20 do
+  alive.collections[i] = { wall = i / 8, allocated = 1000 * i, cycle = i }
+  for row = 1, 30 do
+    alive.held[#alive.held+1] = { collection = i, row = row, objects = 1,
+      bytes = 2 * i, variance = 1 }
+  end
+end
+alive.survivors[1] = { row = 2, objects = 4, births = 2 }
+alive = decode(json(html(alive, opts("L"))))
+local leaks = alive.leaks.heap
+tap.is(leaks.collections, 20, "with option L: collections")
+local at = {}
+for i, line in ipairs(leaks.line) do at[line] = i end
+tap.ok(at[4] and at[2] and at[20] and at[30], "lines of the source")
+tap.is(leaks.age[at[2] ], 2, "the mean age of a line's objects")
+tap.is(leaks.age[at[20] ], -1, "or none, where that is not known")
+tap.is(#leaks.course[at[2] ], 5, "what it held, by fifths of the run")
+tap.like(alive.strings[leaks.verdict[at[2] ] + 1], "^%l+$", "a verdict")
+tap.ok(leaks.held[at[2] ] > 0, "bytes")
 
 local bare = snapshot()
 bare.rows = {}

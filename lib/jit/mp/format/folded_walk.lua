@@ -13,12 +13,20 @@ local function frame(line)
   return text ~= "" and text or "value"
 end
 
+-- A trace that another one leads to is a part of that one's frame.
 local function add(out, line, above)
   local stack, own = above..frame(line), line.bytes
-  for _, child in ipairs(line.below) do
-    own = own - child.bytes
-    add(out, child, stack..";")
+  local function add_below(l)
+    for _, child in ipairs(l.below) do
+      if child.first then
+	add_below(child)
+      else
+	own = own - child.bytes
+	add(out, child, stack..";")
+      end
+    end
   end
+  add_below(line)
   if own > 0 then out[#out+1] = ("%s %.0f\n"):format(stack, own) end
 end
 

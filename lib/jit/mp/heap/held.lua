@@ -9,7 +9,7 @@ local paths = require("jit.mp.heap.paths")
 -- The line that a reader looks for: a line of many objects tells enough about
 -- the lines below it, and the first lines of a chain about the others.
 local function telling(line)
-  local best, l = line, line
+  local best, l = line.first or line, line
   while l do
     if l.count > 1 then best = l end
     l = l.above

@@ -8,6 +8,7 @@
 --
 ----------------------------------------------------------------------------
 
+local numbers = require("jit.mp.model.numbers")
 local printable = require("jit.mp.model.names").printable
 
 -- Paths that begin so are written otherwise: the globals by their names, the
@@ -43,7 +44,9 @@ end
 -- Lines by number, with these fields besides: path, children (a list of lines,
 -- the largest first), above (line of the holder, nil: the VM), number, goes_on
 -- (it is the first of a chain, such as a linked list; the others are no
--- children). Returns the list and the lines that the VM itself holds.
+-- children), more (traces that this one leads to; their first is this line, and
+-- what they hold is its children). Returns the list and the lines that the VM
+-- itself holds.
 local function lines(walk)
   local list, roots = {}, {}
   for i, l in ipairs(walk.lines) do
@@ -54,18 +57,23 @@ local function lines(walk)
       label = printable(l.label or "?"), children = {},
       slots = l.slots, slots_used = l.slots_used, empty = l.slots_empty,
       sparse = is_sparse(l, walk) }
+    local shown = above and (above.first or above)
+    local is_side = above and above.type == "trace" and line.type == "trace"
     -- A chain, such as a linked list: its first lines tell it all.
-    local chain = above and (above.chain or above.label == line.label and
-      above.type == line.type)
-    line.chain = chain
-    line.raw = above and above.raw..line.label or line.label
+    line.chain = is_side or shown and (shown.chain or
+      shown.label == line.label and shown.type == line.type)
+    line.raw = above and (is_side and above or shown).raw..line.label or
+      line.label
     line.path = common(line.raw)
     list[i] = line
-    if not chain then
-      local siblings = above and above.children or roots
+    if is_side then
+      line.first = shown
+      shown.more = (shown.more or 0) + 1
+    elseif line.chain then
+      shown.goes_on = true
+    else
+      local siblings = shown and shown.children or roots
       siblings[#siblings+1] = line
-    elseif above then
-      above.goes_on = true
     end
   end
   table.sort(roots, order)
@@ -89,8 +97,9 @@ end
 
 -- The slots of a line's tables: "each 4 of 16 slots used".
 local function slots_used(line)
-  return ("%s%.3g of %.3g slots used"):format(line.count > 1 and "each " or "",
-    line.slots_used / line.count, line.slots / line.count)
+  return ("%s%s of %s slots used"):format(line.count > 1 and "each " or "",
+    numbers.plain(line.slots_used / line.count),
+    numbers.plain(line.slots / line.count))
 end
 
 -- The object or objects that a line stands for.
@@ -98,6 +107,9 @@ local function kind(line)
   local text = line.count == 1 and line.what or
     ("%.0f x %s"):format(line.count, line.what or line.type)
   if line.goes_on then text = text..", and so on" end
+  if line.more then
+    text = ("%s, and %s"):format(text, numbers.counted(line.more, "more trace"))
+  end
   if line.sparse then
     text = text..", "..slots_used(line)
   end

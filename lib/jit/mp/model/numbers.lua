@@ -49,11 +49,16 @@ local function seconds(s)
   return three_digits(s).." s"
 end
 
+-- 2.5 -> "2.5", 65536 -> "65536": at least three digits, never an exponent.
+local function plain(x)
+  return (x >= 0.001 and x < 999.5 and "%.3g" or "%.0f"):format(x)
+end
+
 -- A period of the allocation sampler, in powers of two as option b takes it.
 local function period(n)
   if n < 1024 then return ("%.0f B"):format(n) end
-  if n < 1048576 then return ("%.3g KiB"):format(n / 1024) end
-  return ("%.3g MiB"):format(n / 1048576)
+  if n < 1048576 then return plain(n / 1024).." KiB" end
+  return plain(n / 1048576).." MiB"
 end
 
 -- A share of 0 to 1, in percent. Rounded down: 99.96% never shows as 100%.
@@ -74,6 +79,7 @@ end
 local function samples(n) return counted(n, "sample") end
 
 return {
-  bytes = bytes, count = count, seconds = seconds, period = period,
-  percent = percent, share = share, counted = counted, samples = samples
+  bytes = bytes, count = count, seconds = seconds, plain = plain,
+  period = period, percent = percent, share = share, counted = counted,
+  samples = samples
 }

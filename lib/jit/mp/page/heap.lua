@@ -27,17 +27,28 @@ local function was(w)
   return list(list_of)
 end
 
+-- Adds what a trace is to the one that leads to it.
+local function merge(line)
+  line.first.count = line.first.count + line.count
+  line.first.self = line.first.self + line.self
+end
+
 local function lines(w, strs)
-  local parent, label, path, kind = {}, {}, {}, {}
-  for i, line in ipairs((paths.lines(w))) do
-    parent[i] = w.lines[i].parent
+  local parent, label, path, kind, first = {}, {}, {}, {}, {}
+  local all = paths.lines(w)
+  for i, line in ipairs(all) do
+    parent[i], first[i] = w.lines[i].parent, 0
+    if line.first then
+      first[i] = line.first.number
+      merge(line)
+    end
     label[i] = strs((line.label:gsub("^ ", "")))
     path[i], kind[i] = strs(line.path), strs(line.type)
   end
-  return object({ "parent", list(parent), "label", list(label),
+  return object({ "parent", list(parent), "first", list(first),
+    "label", list(label),
     "path", list(path), "type", list(kind),
-    "count", encode.ints(w.lines, "count"),
-    "self", encode.ints(w.lines, "self"),
+    "count", encode.ints(all, "count"), "self", encode.ints(all, "self"),
     "bytes", encode.ints(w.lines, "bytes"),
     "was", w.base_at and was(w) or "null" })
 end

@@ -23,11 +23,12 @@ function node(key, size, up) {
   return made;
 }
 
-/* Lines stand behind their holders. */
+/* Lines stand behind their holders. A trace that another one leads to is one
+** with it. */
 function grow() {
   const root = node(0, W.total - W.garbage, null), at = [root];
   L.parent.forEach((up, i) => {
-    at[i + 1] = node(i + 1, L.bytes[i], at[up]);
+    at[i + 1] = L.first[i] ? at[L.first[i]] : node(i + 1, L.bytes[i], at[up]);
   });
   at[OWN] = node(OWN, W.own, root);
   for (const n of nodes) {
