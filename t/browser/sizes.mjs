@@ -54,6 +54,35 @@ export async function phone() {
     await shot(page, "phone-sandwich-" + colorScheme);
     await close(page, "phone " + colorScheme);
   }
+  await comparison();
+}
+
+// A comparison on a phone: all of its columns are seen, with room between them.
+async function comparison() {
+  const page = await open("diff", {
+    viewport: { width: 390, height: 844 },
+    isMobile: true,
+    hasTouch: true
+  });
+  const [room, gaps] = await page.evaluate(() => {
+    const box = document.querySelector("#table").closest(".scroll");
+    const ends = (cell) => {
+      const range = document.createRange();
+      range.selectNodeContents(cell);
+      return range.getBoundingClientRect();
+    };
+    const [row] = document.querySelector("#table tbody").rows;
+    const seen = [...row.cells].filter((c) => c.offsetWidth > 0).map(ends);
+    return [
+      box.clientWidth - box.scrollWidth,
+      seen.slice(2).map((r, i) => r.left - seen[i + 1].right)
+    ];
+  });
+  ok(room >= 0, "phone: a comparison fits", room);
+  is(gaps.length, 2, "phone: before, change, and that of the total");
+  ok(Math.min(...gaps) >= 8, "phone: its numbers stand apart", gaps);
+  await shot(page, "phone-diff");
+  await close(page, "phone, a comparison");
 }
 
 // -- A tablet -----------------------------------------------------------------

@@ -187,6 +187,11 @@ tap.unlike(report(snapshots.of({ { "a", alloc_objects = 1, alloc_bytes = 9 } }),
 tap.like(report(sampled(), "fchm50"), "\n  and 1 row below 50%%: CPU 40%%, "..
   "allocated 9%% %(m0 shows all%)\n", "what is not shown is summed")
 
+-- A distance of samples has no exponent.
+tap.like(report(sampled(function(t)
+  t.heap.adaptive, t.heap.period = false, 1000 * 1024
+end), "f"), "every 1000 KiB\n", "a distance of four digits")
+
 -- One stray sample does not head the table.
 text = report(sampled(function(t)
   t.heap.inuse_samples, t.heap.inuse, t.heap.inuse_start = 1, 17e3, 0
@@ -293,6 +298,9 @@ local function vanished(cpu)
   return compare(sampled(function(t) t.rows[2].cpu = cpu end),
     sampled(function(t) t.rows[2].cpu = 0 end), "cm0")
 end
+tap.like(compare(sampled(), sampled(function(t)
+  t.rows[2].cpu = 40.01
+end), "cm0"), " 800 ms   800 ms +~0 ms   work\n", "nearly no change: no sign")
 tap.like(vanished(3), "   ~%-[%d.]+ ms   work\n", "few samples, and none")
 tap.like(vanished(30), "   %-[%d.]+ ms   work\n", "many samples, and none")
 out, most, where = compare(sampled(), sampled(function(t)

@@ -76,8 +76,10 @@ local function format(o, view, by_share, v)
   return o.objects and numbers.count(v) or numbers.bytes(v, o.kib)
 end
 
+-- A change that is rounded to nothing has no sign.
 local function signed(text, v)
-  return (v > 0 and "+" or v < 0 and "-" or "")..text
+  local sign = text:find("[1-9]") and (v > 0 and "+" or "-") or ""
+  return sign..text
 end
 
 -- The totals of a view as one row; those of C memory are estimates, too.

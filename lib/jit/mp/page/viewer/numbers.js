@@ -35,7 +35,9 @@ function percent(share) {
   if (n > 0 && n < 0.95) return n < 0.05 ? "<0.1%" : fixed(n, 1) + "%";
   return fixed(n, 0) + "%";
 }
-const signed = (v, text) => (v > 0 ? "+" : v < 0 ? "−" : "±") + text;
+/* A change that is rounded to nothing has no sign. */
+const signed = (v, text) =>
+  (!/[1-9]/.test(text) ? "" : v > 0 ? "+" : "−") + text;
 /* A difference of two shares, in percentage points. */
 const points = (d) => Math.abs(d) < 0.0005 ? "0.0 pp" :
   signed(d, fixed(Math.abs(d) * 100, 1)) + " pp";

@@ -79,7 +79,9 @@ const other = (view) => view === state.now.view ? "" : " other";
 ** or in a comparison those that the change is the difference of. */
 const isSpare = (c) => c.what === "total" &&
   (DIFF ? c.kind !== "change" : c.view !== state.now.view);
-const classOf = (c) => other(c.view) + (isSpare(c) ? " spare" : "");
+const isAfter = (c) => DIFF && c.kind === "plain";
+const classOf = (c) => other(c.view) + (isSpare(c) ? " spare" : "") +
+  (isAfter(c) ? " after" : "");
 
 function changeCell(c, k) {
   const v = c.value(k), text = state.now.share ? points(v) :
