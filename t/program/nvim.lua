@@ -49,6 +49,11 @@ text = nvim("Mp app.mp", "Mp next", "echo expand('%:t') line('.')",
 tap.like(text, "app.lua 2.* 4.* 2", "to the hottest line, the next and back")
 text = nvim("edit app.lua", "Mp app.mp", "Mp clear", marks)
 tap.unlike(text, "allocated", "none any more")
+tap.write(dir.."/large.lua", 'local ffi = require("ffi")\n'..
+  'local block = ffi.new("char[?]", 999700)\n')
+tap.luajit("-joff -jm=fb1i1000000,large.mp large.lua", { dir = dir })
+tap.like(nvim("edit large.lua", "Mp large.mp", marks),
+  "2 [^\n]*allocated %d+%% 1 MB", "nearly a thousand kB")
 tap.like(nvim("Mp none.mp"), "luajit%-mp: cannot read none.mp", "no such file")
 tap.like(nvim("Mp next"), "luajit%-mp: no profile", "no profile")
 tap.like(nvim("Mp attach"), "luajit%-mp: Mp attach PID", "no process")

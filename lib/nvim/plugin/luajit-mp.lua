@@ -33,7 +33,7 @@ local function amount(v, unit)
     return v >= 1 and ("%.2f s"):format(v) or ("%.0f ms"):format(v * 1000)
   end
   local names, i = { "B", "kB", "MB", "GB", "TB" }, 1
-  while v >= 1000 and i < #names do v, i = v / 1000, i + 1 end
+  while v >= 999.5 and i < #names do v, i = v / 1000, i + 1 end
   return (i == 1 and "%.0f %s" or "%.3g %s"):format(v, names[i])
 end
 
