@@ -342,7 +342,7 @@ check-suites: all
 	  '$(SUITES)' '$(ONLY)'
 
 # Programs with LuaJIT in them, unpacked from Debian's packages: HOSTS=NAME...
-HOSTS = nginx labels neovim server tarantool busted attach owners limits go
+HOSTS = nginx labels neovim love server tarantool busted attach owners limits go
 
 check-hosts: all
 	@status=0; for t in $(HOSTS); do \
@@ -423,6 +423,7 @@ EXTRA_DIST += \
 	t/browser/heap.mjs \
 	t/browser/jit.mjs \
 	t/browser/keys.mjs \
+	t/browser/leaks.mjs \
 	t/browser/many.mjs \
 	t/browser/more.mjs \
 	t/browser/others.mjs \
@@ -450,6 +451,7 @@ EXTRA_DIST += \
 	t/hosts/hosts.lua \
 	t/hosts/labels.lua \
 	t/hosts/limits.lua \
+	t/hosts/love.lua \
 	t/hosts/neovim.lua \
 	t/hosts/nginx.lua \
 	t/hosts/owners.lua \
