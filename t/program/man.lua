@@ -141,4 +141,38 @@ tap.like(commands[2], "^%./bootstrap && make .*check$",
   "README's test command is what CI looks for there")
 tap.like(ci, 'readme%-tests "%$tree" "%${tests:%-false}"', "and runs")
 
+-- README and the manual's first page recommend commands that exist.
+local spec = require("jit.mp.cli.spec")
+local function check_command(text, where)
+  local letters = text:match("^luajit %-jm=([%w]+)") or
+    text:match("^luajit%-mp [^\n]*%-O (%w+)")
+  local ok, why = letters, nil
+  if letters then ok, why = options.parse(letters) end
+  local name = text:match("^luajit%-mp (%l+)")
+  tap.ok(letters and ok or name and not letters or
+    text:find("mp.label", 1, true), where..": "..text, why)
+  if name then tap.ok(spec.commands[name], where..": the command "..name) end
+end
+local questions, n = readme:match("\n| question | command |\n(.-)\n\n"), 0
+for text in questions:gmatch("%? | `([^\n]-)`") do
+  check_command(text, "README")
+  n = n + 1
+end
+for text in questions:gmatch("\n| [^|?]+ | `([^\n]-)`") do
+  check_command(text, "README")
+  n = n + 1
+end
+tap.ok(n >= 12, "README answers questions", n)
+n = 0
+for text in manual:match("\n%.Bl %-column(.-)\n%.El"):gmatch(
+    'Ta "([^\n]+)"') do
+  check_command(text, "luajit-mp(1)")
+  n = n + 1
+end
+tap.ok(n >= 10, "luajit-mp(1) begins with questions", n)
+local others = readme:match("\n## Beside other profilers\n\n(.-)\n\n")
+tap.is(select(2, others:gsub("\n| ", "")), 6, "README: beside other profilers")
+local short = tap.read(tap.srcdir.."/NEWS"):match("in short:\n\n(.-)\n\n")
+tap.is(select(2, (short.."\n"):gsub("\n", "")), 10, "NEWS: ten lines")
+
 tap.done()
