@@ -23,7 +23,7 @@ local tap = {
 }
 
 local tests, failed = 0, 0
-local temps = {}
+local temps, dirs = {}, {}
 
 -- -- Results ----------------------------------------------------------------
 
@@ -61,9 +61,14 @@ function tap.unlike(text, pattern, name)
     pattern.." in:\n"..tostring(text))
 end
 
+local function remove_temps()
+  for _, name in ipairs(temps) do os.remove(name) end
+  for _, dir in ipairs(dirs) do os.execute("rm -rf "..dir) end
+end
+
 -- Without this a test fails: its plan is missing.
 function tap.done()
-  for _, name in ipairs(temps) do os.remove(name) end
+  remove_temps()
   io.write("1..", tests, "\n")
   os.exit(failed == 0 and 0 or 1)
 end
@@ -75,7 +80,7 @@ function tap.skip(reason)
     io.write("ok ", tests, " # SKIP ", reason, "\n")
     tap.done()
   end
-  for _, name in ipairs(temps) do os.remove(name) end
+  remove_temps()
   io.write("1..0 # SKIP ", reason, "\n")
   os.exit(0)
 end
@@ -91,6 +96,15 @@ function tap.tmpname(suffix)
     temps[#temps+1] = name
   end
   return name
+end
+
+-- An empty directory, which is removed at the end.
+function tap.tmpdir()
+  local dir = os.tmpname()
+  os.remove(dir)
+  assert(os.execute("mkdir "..dir) == 0)
+  dirs[#dirs+1] = dir
+  return dir
 end
 
 function tap.read(name)

@@ -15,7 +15,7 @@ end
 
 local GROWTH = 16e6        -- Bytes that may come with the last half of it.
 
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 local options = { "f", "fl", "flb1", "h", "cm0", "fi1" }
 -- The signals of the CPU clock cut sleeps short: none may come.
 local gentle = { "hi1000000", "hli1000000", "hlb1i1000000" }
@@ -46,7 +46,6 @@ local function try(kind)
     local ok, why = attach(kind, p.pid)
     if why:find("not permitted", 1, true) then
       p:kill()
-      remove()
       tap.skip("processes may not be traced here")
     end
     trial.check(ok, kind..": a profile", why)
@@ -106,5 +105,4 @@ end
 
 for _, kind in ipairs({ "loop", "alloc", "coroutines" }) do try_kills(kind) end
 tap.diag(killed.." commands killed")
-remove()
 trial.done("programs that are attached to again and again")

@@ -15,7 +15,7 @@ if (os.getenv("LIBASAN") or "") ~= "" then
 end
 
 local count = trial.count(6)
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 
 tap.write(dir.."/session.lua", limit.session)
 tap.write(dir.."/grow.lua", [[
@@ -116,5 +116,4 @@ for i = 1, count do
 end
 
 if cgroup then remove_cgroup() end
-remove()
 trial.done("reports at limits")

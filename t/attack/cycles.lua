@@ -8,7 +8,7 @@ local trial = require("attack.trial")
 local mp = require("jit.mp")
 
 local count = trial.count(400)
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 
 local options = { "f", "fb1", "l", "fl", "e", "L", "W", "tb1", "a", "g", "vf",
   "zf", "x", "s", "G", "q", "cri1", "uob4k", "J", "J+b1" }
@@ -66,5 +66,4 @@ for i, h in ipairs(before) do
   trial.check(after[i][2] <= h[2] + h[3], h[1].." grow",
     ("from %d to %d"):format(h[2], after[i][2]))
 end
-remove()
 trial.done("starts and stops")

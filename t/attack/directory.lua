@@ -23,7 +23,7 @@ unsigned alarm(unsigned);
 local C = ffi.C
 if C.geteuid() ~= 0 then tap.skip("needs two users: only root has them") end
 
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 os.execute("chmod 711 "..dir)
 os.execute(("mkdir -m 700 %s/private; mkdir -m 1777 %s/shared; mkdir -m 755 "..
   "%s/open"):format(dir, dir, dir))
@@ -132,5 +132,4 @@ local after = tap.sh(state).out
 trial.check(after == before, "files of root's changed",
   "before: "..before.."\nafter: "..after)
 tap.diag(("%d reports written, %d refused"):format(written, refused))
-remove()
 trial.done("two users in a sticky directory")

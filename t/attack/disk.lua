@@ -19,7 +19,7 @@ local opener, disk = tap.builddir.."/t/attack/opener",
   tap.builddir.."/t/attack/disk"
 if not tap.read(disk) then tap.skip("t/attack/disk is not built") end
 
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 local module = tap.sh(("realpath %s/.uninstalled/jit/mp/core.so"):format(
   tap.quote(tap.builddir))).out:match("[^\n]+")
 
@@ -45,7 +45,6 @@ local function start()
   local why = tap.read(dir.."/ready")
   if why ~= "" then
     p:kill()
-    remove()
     tap.skip("no slow disk here: "..tostring(why):gsub("\n", ""))
   end
   return p
@@ -127,5 +126,4 @@ for i = 1, count do
   p:kill()
 end
 
-remove()
 trial.done("a module that is opened slowly")

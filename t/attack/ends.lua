@@ -6,7 +6,7 @@
 local tap = require("tap")
 local trial = require("attack.trial")
 
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 
 local prelude = [[
 local ffi = require("ffi")
@@ -148,5 +148,4 @@ for i = 0, count - 1 do
     (i + round) % 3 == 0 and "-joff" or "")
 end
 tap.diag(("%d ends"):format(#ends))
-remove()
 trial.done("ends of a program")

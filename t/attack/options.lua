@@ -10,7 +10,7 @@ local mp = require("jit.mp")
 
 local count = trial.count(400)
 local pick, random = trial.pick, math.random
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 
 -- -- Options -----------------------------------------------------------------
 
@@ -152,5 +152,4 @@ for i = 1, count do
 end
 -- The output of H is a report, too.
 io.write("\n")
-remove()
 trial.done("option strings and outputs")

@@ -13,7 +13,7 @@ local flags = { "", "-Ohotloop=2 -Ohotexit=1", "-joff",
   "-Ohotloop=5 -Omaxtrace=30 -Omaxmcode=64" }
 
 local count = trial.count(20)
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 
 local function run(file, options)
   return tap.sh(("exec timeout -s KILL 300 %s %s %s"):format(tap.command,
@@ -37,5 +37,4 @@ for i = 1, count do
       r.out, r.err, plain.out, plain.err))
   os.remove(file)
 end
-remove()
 trial.done("random programs in all modes")

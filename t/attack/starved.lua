@@ -17,7 +17,7 @@ elseif not tap.read(library) then
   tap.skip("t/attack/fail.la is not built")
 end
 
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 local preload = "env LD_PRELOAD="..tap.quote(library).." "
 
 -- Memory is refused from the moment on at which the file `from` is there, with
@@ -125,7 +125,6 @@ local function try(what, first, n)
   local calls = permit()
   if r.err:find("not permitted", 1, true) then
     p:kill()
-    remove()
     tap.skip("processes may not be traced here")
   end
   local why = fault(r)
@@ -176,5 +175,4 @@ for what, n in pairs(known) do tap.diag(("%s: %d calls"):format(what, n)) end
 
 os.remove(program)
 os.remove(loop)
-remove()
 trial.done("attach while memory is refused")

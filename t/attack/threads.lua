@@ -26,7 +26,7 @@ end
 table.sort(list, function(a, b) return a[1]..a[2] < b[1]..b[2] end)
 if not tap.read(list[1][1]) then tap.skip(list[1][1].." is not built") end
 
-local dir, remove = trial.directory()
+local dir = tap.tmpdir()
 local options = ("suppressions=%s/t/tsan.supp log_path=%s/tsan "..
   "report_signal_unsafe=0 history_size=7"):format(tap.srcdir, dir)
 
@@ -49,5 +49,4 @@ for i = 0, count - 1 do
   trial.check(ok, case, said)
 end
 tap.diag(#list.." tests of hosts")
-remove()
 trial.done("hosts with several threads")

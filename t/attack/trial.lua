@@ -41,12 +41,4 @@ function trial.done(what)
   tap.done()
 end
 
--- An empty directory of the trial's own, and how to remove it.
-function trial.directory()
-  local dir = tap.tmpname()
-  os.remove(dir)
-  assert(os.execute("mkdir -m 700 "..dir) == 0)
-  return dir, function() os.execute("rm -rf "..dir) end
-end
-
 return trial

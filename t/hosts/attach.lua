@@ -162,7 +162,7 @@ while_attached("quit", function() server:quit("QUIT") end)
 local root = hosts.unpack("neovim", "neovim neovim-runtime libmsgpackc2 "..
   "libtermkey1 libtree-sitter0 libunibilium4 libuv1 libvterm0 lua-luv "..
   "libluajit-5.1-2")
-local dir = hosts.directory()
+local dir = tap.tmpdir()
 local env = hosts.env(root, { VIMRUNTIME = root.."/usr/share/nvim/runtime",
   XDG_CONFIG_HOME = dir, XDG_DATA_HOME = dir, XDG_STATE_HOME = dir })
 env.LUA_PATH = tap.srcdir.."/t/?.lua;"..env.LUA_PATH
@@ -199,4 +199,4 @@ local out, status = p:stop()
 tap.is(status, 0, "neovim ends well")
 tell("neovim", out)
 p:kill()
-hosts.done()
+tap.done()

@@ -7,7 +7,7 @@ local hosts = require("hosts")
 local root = hosts.unpack("busted", "lua-busted lua-luassert lua-say "..
   "lua-penlight lua-cliargs lua-mediator lua-term lua-system lua-filesystem "..
   "lua-dkjson lua-unit")
-local dir = hosts.directory()
+local dir = tap.tmpdir()
 local lua = root.."/usr/share/lua/5.1"
 local env = hosts.env(root)
 env.LUA_PATH = env.LUA_PATH:gsub(";;$", "")..(";%s/?/init.lua;;"):format(lua)
@@ -53,4 +53,4 @@ tap.like(r.out, "1 success[^\n]*1 failure", "and one does not")
 tap.like(r.out, "held [%d.]+ kB, and the limit is 10%.2 kB\n[^\n]*objects  "..
   "boxes [^\n]*unit%.lua:4", "it says how much, and where")
 
-hosts.done()
+tap.done()

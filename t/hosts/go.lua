@@ -9,12 +9,12 @@ local hosts = require("hosts")
 if tap.sh("command -v go").status ~= 0 then
   if os.getenv("MP_HOSTS_REQUIRED") then
     tap.ok(false, "Go is there")
-    hosts.done()
+    tap.done()
   end
   tap.skip("no Go")
 end
 
-local dir = hosts.directory()
+local dir = tap.tmpdir()
 tap.write(dir.."/go.mod", "module host\n")
 tap.write(dir.."/main.go", [[
 package main
@@ -160,7 +160,7 @@ local env = hosts.env("", { GOCACHE = dir.."/cache", GOFLAGS = "-mod=mod",
 env.LD_LIBRARY_PATH = nil
 local r = tap.sh("go build -o host .", { dir = dir, env = env })
 tap.is(r.status, 0, "the host is built", r.err)
-if r.status ~= 0 then hosts.done() end
+if r.status ~= 0 then tap.done() end
 
 local function share(text, row)
   return tonumber(text:match("(%d+)%% [^\n]*   "..row.."\n") or 0)
@@ -198,4 +198,4 @@ tap.is(r.out, "0\nright true\n", "it is attached to")
 tap.like(tap.read(dir.."/r.txt") or "", "%%[^\n]*   hot\n",
   "with its function")
 os.execute("chmod -R u+w "..dir)
-hosts.done()
+tap.done()

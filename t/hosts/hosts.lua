@@ -42,21 +42,6 @@ function hosts.env(root, more)
   return env
 end
 
--- A directory for the files of a test; hosts.done removes it.
-local dirs = {}
-function hosts.directory()
-  local dir = tap.tmpname()
-  os.remove(dir)
-  os.execute("mkdir "..dir)
-  dirs[#dirs+1] = dir
-  return dir
-end
-
-function hosts.done()
-  for _, dir in ipairs(dirs) do os.execute("rm -r "..dir) end
-  tap.done()
-end
-
 -- A port that nobody has just now.
 function hosts.port()
   local taken = tap.read("/proc/net/tcp") or ""

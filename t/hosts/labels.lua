@@ -184,7 +184,7 @@ local root = hosts.unpack("labels",
   "lua-copas lua-coxpcall lua-socket lua-luv libluajit-5.1-2 lua-http "..
   "lua-basexx lua-binaryheap lua-bit32 lua-compat53 lua-cqueues lua-fifo "..
   "lua-lpeg lua-lpeg-patterns lua-luaossl")
-local dir = hosts.directory()
+local dir = tap.tmpdir()
 
 local function run(name, text)
   local script, out = dir.."/"..name..".lua", dir.."/"..name..".mp"
@@ -284,4 +284,4 @@ check("lua-http", run("lua-http", [[
   end
   assert(cq:loop())
 ]]), "route", { ["/r0"] = 20000, ["/r1"] = 20000, ["/r2"] = 20000 })
-hosts.done()
+tap.done()

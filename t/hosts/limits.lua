@@ -85,7 +85,7 @@ end
 local root = hosts.unpack("neovim", "neovim neovim-runtime libmsgpackc2 "..
   "libtermkey1 libtree-sitter0 libunibilium4 libuv1 libvterm0 lua-luv "..
   "libluajit-5.1-2")
-local dir = hosts.directory()
+local dir = tap.tmpdir()
 os.execute("mkdir "..dir.."/out")
 tap.write(dir.."/session.lua", limit.session)
 local env = hosts.env(root, { VIMRUNTIME = root.."/usr/share/nvim/runtime",

@@ -8,7 +8,7 @@ local hosts = require("hosts")
 local root = hosts.unpack("neovim", "neovim neovim-runtime libmsgpackc2 "..
   "libtermkey1 libtree-sitter0 libunibilium4 libuv1 libvterm0 lua-luv "..
   "libluajit-5.1-2")
-local dir = hosts.directory()
+local dir = tap.tmpdir()
 local env = hosts.env(root, { VIMRUNTIME = root.."/usr/share/nvim/runtime",
   XDG_CONFIG_HOME = dir, XDG_DATA_HOME = dir, XDG_STATE_HOME = dir })
 
@@ -99,4 +99,4 @@ work:queue(200000)
 ]])
 tap.is(r.out, "200000", "threads of libuv")
 
-hosts.done()
+tap.done()

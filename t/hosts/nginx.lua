@@ -3,7 +3,6 @@
 -- timers and reloads.
 
 local tap = require("tap")
-local hosts = require("hosts")
 
 local server = require("webserver").new()
 local dir = server.dir
@@ -152,4 +151,4 @@ tap.ok(tap.wait(function() return tap.sh("ls "..dir.."/tmp").out == "" end),
   "no files are left", tap.sh("ls "..dir.."/tmp").out)
 server:quit("TERM")
 
-hosts.done()
+tap.done()

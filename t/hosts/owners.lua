@@ -55,7 +55,7 @@ local programs = {
 }
 
 local root = hosts.unpack("owners", packages)
-local dir = hosts.directory()
+local dir = tap.tmpdir()
 local env = hosts.env(root)
 
 -- The C memory in all, that of the owner, and what the view of C memory has.
@@ -84,4 +84,4 @@ for name, p in pairs(programs) do
       owned / all * 100, all / 1e6))
   end
 end
-hosts.done()
+tap.done()

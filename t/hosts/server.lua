@@ -6,7 +6,7 @@ local tap = require("tap")
 local hosts = require("hosts")
 
 local root = hosts.unpack("server", "lua-socket wrk libluajit-5.1-2")
-local dir, port = hosts.directory(), hosts.port()
+local dir, port = tap.tmpdir(), hosts.port()
 local env = hosts.env(root, { PORT = tostring(port) })
 
 tap.write(dir.."/server.lua", [[
@@ -132,4 +132,4 @@ tap.is(tap.read(dir.."/errors"), "", "nothing is said")
 os.execute("sleep 1")
 r = tap.sh(tap.mp.." report "..dir.."/out.mp Fh")
 tap.like(r.out, "server%.lua:.*render", "what it did, in all its coroutines")
-hosts.done()
+tap.done()

@@ -7,7 +7,7 @@ local process = require("attach.process")
 local tap = require("tap")
 
 local root = hosts.unpack("tarantool", "tarantool")
-local dir = hosts.directory()
+local dir = tap.tmpdir()
 local env = hosts.env(root)
 
 local function run(options, script)
@@ -28,7 +28,7 @@ local r = run("f", "print('done') os.exit(0)")
 if r.out:find("^refused") then
   tap.like(r.out, "^refused: .-\ndone\n$", "it says why not", r.err)
   tap.is(r.status, 0, "and runs on")
-  hosts.done()
+  tap.done()
 end
 tap.is(r.out, "done\n", "a program runs")
 tap.is(r.status, 0, "and ends")
@@ -119,4 +119,4 @@ if not r.err:find("not permitted", 1, true) then
 end
 local _, status = p:stop()
 tap.is(status, 0, "the program goes on, and ends well")
-hosts.done()
+tap.done()

@@ -88,7 +88,7 @@ end
 -- may write to, since workers have another user.
 function webserver.new()
   local root = hosts.unpack("nginx", packages)
-  local s = setmetatable({ root = root, dir = hosts.directory(),
+  local s = setmetatable({ root = root, dir = tap.tmpdir(),
     port = hosts.port(), env = hosts.env(root) }, webserver)
   s.address = "http://127.0.0.1:"..s.port
   os.execute(("mkdir %s/logs %s/out; chmod -R 777 %s"):format(s.dir, s.dir,

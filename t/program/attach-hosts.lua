@@ -11,9 +11,7 @@ elseif jit.arch ~= "x64" then
   tap.skip("the programs are for x86-64")
 end
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 tap.write(dir.."/main.c", [[
 #include <dlfcn.h>
 int main(int argc, char **argv)
@@ -30,7 +28,6 @@ local r = tap.sh(([[
     $(pkg-config --cflags --libs luajit) -lpthread &&
   cc -O -o main main.c -ldl]]):format(tap.srcdir, tap.srcdir), { dir = dir })
 if r.status ~= 0 then
-  os.execute("rm -r "..dir)
   tap.skip("no program with a shared libluajit can be built here")
 end
 
@@ -271,5 +268,4 @@ if built then
   stop("TSTP while it loads")
 end
 
-os.execute("rm -r "..dir)
 tap.done()

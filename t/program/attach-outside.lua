@@ -11,9 +11,7 @@ elseif jit.arch ~= "x64" then
   tap.skip("the programs are for x86-64")
 end
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 
 -- Two functions: the one has most of the time, the other, which sorts, calls a
 -- C function that calls Lua. Line 3 is the heaviest one.
@@ -322,5 +320,4 @@ if tap.sh("setarch -R true").status == 0 then
 end
 
 tap.like(outside(1 + 2^22).err, "there is no process", "no process")
-os.execute("rm -r "..dir)
 tap.done()

@@ -10,9 +10,7 @@ elseif jit.arch ~= "x64" then
   tap.skip("the programs are for x86-64")
 end
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 local is_root = tap.sh("id -u").out == "0\n"
 local program = ("%s '%s/t/attach/alloc.lua'"):format(tap.command, tap.srcdir)
 
@@ -244,5 +242,4 @@ tap.like(r.err, "process %d+ is luajit%-mp itself", "itself: said")
 
 for _, pid in ipairs(commands) do tap.sh("kill -KILL "..pid.." 2>/dev/null") end
 tap.like(p:stop(), "^right", "its results are right after all")
-os.execute("rm -r "..dir)
 tap.done()

@@ -15,9 +15,7 @@ if not jit.arch:find("^x") then
   tap.skip("attach is for x86-64 and i386")
 end
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 
 local programs = {}
 
@@ -290,5 +288,4 @@ tap.like(r.err, "no profile of process %d+: it has ended without one",
   "it is killed: said")
 
 for _, each in ipairs(programs) do each:kill() end
-os.execute("rm -r "..dir)
 tap.done()

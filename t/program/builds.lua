@@ -7,9 +7,7 @@
 local process = require("attach.process")
 local tap = require("tap")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(tap.sh("mkdir "..dir).status == 0)
+local dir = tap.tmpdir()
 
 -- Allocations on lines of their own, none of which the compiler can avoid, nor
 -- of strings, whose table grows on any line; one coroutine that waits; a leak;
@@ -104,6 +102,25 @@ local function attach_cell()
   return "no"
 end
 
+-- The manual says that --outside works where attach does, but that memory of
+-- malloc is not walked.
+local function look_from_outside()
+  local p = process.start(dir, ("%s '%s/t/attach/alloc.lua'"):format(
+    tap.command, tap.srcdir))
+  local cpu = tap.sh(tap.mp.." attach --outside -t 0.3 "..p.pid)
+  local walk = tap.sh(tap.mp.." attach --outside -O W "..p.pid)
+  local out, status = p:stop()
+  tap.is((status or -1)..(out or ""), "0right\n", "outside: the program's end")
+  tap.like(cpu.out, "\ncapture outside", "outside: CPU time", cpu.err)
+  if walk.status == 0 then
+    tap.like(walk.out, "\nHeap walk: [^\n]+ held", "outside: the heap's walk")
+  else
+    tap.like(walk.err, "^luajit%-mp: [^\n]*allocator[^\n]*\n$",
+      "outside: only the memory of another allocator is not walked")
+    tap.is(os.getenv("MP_BUILD"), "head-malloc", "outside: which malloc has")
+  end
+end
+
 -- A command of another processor cannot become the program.
 local function native_cell()
   local library = tap.loadable().."/.uninstalled/jit/mp/libluajit-mp-native.so"
@@ -121,12 +138,13 @@ end
 local capture = report("fl"):match("\ncapture (%l+)")
 tap.ok(capture == "exact" or capture == "safepoint", "capture has a level",
   capture)
+local attached = attach_cell()
+if attached == "yes" then look_from_outside() end
 local row = { capture, lines_cell(), cell("t", "\n[^\n]+  table\n"),
   cell("W", "\n[^\n]+ kept%f[^%w_]"), cell("L", "\n +app%.lua:3\n"),
   cell("I", "coroutine%.yield < app%.lua:4\n"),
-  cell("J", "\nJIT compiler: %d+ traces made"), attach_cell() or "-",
+  cell("J", "\nJIT compiler: %d+ traces made"), attached or "-",
   native_cell() or "-" }
-os.execute("rm -r "..dir)
 tap.diag(table.concat(row, " Ta "))
 
 -- -- The manual --------------------------------------------------------------

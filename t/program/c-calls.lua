@@ -124,9 +124,7 @@ int main(void)
 }
 ]]
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 tap.write(dir.."/host.c", host)
 tap.write(dir.."/host.lua", [[
 local mp = require("jit.mp")
@@ -152,6 +150,5 @@ if not tap.is_foreign() and tap.sh("cc -O -o host host.c "..
   tap.ok(math.abs(got - want) < 15, "what it does between calls is its own",
     ("%d%%, and it was %d%%\n"):format(got, want)..text)
 end
-os.execute("rm -r "..dir)
 
 tap.done()

@@ -4,12 +4,10 @@
 
 local tap = require("tap")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 
 local function finish()
-  os.execute("chmod -R u+w "..dir.."; rm -rf "..dir)
+  os.execute("chmod -R u+w "..dir)
   tap.done()
 end
 

@@ -6,9 +6,7 @@
 local tap = require("tap")
 if not tap.knows_layout() then tap.skip("no heap walk on this build") end
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 
 -- The program goes on until its report has the pattern, or gives up.
 tap.write(dir.."/app.lua", [[
@@ -101,5 +99,4 @@ if (os.getenv("LIBASAN") or "") == "" and not tap.slow then
     try("alone", WALKED, "without /proc", alone)
   end
 end
-os.execute("rm -r "..dir)
 tap.done()

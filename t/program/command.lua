@@ -6,9 +6,7 @@ local file = require("jit.mp.format.file")
 
 -- -- The command -------------------------------------------------------------
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 local function run(args, opts)
   opts = opts or {}
   opts.dir = opts.dir or dir
@@ -512,5 +510,4 @@ tap.like(r.err, "^luajit%-mp: cannot make 'none.folded': no CPU samples: "..
   "an output that fails: said once")
 tap.ok(read("short.txt") and not read("none.folded"), "the other is written")
 
-os.execute("rm -r "..dir)
 tap.done()

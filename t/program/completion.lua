@@ -26,9 +26,7 @@ local function long(words)
 end
 
 -- The option letters are those that the command lists: the one under test.
-local bin = tap.tmpname()
-os.remove(bin)
-os.execute("mkdir "..bin)
+local bin = tap.tmpdir()
 tap.write(bin.."/luajit-mp", "#!/bin/sh\nexec "..tap.mp..' "$@"\n')
 tap.write(bin.."/luajit", "#!/bin/sh\nPATH=${PATH#*:} exec "..tap.command..
   ' "$@"\n')
@@ -57,9 +55,8 @@ local function all_but(set)
 end
 
 local pid = tap.read("/proc/self/stat"):match("^%d+")
-local dir = tap.tmpname()
-os.remove(dir)
-os.execute(("mkdir -p %s/deep; cd %s && touch app.mp app.lua"):format(dir, dir))
+local dir = tap.tmpdir()
+os.execute(("mkdir %s/deep; cd %s && touch app.mp app.lua"):format(dir, dir))
 if tap.sh("bash --version").status == 0 then
   local all = {}
   for i, c in ipairs(spec.commands) do
@@ -283,5 +280,4 @@ for _, c in ipairs(spec.commands) do
   tap.is(long(table.concat(found, " ")), names(c), "fish: options of "..c.name)
 end
 
-os.execute("rm -r "..dir.." "..bin)
 tap.done()

@@ -18,9 +18,7 @@ if missing then tap.skip(missing) end
 
 -- -- Profiles ----------------------------------------------------------------
 
-local directory = tap.tmpname()
-os.remove(directory)
-tap.sh("mkdir "..directory)
+local directory = tap.tmpdir()
 local source = directory.."/app.lua"
 tap.write(source, ("\n"):rep(9)..("local x = 1\n"):rep(90))
 
@@ -304,5 +302,4 @@ for _, words in ipairs({ "report x.mp fls", "convert -O h x.mp x.html",
   tap.is(r.status..r.err, "0", words.." is not")
 end
 
-tap.sh("rm -r "..directory)
 tap.done()

@@ -4,14 +4,7 @@
 
 local tap = require("tap")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
-
-local function finish()
-  os.execute("rm -rf "..dir)
-  tap.done()
-end
+local dir = tap.tmpdir()
 
 local init = "require'jit.mp.env'"
 
@@ -166,7 +159,7 @@ tap.like(take(("out.%s.txt"):format(r.out:match("%d+"))), "app.lua:6",
   "a child's profile")
 
 -- The preloaded library, in a program that knows nothing of it.
-if tap.is_foreign() then return finish() end
+if tap.is_foreign() then return tap.done() end
 tap.write(dir.."/host.c", [[
 #include <lauxlib.h>
 #include <lualib.h>
@@ -188,7 +181,7 @@ r = tap.sh(("cd %s && %s host.c -include stdio.h $(pkg-config --cflags "..
   "--libs luajit) -o host"):format(dir, os.getenv("CC") or "cc"))
 if not tap.is(r.status, 0, "a host program") then
   tap.diag(r.err)
-  finish()
+  tap.done()
 end
 tap.write(dir.."/app.lua", work)
 local asan = os.getenv("LIBASAN") or ""
@@ -356,4 +349,4 @@ tap.write(dir.."/job", "#!/bin/sh\ncat start; exit 3\n")
 r = run_program("-o out.txt ./job")
 tap.like(r.err, "^luajit%-mp: no profile of [^\n]*: no LuaJIT [^\n]*\n$",
   "said once where no child has LuaJIT")
-finish()
+tap.done()

@@ -4,9 +4,7 @@
 
 local tap = require("tap")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(tap.sh("mkdir "..dir).status == 0)
+local dir = tap.tmpdir()
 tap.write(dir.."/app.lua", [[
 local kept = {}
 local function make(i) return { i, tostring(i) } end
@@ -61,12 +59,10 @@ if r.status ~= 0 then
   tap.is(r.status..r.out, "1", "no profile file without the FFI")
   tap.like(r.err, "cannot make a profile file: this LuaJIT has no FFI library",
     "which is said")
-  os.execute("rm -r "..dir)
   return tap.done()
 end
 run("f,a.mp", "a profile file")
 r = tap.sh(tap.mp.." report a.mp fl", { dir = dir })
 tap.is(r.status, 0, "a report of the profile file")
 tap.like(r.out, "make\n", "with its functions")
-os.execute("rm -r "..dir)
 tap.done()

@@ -200,9 +200,7 @@ r = run("-O f -o "..out, [[
 tap.is(r.status..r.err, "5", "_exit in a handler")
 tap.like(report(out), "work", "has its report")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 tap.write(dir.."/host.c", [[
 #include <lauxlib.h>
 #include <lualib.h>
@@ -258,7 +256,6 @@ if not tap.is_foreign() and not tap.slow and (os.getenv("LIBASAN") or "") == ""
   tap.ok(text:find("in 2 profiles\n") and text:find("first") and
     text:find("second"), "has the report of both", text)
 end
-os.execute("rm -r "..dir)
 
 -- -- What the program and its children see -----------------------------------
 

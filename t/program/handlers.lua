@@ -6,9 +6,7 @@
 local tap = require("tap")
 if tap.is_foreign() then tap.skip("the C module is for Debian's LuaJIT") end
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 tap.write(dir.."/handlers.c", [[
 #define _GNU_SOURCE
 #include <lauxlib.h>
@@ -107,7 +105,6 @@ int luaopen_handlers(lua_State *L)
 local r = tap.sh((os.getenv("CC") or "cc").." -shared -fPIC -o handlers.so "..
   "handlers.c $(pkg-config --cflags luajit)", { dir = dir })
 if r.status ~= 0 then
-  os.execute("rm -r "..dir)
   tap.skip("no C compiler that makes a module")
 end
 
@@ -191,6 +188,5 @@ mp.stop()
 print(handled())
 ]])
 if exact then tap.is(r.out, "0\ntrue\ttrue\n", "they stay") end
-os.execute("rm -r "..dir)
 
 tap.done()

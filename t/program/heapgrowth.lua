@@ -4,9 +4,7 @@
 
 local tap = require("tap")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 tap.write(dir.."/app.lua", [[
 local n = tonumber(arg[1])
 sessions, cache = {}, {}
@@ -31,7 +29,6 @@ profile("f", "none.mp", 1)
 local r = diff("-O W old.mp new.mp")
 if r.err:find("no heap walk: not a GC64", 1, true) or
     r.err:find("no heap walk: this processor", 1, true) then
-  os.execute("rm -r "..dir)
   tap.skip("no heap walk on this build")
 end
 tap.is(r.status..r.err, "0", "two walks are compared")
@@ -151,5 +148,4 @@ os.exit(0)]])
   tap.ok(chain >= 990, "a linked list has one name", chain)
 end
 
-os.execute("rm -r "..dir)
 tap.done()

@@ -8,9 +8,7 @@ end
 
 -- 4% are 86 MB of LuaJIT's 2 GiB. The lowest limit is met first: a machine with
 -- little memory, or its cgroup, may be that.
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 tap.write(dir.."/app.lua", [[
 local list, there = {}, false
 for i = 1, 1000 do list[i] = ("x"):rep(100000)..i end
@@ -33,5 +31,4 @@ else
   tap.like(text, "^in use [%d.]+ [kM]B of a limit of [%d.]+ [MG]B %(",
     "a lower limit: "..tostring(of))
 end
-os.execute("rm -r "..dir)
 tap.done()

@@ -9,9 +9,7 @@ local tap = require("tap")
 if rawget(_G, "misc") then tap.skip("Tarantool has the module itself") end
 if not pcall(require, "ffi") then tap.skip("no FFI: no profile files") end
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 tap.write(dir.."/test.lua", [[
 jit.off() require("jit.mp.misc")
 print(misc.memprof.start("memprof_new.bin"))
@@ -307,5 +305,4 @@ print(misc.getmetrics().jit_trace_num, misc.getmetrics().strhash_hit)
 r = tap.luajit("metrics.lua", { dir = dir })
 tap.is(r.out, ("true\ntrue\n%d\n0\tnil\n"):format(jit.status() and 1 or 0),
   "metrics", r.err)
-os.execute("rm -r "..dir)
 tap.done()

@@ -48,9 +48,8 @@ tap.is(builtins.names(shifted)[number], "string.gsub",
 for n, name in pairs(builtins.names()) do shifted[n] = name end
 tap.is(builtins.names(shifted), shifted, "one that is right does")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir -p "..dir.."/jit") == 0)
+local dir = tap.tmpdir()
+assert(os.execute("mkdir "..dir.."/jit") == 0)
 tap.write(dir.."/jit/vmdef.lua", [[
 local names = {}
 for i = 0, 300 do names[i] = "shifted"..i end
@@ -152,7 +151,6 @@ if not tap.is_foreign() and compile("c++ -x c++", "cxx", "",
     "if i == 2000 then os.exit(0) end", "cxx"), " cmod.so:image::"..
     "%(anonymous namespace%)::decode\n", "a function in C++")
 end
-os.execute("rm -r "..dir)
 
 -- -- All views and formats ---------------------------------------------------
 

@@ -7,9 +7,7 @@ if (os.getenv("LIBASAN") or "") ~= "" then
   tap.skip("the sanitizers stand before malloc themselves")
 end
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 
 -- busy(n): n threads that allocate until the process ends. spawn(n, end_here):
 -- n children that allocate, one after the other, forked by a thread that is not
@@ -82,7 +80,6 @@ local built = tap.sh(cc.." -O -fPIC -shared -pthread -o busy.so busy.c",
   { dir = dir }).status == 0
 local load = tap.program(("require('ffi').load(%q)"):format(dir.."/busy.so"))
 if not built or tap.luajit(load).status ~= 0 then
-  os.execute("rm -r "..dir)
   tap.skip("no library can be built here")
 end
 
@@ -133,5 +130,4 @@ for _, lib in ipairs({ "libjemalloc.so.2", "libmimalloc.so.2" }) do
   end
 end
 
-os.execute("rm -r "..dir)
 tap.done()

@@ -7,9 +7,7 @@ if (os.getenv("LIBASAN") or "") ~= "" then tap.skip("a sanitizers' build") end
 if tap.sh("nvim --version").status ~= 0 then tap.skip("no nvim") end
 if not tap.knows_layout() then tap.skip("lines are not exact") end
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 tap.write(dir.."/app.lua", [[
 local keep = {}
 local function much() for i = 1, 3000 do keep[i % 10] = { i } end end
@@ -80,5 +78,4 @@ end
   tap.like(text, "cannot attach to process 999999999: there is no",
     "or does not")
 end
-os.execute("rm -r "..dir)
 tap.done()

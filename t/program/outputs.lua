@@ -7,9 +7,7 @@ local core = require("jit.mp.core")
 local luajit = tap.command
 local asan = os.getenv("LIBASAN") and os.getenv("LIBASAN") ~= ""
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 local function read(name) return tap.read(dir.."/"..name) end
 local function sh(command, env)
   return tap.sh(command, { dir = dir, env = env })
@@ -286,5 +284,4 @@ sh("n=0; while [ ! -e slow.status ] && [ $n -lt 3000 ]; do sleep 0.1; "..
 tap.unlike(read("slow.err"), "luajit%-mp", "a slow reader: nothing is said")
 is_report("slow.report", "and it has the report")
 
-os.execute("rm -r "..dir)
 tap.done()

@@ -18,9 +18,7 @@ local servers = {}
 
 -- A server of its own: its directory and its address.
 local function serve()
-  local dir = tap.tmpname()
-  os.remove(dir)
-  os.execute("mkdir "..dir)
+  local dir = tap.tmpdir()
   local pid = tap.sh(("%s %s %s 240 >/dev/null 2>&1 & echo $!"):format(
     tap.command, tap.quote(tap.srcdir.."/t/server.lua"), dir)).out:match("%d+")
   servers[#servers+1] = { dir = dir, pid = pid }
@@ -259,9 +257,7 @@ tap.like(r.out, "^luajit%-mp: [^\n]*\ndone\n$", "where standard error is a "..
 answer("200")
 
 -- The answer may have come when the program ends, and curl still be there.
-local bin = tap.tmpname()
-os.remove(bin)
-os.execute("mkdir "..bin)
+local bin = tap.tmpdir()
 tap.write(bin.."/curl", "#!/bin/sh\ncat >/dev/null\necho '200 '\n"..
   "touch "..bin.."/answered\nsleep 1\ntouch "..bin.."/gone\n")
 os.execute("chmod +x "..bin.."/curl")
@@ -271,7 +267,6 @@ tap.sh(("%s '-jm=hw1,%s' %s 2>%s"):format(tap.command, server, tap.program(
 wait(function() return tap.read(bin.."/gone") end)
 tap.sh("sleep 0.5")
 tap.is(tap.read(said), "", "an answer just before the end")
-os.execute("rm -r "..bin)
 
 -- -- The program's own children and descriptors -------------------------------
 
@@ -334,5 +329,5 @@ print(require("jit.mp").start("f", "http://localhost:4040"))
 tap.like(r.out, "cannot open 'http://localhost:4040'.*there is no curl command",
   "without curl")
 
-for _, s in ipairs(servers) do os.execute("kill "..s.pid.."; rm -r "..s.dir) end
+for _, s in ipairs(servers) do os.execute("kill "..s.pid) end
 tap.done()

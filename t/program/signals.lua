@@ -5,9 +5,7 @@
 local tap = require("tap")
 local luajit = tap.command
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 local function read(name) return tap.read(dir.."/"..name) end
 local function sh(command)
   -- A shell starts background jobs with SIGQUIT ignored.
@@ -187,5 +185,4 @@ tap.ok((read("after.txt") or ""):find("busy") or
   "a report, or a word of its loss",
   said)
 
-os.execute("rm -r "..dir)
 tap.done()

@@ -7,8 +7,7 @@ local tap = require("tap")
 local profile = require("jit.mp.model.profile")
 local sources = require("jit.mp.model.sources")
 
-local dir = tap.tmpname()
-os.remove(dir)
+local dir = tap.tmpdir()
 assert(os.execute(("mkdir -p %s/test %s/app/.ssh %s/app/lib"):format(dir, dir,
   dir)) == 0)
 
@@ -153,5 +152,4 @@ tap.like(annotate("/test"), "source not shown: outside the current directory",
 tap.like(annotate("/test", "--source-root "..dir.."/app"), "| for i = 1",
   "unless it is named")
 
-os.execute("rm -r "..dir)
 tap.done()

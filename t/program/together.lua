@@ -4,9 +4,7 @@
 local file = require("jit.mp.format.file")
 local tap = require("tap")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 
 local function read(name)
   local text = tap.read(dir.."/"..name)
@@ -121,5 +119,4 @@ if not tap.is_foreign() and asan == "" then
     "a file of an earlier run is no other's")
 end
 
-os.execute("rm -r "..dir)
 tap.done()

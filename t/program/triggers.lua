@@ -6,9 +6,7 @@ local tap = require("tap")
 if not tap.knows_layout() then tap.skip("no heap walk on this build") end
 local mp = require("jit.mp")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 local function read(name) return tap.read(dir.."/"..name) end
 
 -- There are no limits then, and memory that was freed stays in use.
@@ -271,5 +269,4 @@ tap.is(start(nil), "", "none")
 tap.like(tap.sh(tap.mp.." attach -O B80% -o x-%e.txt 1").err,
   "option B has no effect", "nor can it be attached")
 
-os.execute("rm -r "..dir)
 tap.done()

@@ -5,9 +5,7 @@
 local tap = require("tap")
 local mp = require("jit.mp")
 
-local dir = tap.tmpname()
-os.remove(dir)
-assert(os.execute("mkdir "..dir) == 0)
+local dir = tap.tmpdir()
 local function read(name) return tap.read(dir.."/"..name) end
 
 local function busy(n)
@@ -139,5 +137,4 @@ for field, values in pairs({ depth = { 0, 101, -101, 1.5, "2f", {} },
 end
 raises({ options = "Z" }, "unknown option 'Z'")
 
-os.execute("rm -r "..dir)
 tap.done()
