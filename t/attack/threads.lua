@@ -12,6 +12,8 @@ local hosts = {
     "a_state_goes_on_in_another_thread", "states_are_closed_while_profiled",
     "states_are_stopped_and_closed", "states_end_in_either_way",
     "states_are_closed_by_other_threads",
+    "coroutines_of_several_threads_are_looked_at",
+    "forks_while_coroutines_are_looked_at",
     "forks_while_others_start_and_stop" },
   host = { "states_in_several_threads", "an_allocator_that_is_kept",
     "a_host_that_drops_its_coroutine", "an_exit_while_threads_run" },

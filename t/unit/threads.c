@@ -518,6 +518,92 @@ START_TEST(a_child_has_no_notes_of_its_parent)
 }
 END_TEST
 
+/* -- Coroutines that are looked at ----------------------------------------- */
+
+/* Coroutines with labels wait at various depths, and are dropped; code is
+** collected; the thread sleeps. */
+static const char crowd[] =
+  "local ffi = require('ffi')\n"
+  "ffi.cdef 'int poll(void *, unsigned long, int);'\n"
+  "local kept = {}\n"
+  "local function wait(n)\n"
+  "  if n > 0 then wait(n - 1) end\n"
+  "  coroutine.yield()\n"
+  "  return n\n"
+  "end\n"
+  "for i = 1, 2000 do\n"
+  "  local f = i % 10 == 0 and loadstring('coroutine.yield() return '..i) or\n"
+  "    wait\n"
+  "  local co = coroutine.create(f)\n"
+  "  if i % 3 == 0 then mp.label('route', '/'..i % 9) end\n"
+  "  mp.with({ plugin = 'p'..i % 5 }, coroutine.resume, co, i % 20)\n"
+  "  kept[i % 300] = co\n"
+  "  if i % 500 == 0 then ffi.C.poll(nil, 0, 5) collectgarbage() end\n"
+  "end\n";
+
+/* Option I needs to know the layout. */
+static bool has_waits(void)
+{
+  lua_State *L = open_state();
+  bool has;
+  start(L, "f", "/dev/null");
+  has = is_lent(L);
+  run(L, "assert(mp.stop())");
+  lua_close(L);
+  return has;
+}
+
+static void *have_crowds(void *arg)
+{
+  static const char *const opts[] = { "I", "Iyb1", "Ii1", "Ib512" };
+  const worker *w = arg;
+  int i;
+  for (i = 0; i < w->rounds; i++) {
+    lua_State *L = open_state();
+    start(L, opts[(i + w->number) % 4], "/dev/null");
+    run(L, crowd);
+    if (i % 2) run(L, "mp.stop()");
+    lua_close(L);
+  }
+  return NULL;
+}
+
+START_TEST(coroutines_of_several_threads_are_looked_at)
+{
+  worker w[3];
+  int i;
+  if (!has_waits()) return;
+  for (i = 0; i < 3; i++) {
+    w[i] = (worker){ .rounds = rounds(3), .number = i };
+    ck_assert_int_eq(pthread_create(&w[i].thread, NULL, have_crowds, &w[i]), 0);
+  }
+  for (i = 0; i < 3; i++) pthread_join(w[i].thread, NULL);
+}
+END_TEST
+
+/* Nobody looks in the child, which goes on. */
+START_TEST(forks_while_coroutines_are_looked_at)
+{
+  lua_State *L;
+  int i, status;
+  if (!has_waits()) return;
+  L = open_state();
+  start(L, "Iyb1", "/dev/null");
+  for (i = 0; i < rounds(6); i++) {
+    pid_t pid;
+    run(L, crowd);
+    pid = fork();
+    run(L, crowd);
+    if (pid == 0) _exit(7);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 7, "status %x",
+		  status);
+  }
+  run(L, "assert(mp.stop())");
+  lua_close(L);
+}
+END_TEST
+
 /* -- Events ---------------------------------------------------------------- */
 
 static const char grow[] =
@@ -576,5 +662,7 @@ CHECK_MAIN("threads", another_profiler_in_the_state_that_owns,
 	   states_are_closed_while_profiled,
 	   states_are_stopped_and_closed, states_end_in_either_way,
 	   states_are_closed_by_other_threads, memory_grows_in_another_thread,
+	   coroutines_of_several_threads_are_looked_at,
+	   forks_while_coroutines_are_looked_at,
 	   forks_while_others_start_and_stop,
 	   a_child_has_no_notes_of_its_parent)
