@@ -157,7 +157,8 @@ check-local:
 endif
 
 noinst_HEADERS = t/unit/check_blocks.h t/unit/check_brute.h \
-	t/unit/check_main.h t/unit/check_state.h t/unit/check_vm.h
+	t/unit/check_fiber.h t/unit/check_main.h t/unit/check_state.h \
+	t/unit/check_vm.h
 # Programs with a LuaJIT of their own.
 t_unit_arena_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_allocator_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)

@@ -108,12 +108,30 @@ void mp_asleep_close(mp_asleep *a)
   a->times = a->call = -1;
 }
 
-bool mp_asleep_look(const mp_asleep *a, mp_sleep *s)
+#define ARGUMENTS	6		/* Of a system call. */
+
+/* False: the thread does not sleep, which is "running". */
+static bool read_call(int fd, mp_sleep *s)
 {
   char text[TEXT], *end;
-  if (!read_sleep(a->times, s) || !read_file(a->call, text)) return false;
+  int i;
+  if (!read_file(fd, text)) return false;
   s->call = strtoll(text, &end, 10);
-  return end != text;  /* A thread that does not sleep is "running". */
+  if (end == text) return false;
+  for (i = 0; s->call >= 0 && i < ARGUMENTS; i++) strtoull(end, &end, 16);
+  s->sp = (uintptr_t)strtoull(end, NULL, 16);
+  return true;
+}
+
+bool mp_asleep_look(const mp_asleep *a, mp_sleep *s)
+{
+  return read_sleep(a->times, s) && read_call(a->call, s);
+}
+
+uintptr_t mp_asleep_stack(const mp_asleep *a)
+{
+  mp_sleep s;
+  return read_call(a->call, &s) ? s.sp : 0;
 }
 
 bool mp_asleep_still(const mp_asleep *a, const mp_sleep *s)

@@ -25,7 +25,8 @@ typedef struct mp_sleep {
   double slept;			/* Seconds that it has slept, and any */
 				/* constant: right while it sleeps. */
   int64_t call;			/* The system call that it sleeps in, by */
-				/* number; -1: it is in none. */
+				/* number; -1: it is in none; */
+  uintptr_t sp;			/* and its stack pointer. */
 } mp_sleep;
 
 /* Gives the calling thread descriptors of its own, and closes them. False: the
@@ -47,6 +48,9 @@ bool mp_asleep_queued(const mp_asleep *a, double *queued, uint64_t *turns);
 
 /* False: the thread does not sleep, or is gone. */
 bool mp_asleep_look(const mp_asleep *a, mp_sleep *s);
+
+/* The stack pointer of a thread that sleeps; 0: it does not, or is gone. */
+uintptr_t mp_asleep_stack(const mp_asleep *a);
 
 /* Whether it is still the same sleep. */
 bool mp_asleep_still(const mp_asleep *a, const mp_sleep *s);

@@ -122,6 +122,22 @@ static bool is_loop(const mp_blocked *b, const lua_State *L, bool parked)
 	  mp_callname_maybeloop(b->call));
 }
 
+uintptr_t mp_blocked_stack(mp_blocked *b)
+{
+  return atomic_load_explicit(&b->why, memory_order_relaxed) == NULL &&
+	 follow(b) ? mp_asleep_stack(&b->files) : 0;
+}
+
+/* A host's loop sleeps on a C stack of its own: the coroutine that has run last
+** waits on another one. Other calls may be those of a callback that runs on
+** such a stack, as Go's do, and which the coroutine has to wait for. */
+static bool has_left(const mp_sleep *now, const lua_State *L,
+		     const mp_parked *p)
+{
+  return (mp_callname_isloop(now->call) || mp_callname_maybeloop(now->call)) &&
+	 mp_parked_inc(p) && !mp_parked_ison(L, now->sp);
+}
+
 bool mp_blocked_look(mp_blocked *b, bool parked)
 {
   const lua_State *L;
@@ -135,11 +151,13 @@ bool mp_blocked_look(mp_blocked *b, bool parked)
   }
   L = mp_parked_running(&b->vm, &b->parked);
   b->labels = L != NULL ? mp_coroutines_peek(b->coroutines, L) : 0;
+  b->left = L != NULL && has_left(&now, L, &b->parked);
+  if (b->left) L = NULL;
   zoned = L == NULL && mp_parked_zone(b->zones);
   if (!mp_asleep_still(&b->files, &now)) {  /* What was read may be torn. */
     b->parked.n = 0;
     b->labels = 0;
-    zoned = false;
+    zoned = b->left = false;
   }
   if (zoned) atomic_store_explicit(&b->zoned, true, memory_order_relaxed);
   b->same = b->seen && b->last.turns == now.turns;

@@ -45,8 +45,11 @@ typedef struct mp_blocked {
   double square;		/* Of its seconds before it was seen; or 0. */
   /* Found by mp_blocked_look: */
   bool same;			/* It is the sleep that was seen last. */
+  bool left;			/* A coroutine has left its C stack, and the */
+				/* thread sleeps on another one. */
   bool placed;			/* Lua code is on its stack: what follows. */
-  mp_parked parked;		/* The stack; no frames: it is not readable. */
+  mp_parked parked;		/* The stack of either; no frames: it is not */
+				/* readable. */
   uint32_t labels;		/* Those of the coroutine. */
   int64_t call;			/* The system call, as mp_sleep has it. */
   bool loop;			/* It is that of an event loop. */
@@ -70,6 +73,9 @@ void mp_blocked_close(mp_blocked *b);
 ** one in which the VM's thread has waited for the turn that could first change
 ** anything; 0: it had none, or that is not known. */
 double mp_blocked_queued(mp_blocked *b);
+
+/* Its stack pointer, if it sleeps; or 0. */
+uintptr_t mp_blocked_stack(mp_blocked *b);
 
 /* Whether the VM's thread sleeps. parked: whether coroutines wait. */
 bool mp_blocked_look(mp_blocked *b, bool parked);

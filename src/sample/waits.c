@@ -102,7 +102,7 @@ typedef struct mp_watching {
   double cpu;			/* its CPU time then; */
   double interval;		/* seconds until the next look, on average; */
   uint32_t drawn;		/* at so many, at most, */
-  entry *found[DRAWN_MAX];	/* who waited there, */
+  entry *found[DRAWN_MAX + 1];	/* who waited there, */
   uint32_t nfound;
   double lost;			/* or so many elsewhere, and stand for so */
   double before;		/* many seconds before that look. */
@@ -258,6 +258,16 @@ static void settle_blocked(watching *w)
   else if (w->sleptother) ADD(w->otherblocked, b->before);
 }
 
+/* The coroutine that has run last waits: it alone is not among those that are
+** drawn (mp_parked_read). */
+static void count_left(watching *w, table *t, const sight *blocked)
+{
+  sight s = *blocked;
+  s.blocked = NULL;
+  w->blocked.parked.at = (mp_parkedat){ 0 };
+  count_one(w, t, 1, &s);
+}
+
 /* Looks at the VM's own thread. */
 static void look_blocked(watching *w, table *t, bool parked)
 {
@@ -268,6 +278,7 @@ static void look_blocked(watching *w, table *t, bool parked)
   settle_blocked(w);
   if (!b->same) count_sleep(w, b->before + b->seconds);
   s.labels = b->labels;
+  if (b->left) count_left(w, t, &s);
   if (b->placed) e = find_entry(t, &s);
   w->slept = e;
   w->sleptother = b->placed && e == NULL;
@@ -294,6 +305,7 @@ static bool look_at(watching *w, table *t)
   uint32_t n = mp_coroutines_count(w->coroutines), i;
   uint32_t drawn = n < w->drawn ? n : w->drawn;
   double each = (double)n / (drawn > 0 ? drawn : 1);
+  uintptr_t sp = mp_blocked_stack(&w->blocked);
   bool found = false;
   SET(w->one, each);
   for (i = 0; i < drawn; i++) {
@@ -301,7 +313,8 @@ static bool look_at(watching *w, table *t)
     uint32_t at = n == drawn ? i :
 		  (uint32_t)(((double)i + draw(w)) * n / drawn);
     const lua_State *L = mp_coroutines_at(w->coroutines, at, &s.labels);
-    if (L == NULL || !mp_parked_read(w->vm, L, &w->parked)) continue;
+    if (L == NULL || !mp_parked_read(w->vm, L, sp, &w->parked))
+      continue;
     count_one(w, t, each, &s);
     found = true;
   }

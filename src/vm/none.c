@@ -164,10 +164,14 @@ uint32_t mp_escape_find(mp_vm *vm, uint32_t number, mp_escape *list)
 
 bool mp_parked_prove(const mp_vm *vm, lua_State *L) { return false; }
 
-bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p)
+bool mp_parked_read(const mp_vm *vm, const lua_State *L, uintptr_t sp,
+		    mp_parked *p)
 {
   return false;
 }
+
+bool mp_parked_inc(const mp_parked *p) { return false; }
+bool mp_parked_ison(const lua_State *L, uintptr_t sp) { return true; }
 
 const lua_State *mp_parked_running(mp_vm *vm, mp_parked *p)
 {

@@ -34,12 +34,54 @@ static bool is_garbage(const mp_vm *vm, const void *thread)
 	 (marked & ~(unsigned)white & OBJ_WHITES) != 0;
 }
 
+/* The coroutine that runs, or has run last. */
+static const lua_State *running(const mp_vm *vm)
+{
+  gcref r = AT(volatile gcref, vm->g, vm->curl);
+  return (const lua_State *)(uintptr_t)r;
+}
+
 static bool read_thread(const mp_vm *vm, const void *L, char *thread)
 {
-  return mp_peek(thread, L, L_SIZE) && obj_gct(thread) == GCT_THREAD &&
-	 REF(char *, thread, L_GLREF) == vm->g &&
-	 AT(uint8_t, thread, L_STATUS) == LUA_YIELD &&
-	 AT(void *, thread, L_CFRAME) == NULL && !is_garbage(vm, thread);
+  return L != NULL && mp_peek(thread, L, L_SIZE) &&
+	 obj_gct(thread) == GCT_THREAD &&
+	 REF(char *, thread, L_GLREF) == vm->g;
+}
+
+/* Whether one of its functions has been called from C, and has not returned. */
+static bool is_entered(const char *thread)
+{
+  return AT(void *, thread, L_CFRAME) != NULL;
+}
+
+static bool has_yielded(const char *thread)
+{
+  return AT(uint8_t, thread, L_STATUS) == LUA_YIELD && !is_entered(thread);
+}
+
+#define C_STACK	((size_t)8 << 20)	/* Bytes, at most. */
+
+/* Whether two places are on one C stack: nothing between them is guarded, or is
+** not there. */
+static bool is_one_stack(uintptr_t a, uintptr_t b)
+{
+  uintptr_t low = a < b ? a : b, n = a < b ? b - a : a - b;
+  return n < C_STACK && mp_readable_all((const void *)low, n + 1);
+}
+
+/* Whether the C code that this coroutine has called has gone on on another C
+** stack: not that of the coroutine that runs, or if none does, that of the
+** thread that sleeps. One that has resumed another is on the same. */
+static bool has_left(const mp_vm *vm, const void *L, const char *thread,
+		     uintptr_t sp)
+{
+  char now[L_SIZE];
+  const lua_State *other = running(vm);
+  uintptr_t cf = (uintptr_t)CF_RAW(AT(void *, thread, L_CFRAME));
+  if (AT(uint8_t, thread, L_STATUS) != 0 || cf == 0 || L == other) return false;
+  if (read_thread(vm, other, now) && is_entered(now))
+    sp = (uintptr_t)CF_RAW(AT(void *, now, L_CFRAME));
+  return sp != 0 && !is_one_stack(sp, cf) && L != running(vm);
 }
 
 /* Reads the slots up to that one. */
@@ -135,20 +177,32 @@ static bool is_same(const mp_vm *vm, const void *L, reading *r)
   char again[L_SIZE];
   slot words[WINDOW];
   size_t n = (size_t)(r->high - r->low);
-  if (!read_thread(vm, L, again)) return false;
-  return memcmp(again + L_GLREF, r->thread + L_GLREF,
+  if (!read_thread(vm, L, again) || is_garbage(vm, again)) return false;
+  return AT(uint8_t, again, L_STATUS) == AT(uint8_t, r->thread, L_STATUS) &&
+	 AT(void *, again, L_CFRAME) == AT(void *, r->thread, L_CFRAME) &&
+	 memcmp(again + L_GLREF, r->thread + L_GLREF,
 		L_OPENUPVAL - L_GLREF) == 0 &&
 	 mp_peek(words, r->low, n * sizeof(slot)) &&
 	 memcmp(words, r->words, n * sizeof(slot)) == 0;
 }
 
-bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p)
+bool mp_parked_inc(const mp_parked *p)
+{
+  return p->n > 0 && p->frames[0].ffid == FFID_C;
+}
+
+bool mp_parked_read(const mp_vm *vm, const lua_State *L, uintptr_t sp,
+		    mp_parked *p)
 {
   reading r;
+  bool yielded;
   r.low = r.high = NULL;
   r.windows = 0;
   p->at = (mp_parkedat){ 0 };
-  return read_thread(vm, L, r.thread) && read_frames(&r, p) &&
+  if (!read_thread(vm, L, r.thread) || is_garbage(vm, r.thread)) return false;
+  yielded = has_yielded(r.thread);
+  if (!yielded && !has_left(vm, L, r.thread, sp)) return false;
+  return read_frames(&r, p) && (yielded || mp_parked_inc(p)) &&
 	 is_same(vm, L, &r);
 }
 
@@ -156,12 +210,15 @@ bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p)
 
 static const lua_State *read_running(const mp_vm *vm, char *thread)
 {
-  gcref r = AT(volatile gcref, vm->g, vm->curl);
-  const lua_State *L = (const lua_State *)(uintptr_t)r;
-  return L != NULL && mp_peek(thread, L, L_SIZE) &&
-	 obj_gct(thread) == GCT_THREAD &&
-	 REF(char *, thread, L_GLREF) == vm->g &&
-	 AT(void *, thread, L_CFRAME) != NULL ? L : NULL;
+  const lua_State *L = running(vm);
+  return read_thread(vm, L, thread) && is_entered(thread) ? L : NULL;
+}
+
+bool mp_parked_ison(const lua_State *L, uintptr_t sp)
+{
+  char thread[L_SIZE];
+  return mp_peek(thread, L, L_SIZE) &&
+	 is_one_stack(sp, (uintptr_t)CF_RAW(AT(void *, thread, L_CFRAME)));
 }
 
 /* The address to which the trace's call of a C function returns; 0: not
@@ -302,11 +359,11 @@ bool mp_parked_prove(const mp_vm *vm, lua_State *L)
   lua_State *co = lua_newthread(L);
   mp_parked p;
   bool ok = AT(uint8_t, co, FUNC_FFID) == FFID_C &&
-	    AT(uint8_t, co, L_STATUS) == 0 && !mp_parked_read(vm, co, &p);
+	    AT(uint8_t, co, L_STATUS) == 0 && !mp_parked_read(vm, co, 0, &p);
   if (ok && push_yield(co))
-    ok = lua_resume(co, 0) == LUA_YIELD && mp_parked_read(vm, co, &p) &&
+    ok = lua_resume(co, 0) == LUA_YIELD && mp_parked_read(vm, co, 0, &p) &&
 	 p.n == 1 && !p.cut && p.frames[0].ffid > FFID_C &&
-	 lua_resume(co, 0) == 0 && !mp_parked_read(vm, co, &p);
+	 lua_resume(co, 0) == 0 && !mp_parked_read(vm, co, 0, &p);
   lua_pop(L, 1);
   return ok;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The stack of a coroutine that has yielded, or that runs in a thread which
-** sleeps, read by another thread.
+** The stack of a coroutine that waits, or that runs in a thread which sleeps,
+** read by another thread.
 **
 ** All of it is read with the kernel's help, and read again afterwards: what has
 ** changed meanwhile is not a stack. The frames have the addresses of prototypes
@@ -49,15 +49,26 @@ typedef struct mp_parked {
 ** proved otherwise. Raises Lua errors: out of memory. */
 bool mp_parked_prove(const mp_vm *vm, lua_State *L);
 
-/* In any thread: reads the stack of a coroutine. False: it has not yielded, is
-** garbage or gone, or has changed meanwhile. */
-bool mp_parked_read(const mp_vm *vm, const lua_State *L, mp_parked *p);
+/* In any thread: reads the stack of a coroutine that waits: it has yielded, or
+** has called a C function that went on on another C stack, as in hosts whose
+** fibers have such stacks with a guard page. sp: the stack pointer of the VM's
+** thread if it sleeps, or 0. False: it does not wait, is garbage or gone, or
+** has changed meanwhile. */
+bool mp_parked_read(const mp_vm *vm, const lua_State *L, uintptr_t sp,
+		    mp_parked *p);
+
+/* Whether a C function is on top. */
+bool mp_parked_inc(const mp_parked *p);
 
 /* The same of the coroutine that runs, while the thread of the VM sleeps: who
 ** calls finds out whether it still does. vm: a copy of its own. Returns that
 ** coroutine; NULL: no Lua function is on the thread's stack. p->n is 0 where
 ** its frames cannot be read. */
 const lua_State *mp_parked_running(mp_vm *vm, mp_parked *p);
+
+/* Whether that coroutine, which has been entered, runs on the C stack that has
+** this stack pointer. */
+bool mp_parked_ison(const lua_State *L, uintptr_t sp);
 
 /* In any thread: whether jit.zone's table has a zone that is open. */
 bool mp_parked_zone(const void *zonetable);

@@ -51,3 +51,35 @@ bool mp_readable(const void *p)
   char c;
   return mp_peek(&c, p, 1);
 }
+
+#define PAGE	4096u		/* Or more. */
+#define PAGES	64u		/* Looked at by one call. */
+
+/* The same of one byte of each of so many pages. */
+static bool are_readable(const char *page, unsigned long n)
+{
+  char bytes[PAGES];
+  struct iovec here = { bytes, n }, there[PAGES];
+  const unsigned long one = 1, flags = 0;
+  int saved = errno;
+  unsigned long i;
+  long got;
+  for (i = 0; i < n; i++)
+    there[i] = (struct iovec){ (char *)(size_t)page + i * PAGE, 1 };
+  got = syscall(SYS_process_vm_readv, mp_process_self(), &here, one, there, n,
+		flags);
+  for (i = 0; got < 0 && errno != EFAULT && i < n; i++)
+    if (!mp_readable(page + i * PAGE)) break;
+  if (got < 0 && errno != EFAULT && i == n) got = (long)n;
+  errno = saved;
+  return got == (long)n;
+}
+
+bool mp_readable_all(const void *p, size_t n)
+{
+  const char *page = (const char *)((size_t)p & ~(size_t)(PAGE - 1));
+  size_t pages = ((size_t)p + n - 1) / PAGE - (size_t)page / PAGE + 1;
+  for (; pages > PAGES; pages -= PAGES, page += PAGES * PAGE)
+    if (!are_readable(page, PAGES)) return false;
+  return are_readable(page, pages);
+}

@@ -18,4 +18,8 @@ bool mp_peek(void *to, const void *from, size_t n);
 /* Whether the byte at p can be read. */
 bool mp_readable(const void *p);
 
+/* Whether all of n bytes can, by a look at each page: a system call for many of
+** them. */
+bool mp_readable_all(const void *p, size_t n);
+
 #endif

@@ -3,12 +3,14 @@
 ** first time, and after the last one. */
 #include "config.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "check_fiber.h"
 #include "check_main.h"
 #include "check_vm.h"
 
@@ -104,4 +106,74 @@ START_TEST(all_sleep)
 }
 END_TEST
 
-CHECK_MAIN("blocked", all_sleep)
+/* -- C stacks ------------------------------------------------------------- */
+
+static lua_State *fibers;
+static mp_coroutines *coroutines;
+
+static int wait_for_byte(lua_State *L)
+{
+  struct pollfd p = { .fd = pipes[0], .events = POLLIN };
+  char c;
+  sem_post(&said);
+  ck_assert_int_eq(poll(&p, 1, -1), 1);
+  ck_assert_int_eq(read(pipes[0], &c, 1), 1);
+  (void)L;
+  return 0;
+}
+
+/* A host with a loop of its own: it sleeps after a coroutine has left its
+** C stack, and that coroutine does, too, on its own. */
+static void *host(void *data)
+{
+  (void)data;
+  mp_blocked_init(&b, &vm, coroutines, NULL);
+  mp_blocked_here(&b);
+  lua_pushnumber(fibers, 1);
+  check_fiber_enter(fibers);
+  wait_for_byte(fibers);
+  check_fiber_enter(fibers);
+  return NULL;
+}
+
+START_TEST(other_stacks)
+{
+#ifndef CHECK_NOFIBERS
+  lua_State *L = fibers = check_open(&vm, false);
+  pthread_t thread;
+  bool sees;
+  if (L == NULL) return;
+  lua_register(L, "wait", wait_for_byte);
+  check_fiber_open(L);
+  ck_assert_int_eq(luaL_dostring(L, "f = fiber(function() leave() wait() end)"),
+		   0);
+  lua_settop(L, 0);
+  coroutines = mp_coroutines_new(&vm, true);
+  ck_assert_ptr_nonnull(coroutines);
+  ck_assert_int_eq(pipe(pipes), 0);
+  ck_assert_int_eq(sem_init(&said, 0, 0), 0);
+  ck_assert_int_eq(pthread_create(&thread, NULL, host, NULL), 0);
+  sem_wait(&said);
+  sees = is_asleep();
+  if (sees) {
+    ck_assert(mp_blocked_stack(&b) != 0 && look());
+    ck_assert(b.left && !b.placed);
+    ck_assert_uint_eq(b.parked.n, 2);
+  }
+  ck_assert_int_eq(write(pipes[1], "x", 1), 1);
+  sem_wait(&said);
+  if (sees && is_asleep()) {
+    ck_assert(look());
+    ck_assert(!b.left && b.placed);
+    ck_assert_uint_eq(b.parked.n, 2);
+  }
+  ck_assert_int_eq(write(pipes[1], "x", 1), 1);
+  pthread_join(thread, NULL);
+  mp_blocked_close(&b);
+  mp_coroutines_free(coroutines);
+  lua_close(L);
+#endif
+}
+END_TEST
+
+CHECK_MAIN("blocked", all_sleep, other_stacks)

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "check_fiber.h"
 #include "check_main.h"
 #include "check_vm.h"
 
@@ -31,7 +32,8 @@ static int read_it(lua_State *L)
   bool cut;
   mp_where w;
   int i, n;
-  if (!mp_parked_read(&vm, lua_tothread(L, 1), &parked)) return 0;
+  uintptr_t sp = (uintptr_t)lua_tonumber(L, 2);
+  if (!mp_parked_read(&vm, lua_tothread(L, 1), sp, &parked)) return 0;
   v = mp_calloc(1, sizeof(*v));
   walk = mp_calloc(1, sizeof(*walk));
   ck_assert(v != NULL && walk != NULL);
@@ -104,8 +106,9 @@ START_TEST(all_places)
   lua_register(L, "park", park);
   lua_register(L, "read", read_it);
   if (luaL_dostring(L, places) != 0) ck_abort_msg("%s", lua_tostring(L, -1));
-  ck_assert(!mp_parked_read(&vm, NULL, &parked));
-  ck_assert(!mp_parked_read(&vm, (lua_State *)shown.stack, &parked));
+  ck_assert(!mp_parked_read(&vm, NULL, 0, &parked));
+  ck_assert(!mp_parked_read(&vm, (lua_State *)shown.stack, 0,
+			    &parked));
   lua_close(L);
 }
 END_TEST
@@ -121,7 +124,7 @@ static void *reader(void *arg)
   (void)arg;
   while (!over) {
     uint32_t i;
-    if (!mp_parked_read(&vm, target, &p)) continue;
+    if (!mp_parked_read(&vm, target, 0, &p)) continue;
     nread++;
     if (p.n < 2 || p.frames[0].ffid == 0) nbad++;
     for (i = 1; i < p.n; i++)
@@ -165,4 +168,99 @@ START_TEST(while_it_runs)
 }
 END_TEST
 
-CHECK_MAIN("parked", all_places, while_it_runs)
+static int here(lua_State *L)
+{
+  lua_pushnumber(L, (double)(uintptr_t)__builtin_frame_address(0));
+  return 1;
+}
+
+/* ison(co, sp) */
+static int is_on(lua_State *L)
+{
+  uintptr_t sp = (uintptr_t)lua_tonumber(L, 2);
+  lua_pushboolean(L, mp_parked_ison(lua_tothread(L, 1), sp));
+  return 1;
+}
+
+static const char stacks[] =
+  "local function top(co, line, sp)\n"
+  "  local t = read(co, sp)\n"
+  "  return t and t[1] == 0 and t[2] == line\n"
+  "end\n"
+  "local b, inner\n"
+  "local a = fiber(function()\n"
+  "  assert(ison(coroutine.running(), here()))\n"
+  "  leave()\n"  /* 8 */
+  "end)\n"
+  "assert(not read(a))\n"
+  "enter(1)\n"
+  "assert(top(a, 8) and top(a, 8, here()))\n"
+  "assert(not ison(a, here()))\n"
+  "b = fiber(function()\n"
+  "  assert(top(a, 8) and not ison(a, here()))\n"
+  /* One that resumes another does not wait. */
+  "  inner = coroutine.create(function()\n"
+  "    assert(top(a, 8) and not read(b) and not read(inner))\n"
+  "    leave()\n"  /* 18 */
+  "    coroutine.yield()\n"
+  "  end)\n"
+  "  resume(inner)\n"
+  "  assert(not top(inner, 18) and read(inner))\n"
+  "  return 1\n"
+  "end)\n"
+  "enter(2)\n"
+  "assert(top(a, 8) and top(inner, 18))\n"
+  "enter(2)\n"
+  "assert(top(a, 8) and not read(b))\n"
+  "enter(1)\n"
+  "assert(not read(a))\n"
+  "ended = fiber(function() end)\n"
+  "left = fiber(function() leave() end)\n";
+
+/* resume(co): as coroutine.resume, in C. */
+static int resume(lua_State *L)
+{
+  lua_State *co = lua_tothread(L, 1);
+  if (lua_resume(co, 0) > LUA_YIELD)
+    ck_abort_msg("%s", lua_tostring(co, -1));
+  return 0;
+}
+
+static void enter(lua_State *L, int i)
+{
+  lua_settop(L, 0);
+  lua_pushnumber(L, i);
+  check_fiber_enter(L);
+}
+
+START_TEST(on_other_stacks)
+{
+#ifndef CHECK_NOFIBERS
+  lua_State *L = check_open(&vm, false), *left;
+  uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+  if (L == NULL) return;
+  lua_register(L, "read", read_it);
+  lua_register(L, "here", here);
+  lua_register(L, "ison", is_on);
+  lua_register(L, "resume", resume);
+  check_fiber_open(L);
+  if (luaL_dostring(L, stacks) != 0) ck_abort_msg("%s", lua_tostring(L, -1));
+  /* No Lua function runs, and the coroutine that ran last has ended, or is the
+  ** one that has left. */
+  lua_getglobal(L, "left");
+  left = lua_tothread(L, -1);
+  enter(L, 4);
+  ck_assert(!mp_parked_read(&vm, left, sp, &parked));
+  ck_assert(!mp_parked_ison(left, sp));
+  enter(L, 3);
+  ck_assert(mp_parked_read(&vm, left, sp, &parked));
+  ck_assert(mp_parked_inc(&parked));
+  ck_assert(!mp_parked_read(&vm, left, 0, &parked));
+  enter(L, 4);
+  ck_assert(!mp_parked_read(&vm, left, sp, &parked));
+  lua_close(L);
+#endif
+}
+END_TEST
+
+CHECK_MAIN("parked", all_places, while_it_runs, on_other_stacks)

@@ -50,5 +50,25 @@ START_TEST(memory_that_is_not_there_is_not_read)
 }
 END_TEST
 
+START_TEST(all_pages_are_looked_at)
+{
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 300;
+  char *p = mmap(NULL, n * page, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert(p != MAP_FAILED);
+  ck_assert(mp_readable_all(p, n * page));
+  ck_assert(mp_readable_all(p + 5, 1));
+  errno = ERANGE;
+  ck_assert_int_eq(mprotect(p + 200 * page, page, PROT_NONE), 0);
+  ck_assert(!mp_readable_all(p, n * page));
+  ck_assert(!mp_readable_all(p + 200 * page - 1, 2));
+  ck_assert(!mp_readable_all(p + 200 * page, 1));
+  ck_assert(mp_readable_all(p + 10, 200 * page - 10));
+  ck_assert(mp_readable_all(p + 201 * page, 99 * page));
+  ck_assert_int_eq(errno, ERANGE);
+  munmap(p, n * page);
+}
+END_TEST
+
 CHECK_MAIN("peek", memory_is_read_whatever_the_stack_held,
-	   memory_that_is_not_there_is_not_read)
+	   memory_that_is_not_there_is_not_read, all_pages_are_looked_at)
