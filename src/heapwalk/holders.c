@@ -289,7 +289,7 @@ static void entries_trim(mp_entries *s)
 
 /* -- Names of entries ----------------------------------------------------- */
 
-#define CHAIN		4	/* References named between two holders. */
+#define CHAIN		6	/* References named between two holders. */
 
 /* -- References ---------------------------------------------------------- */
 
@@ -321,15 +321,25 @@ uint32_t mp_edge_name(mp_heap *h, uint32_t up, uint32_t node, char *buf,
 
 /* -- Entries ------------------------------------------------------------- */
 
-/* References from the holder down to the node, as names one after the other. */
+static bool is_trace(const mp_heap *h, uint32_t node)
+{
+  const char *o = node != 0 ? mp_places_address(&h->places, node) : NULL;
+  return o != NULL && obj_gct(o) == GCT_TRACE;
+}
+
+/* References from the holder down to the node, as names one after the other.
+** A trace that another one leads to tells nothing of its own. */
 static void name_chain(const mp_entries *s, uint32_t holder, uint32_t node,
 		       char *buf, size_t n)
 {
   uint32_t chain[CHAIN], k = 0;
   size_t at = 0;
   buf[0] = '\0';
-  for (; k < CHAIN && node != holder; node = s->g->up[node])
+  for (; k < CHAIN && node != holder; node = s->g->up[node]) {
+    if (k > 0 && is_trace(s->h, node) && is_trace(s->h, s->g->up[node]))
+      continue;
     chain[k++] = node;
+  }
   if (node != holder)
     at += (size_t)snprintf(buf, n, " ...");
   while (k-- > 0 && at + 1 < n) {

@@ -227,6 +227,42 @@ else
   tap.ok(true, "nothing was compiled # SKIP")
 end
 
+-- A closure that traces of two functions hold, by way of others.
+text = walk([==[
+local function f()
+  local t = {}
+  for i = 1, 4000 do t[i] = { i } end
+  return function(x) return t[x] end
+end
+local loop = [[
+local a, n = ..., 0
+for round = 1, 5 do
+  for k = 1, 2000 do
+    if k < 200 then n = n + 1
+    elseif k < 600 then n = n + #a(k)
+    elseif k < 900 then n = n + 2
+    elseif k < 1200 then n = n + 3
+    elseif k < 1500 then n = n - 4
+    else n = n + 5 end
+  end
+end]]
+local function run()
+  local a = f()
+  p, q = loadstring(loop, "=p"), loadstring(loop, "=q")
+  p(a)
+  q(a)
+end
+run()
+collectgarbage()
+os.exit(0)
+]==])
+if text:find("constant", 1, true) then
+  tap.like(text, "   [pq] code trace #%d+ constant %^t%[%*%]  %(4000 x table%)",
+    "of traces on a path the first is named")
+else
+  tap.ok(true, "no trace holds it # SKIP")
+end
+
 -- -- The allocator -----------------------------------------------------------
 
 local function free(code)
