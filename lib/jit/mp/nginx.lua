@@ -154,10 +154,10 @@ local function route_of(path)
   end))
 end
 
--- Labels are set by the FFI where there is one: compiled code makes such a call
--- itself.
+-- Labels are set by the FFI where code is compiled, which makes such a call
+-- itself; in interpreted code it would take 4,000 instructions.
 local has_ffi, ffi = pcall(require, "ffi")
-local set_again = has_ffi and
+local set_again = has_ffi and jit.status() and
   ffi.cast("int (*)(void *, double, double)", core.set_again)
 local guard            -- Of the VM's profiles, for set_again.
 local running = false  -- Whether a profile was running when we looked last.
