@@ -101,12 +101,16 @@ page("grown", later, "f", { before = earlier })
 local functions = made.plain()
 functions.info.no_lines = true
 page("functions", functions, "f")
-local exact = made.run(1, 240, 4.2)
-for i, row in ipairs(exact.rows) do
-  row.temp_objects = i % 2 * row.alloc_objects
-  row.temp_bytes = i % 2 * row.alloc_bytes
+local function exact(slow, wall)
+  local p = made.run(slow, 240, wall)
+  for i, row in ipairs(p.rows) do
+    row.temp_objects = i % 2 * row.alloc_objects
+    row.temp_bytes = i % 2 * row.alloc_bytes
+  end
+  return p
 end
-page("exact", exact, "f")
+page("exact", exact(1, 4.2), "f")
+page("exact-diff", exact(0.35, 3.1), "f", { before = exact(1, 4.2) })
 local waits = made.run(1, 240, 4.2)
 for i, row in ipairs(waits.rows) do
   row.waited, row.waited_variance = i * 0.01, i * 0.001

@@ -130,6 +130,9 @@ export async function columns() {
     ["long", 1024, "light"],
     ["diff", 1024, "dark"],
     ["diff", 800, "light"],
+    ["exact-diff", 1024, "light"],
+    ["exact-diff", 1280, "dark"],
+    ["exact-diff", 1440, "light"],
     ["long-diff", 1240, "light"]
   ]) {
     const page = await open(name, {
