@@ -361,11 +361,14 @@ static int outside_heap(lua_State *L)
   return 2;
 }
 
-/* times(): the wall clock, and the CPU seconds of the thread so far. */
+/* times(): the wall clock, and the CPU seconds of the thread so far; nil: no
+** thread has been found. */
 static int outside_times(lua_State *L)
 {
+  const mp_outside *o = check_outside(L);
   lua_pushnumber(L, mp_clock_wall());
-  lua_pushnumber(L, check_outside(L)->spent);
+  if (!o->found) return 1;
+  lua_pushnumber(L, o->spent);
   return 2;
 }
 

@@ -157,12 +157,41 @@ void mp_outside_close(mp_outside *o)
   o->pidfd = -1;
 }
 
+int mp_outside_threads(pid_t pid, pid_t list[MP_OUTSIDE_THREADS])
+{
+  char name[64];
+  struct dirent *e;
+  int n = 0;
+  DIR *d;
+  snprintf(name, sizeof(name), "/proc/%ld/task", (long)pid);
+  if ((d = mp_room(opendir(name))) == NULL) return 0;
+  while (n < MP_OUTSIDE_THREADS && (e = readdir(d)) != NULL)
+    if (e->d_name[0] != '.') list[n++] = (pid_t)atol(e->d_name);
+  closedir(d);
+  return n;
+}
+
+/* Notes the CPU time of all threads at the beginning. */
+static void note_begin(mp_outside *o)
+{
+  pid_t list[MP_OUTSIDE_THREADS];
+  int n = mp_outside_threads(o->pid, list), i;
+  o->nbegun = 0;
+  for (i = 0; i < n; i++) {
+    mp_outside_begun *b = &o->begun[o->nbegun];
+    bool asleep;
+    b->tid = list[i];
+    if (mp_tracee_work(b->tid, &b->ran, &asleep)) o->nbegun++;
+  }
+}
+
 bool mp_outside_choose(mp_outside *o, int state, double interval)
 {
   o->interval = interval;
   /* A look that comes late meets another place. */
   setpriority(PRIO_PROCESS, 0, HURRY);
   o->state = &o->states[state];
+  note_begin(o);
   o->running = o->kind->running(o->pid, o->state);
   if (o->running != 0) return true;
   return fails(o, has_no_memory(o->pid) ? "it has ended" :
@@ -184,18 +213,16 @@ static bool look(mp_outside *o, pid_t tid, mp_far_place *place)
   return true;
 }
 
-int mp_outside_threads(pid_t pid, pid_t list[MP_OUTSIDE_THREADS])
+/* The CPU seconds of a thread that do not count, or have been counted. The
+** first one that is found has run the VM from the beginning, and where the one
+** before is found again, no other one has run it since. */
+static double ran_before(const mp_outside *o, pid_t tid, double ran)
 {
-  char name[64];
-  struct dirent *e;
-  int n = 0;
-  DIR *d;
-  snprintf(name, sizeof(name), "/proc/%ld/task", (long)pid);
-  if ((d = mp_room(opendir(name))) == NULL) return 0;
-  while (n < MP_OUTSIDE_THREADS && (e = readdir(d)) != NULL)
-    if (e->d_name[0] != '.') list[n++] = (pid_t)atol(e->d_name);
-  closedir(d);
-  return n;
+  int i;
+  if (o->found) return tid == o->tid ? o->ran : ran;
+  for (i = 0; i < o->nbegun; i++)
+    if (o->begun[i].tid == tid) return o->begun[i].ran;
+  return 0;
 }
 
 /* Looks for the thread that runs the VM: the only one, or one on whose stack
@@ -212,9 +239,11 @@ static void find_thread(mp_outside *o)
     if (!mp_tracee_work(list[i], &ran, &asleep) || (asleep && n > 1)) continue;
     o->known = n == 1 || (look(o, list[i], &place) && place != MP_FAR_IDLE &&
 			  place != MP_FAR_ELSEWHERE);
+    if (!o->known) continue;
+    o->ran = ran_before(o, list[i], ran);
     o->tid = list[i];
-    o->ran = ran;
-    if (o->known) open_ticks(o);
+    o->found = true;
+    open_ticks(o);
   }
 }
 

@@ -14,14 +14,25 @@
 
 #include "attach/kind.h"
 
+#define MP_OUTSIDE_THREADS 1024	/* More are not listed. */
+
+/* The CPU seconds of a thread at the beginning. */
+typedef struct mp_outside_begun {
+  pid_t tid;
+  double ran;
+} mp_outside_begun;
+
 typedef struct mp_outside {
   pid_t pid;
   pid_t tid;			/* The thread that runs the VM, if it is */
   bool known;			/* known. */
+  bool found;			/* It was known at some time. */
   double ran;			/* Its CPU seconds at the last look. */
   double spent;			/* CPU seconds of such threads since then, */
   double sampled;		/* and those at the last sample. */
   double interval;		/* CPU seconds between two samples. */
+  mp_outside_begun begun[MP_OUTSIDE_THREADS];
+  int nbegun;
   int ticks;			/* The task clock of the thread, or -1. */
   struct perf_event_mmap_page *page;  /* Its ring, or NULL. */
   int pidfd;			/* To see the process end, or -1. */
@@ -51,8 +62,6 @@ bool mp_outside_sample(mp_outside *o, mp_far_place *place);
 /* Lists the C functions that have names (attach/stack.h), to be freed. Returns
 ** their number. */
 int mp_outside_functions(const mp_outside *o, mp_far_function **list);
-
-#define MP_OUTSIDE_THREADS 1024	/* More are not listed. */
 
 /* Lists the threads of a process. Returns their number. */
 int mp_outside_threads(pid_t pid, pid_t list[MP_OUTSIDE_THREADS]);

@@ -319,5 +319,50 @@ if tap.sh("setarch -R true").status == 0 then
   tap.is(p:stop(), "right\n", "the program's results")
 end
 
+-- -- A thread that seldom runs Lua code --------------------------------------
+
+-- It is found when it does, and its time counts from the beginning.
+local function host(pid)
+  local function seconds(file, pattern)
+    return tonumber(tap.read(file):match(pattern))
+  end
+  local function now()
+    return seconds("/proc/"..pid.."/task/"..pid.."/schedstat", "%d+") / 1e9,
+      seconds("/proc/uptime", "%S+")
+  end
+  local got, want, known = 0, 0, 0
+  for _ = 1, TRIES do
+    local cpu, wall = now()
+    local text = outside(pid, "-t 1").out
+    local cpu_after, wall_after = now()
+    local n, unit = text:match("\nCPU +([%d.]+) (m?s) ")
+    if n then
+      known = known + 1
+      got = got + n * (unit == "ms" and 1e-3 or 1) / text:match("ran ([%d.]+)")
+      want = want + (cpu_after - cpu) / (wall_after - wall)
+    else
+      tap.like(text, "\nCPU +not known .*\nno CPU samples: no thread was seen ",
+	"seldom in Lua: its thread is not found")
+    end
+    if known >= 4 then break end
+  end
+  tap.ok(got >= 0.7 * want and got > 0, "seldom in Lua: its CPU time counts",
+    ("%.3f, and it was %.3f"):format(got, want))
+end
+
+if tap.sh(("cc -O -o idle '%s/t/attach/idle.c' %s -lpthread"):format(
+  tap.srcdir, "$(pkg-config --cflags --libs luajit)"), { dir = dir })
+  .status == 0 then
+  tap.write(dir.."/busy", "")
+  p = process.start(dir, "sh -c 'exec ./idle \"$1\" busy resting seldom' idle")
+  host(p.pid)
+  tap.sh("rm busy; until [ -e resting ]; do sleep 0.1; done", { dir = dir })
+  r = outside(p.pid)
+  tap.is(r.status, 0, "never in Lua: status", r.err)
+  tap.like(r.out, "\nCPU +not known .*\nno CPU samples: no thread was seen ",
+    "never in Lua: said")
+  tap.is(p:stop(), "right\n", "never in Lua: the program's results")
+end
+
 tap.like(outside(1 + 2^22).err, "there is no process", "no process")
 tap.done()

@@ -182,7 +182,11 @@ local function watch(session, s, seconds)
     why = session:wait()
   end
   local now, cpu = session:times()
-  s.info.wall, s.info.cpu = now - begun, cpu
+  s.info.wall, s.info.cpu = now - begun, cpu or 0
+  if not cpu then
+    s.cpu.why = "no thread was seen to run the Lua state in that time; one "..
+      "that seldom does takes a longer one, by -t"
+  end
   return s
 end
 

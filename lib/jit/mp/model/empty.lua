@@ -13,7 +13,7 @@ local TICK = 10 -- Milliseconds between two ticks of a slow kernel.
 local function no_ticks(p)
   local runs = p.info.runs or 1
   local cpu = p.info.cpu * 1000 / runs
-  if p.cpu.why and cpu > FEW * p.cpu.interval then
+  if p.cpu.why and (cpu == 0 or cpu > FEW * p.cpu.interval) then
     return names.printable(p.cpu.why)
   elseif cpu > FEW * math.max(p.cpu.interval, TICK) then
     return "no tick came, and the reason is not known"

@@ -35,7 +35,8 @@ end
 
 local function cpu_topic(p)
   local cycles, share = facts.gc(p)
-  return topic("CPU", numbers.seconds(p.info.cpu),
+  local known = p.info.cpu > 0 or not p.cpu.why
+  return topic("CPU", known and numbers.seconds(p.info.cpu) or "not known",
     facts.cpu_samples(p) or "not sampled", facts.compiler(p),
     "GC "..cycles..(share and ", "..share or ""))
 end
