@@ -527,7 +527,6 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
   groups_push(L, p, &s);
   push_tables(L, p, &e);
   for (add = p->additions; *add != NULL; add++) (*add)(L, p, &e, &s);
-  lua_remove(L, -2);
   if (p->memory != NULL) {
     mp_memory_push(L, p->memory);
     lua_setfield(L, -2, "memory");
@@ -542,4 +541,5 @@ void mp_snapshot(lua_State *L, mp_profile *p, const mp_scope *scope)
     if (mp_alloc_was_collected(p->heap))
       mp_field(L, "collected_after", p->collected_after);
   }
+  lua_remove(L, -2);  /* The memory of the extent, which all of these read. */
 }
