@@ -102,7 +102,8 @@ tap.like(read.err, "option 'I' has no effect with %.folded",
 
 -- -- Labels ------------------------------------------------------------------
 
-r = tap.luajit("-jm=Iym0 "..tap.program([[
+-- Looks that come before all wait have little weight.
+r = tap.luajit("-jm=Iym0 "..tap.program(clock..[[
 local mp = require("jit.mp")
 collectgarbage()
 local kept = {}
@@ -117,10 +118,11 @@ for i = 1, 4 do
   kept[#kept+1] = coroutine.create(serve)
   assert(coroutine.resume(kept[#kept], i > 1 and "/cart" or "/"))
 end
+rest(0.3)
 ]]))
-tap.like(r.out, "\n +75%%~? .* 6 +route=/cart\n +38%%~? .* 3 +%-%- cor",
+tap.like(r.out, "\n +7[2-8]%%~? .* 6 +route=/cart\n +3[6-9]%%~? .* 3 +%-%- cor",
   "places are below labels")
-tap.like(r.out, "\n +25%%~? .* 2 +route=/\n", "and those of each coroutine")
+tap.like(r.out, "\n +2[2-8]%%~? .* 2 +route=/\n", "and those of each coroutine")
 
 -- -- Code that is freed -------------------------------------------------------
 
