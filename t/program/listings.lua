@@ -164,4 +164,28 @@ tap.like(r.out, "Listings of traces: bytecode is missing since",
   "a handler that is set, and taken away again, is told")
 tap.like(r.out, "\nTrace 1[^\n]+:\n  %-%- instructions\n", "the rest is there")
 
+-- Collections while a snapshot is made leave the places of traces as they are.
+local r = tap.luajit("-Omaxtrace=4000 -Omaxmcode=4096 "..tap.program([[
+local mp = require("jit.mp")
+mp.start("J", "/dev/null")
+local keep = {}
+for i = 1, 900 do
+  local code = "local s = 0 for i = 1, 100 do s = s + i * %d end return s"
+  keep[i] = loadstring(code:format(i), "=place"..i)
+  keep[i]()
+end
+collectgarbage("setpause", 1)
+collectgarbage("setstepmul", 10000)
+local right, n = 0, 0
+for _ = 1, 3 do
+  local s = mp.snapshot()
+  for _, t in ipairs(s.traces) do
+    local f = s.frames[t.start]
+    if f and f.source:find("place%d") then right = right + 1 end
+  end
+  n = n + #s.traces
+end
+print(n - right < n / 20 and "right" or right.." of "..n)]]))
+tap.is(r.out, "right\n", "a snapshot amid collections: places of traces")
+
 tap.done()
