@@ -119,6 +119,38 @@ tap.like(r.err, "option 'f' has no effect with option 'M'",
 r = tap.luajit("-jm=MW -e 1")
 tap.like(r.err, "'W' and 'M' are two different reports", "but not with W")
 
+-- Files have several reports, whose parts are those of the reports alone.
+local json = tap.tmpname(".json")
+r = tap.luajit(("-jm=fLWMJI,%s,%s,%s %s"):format(mp, html, json, example))
+tap.is(r.status..r.err, "0", "all reports into files")
+for letter, pattern in pairs({
+  L = "\nHeld after the last collection", W = "\nHeap walk: ",
+  M = " RSS\n", J = "\nJIT compiler: %d+ traces made",
+  I = "\nno coroutine was seen waiting"
+}) do
+  tap.like(tap.sh(tap.mp.." report "..mp.." "..letter).out, pattern,
+    "a profile has report "..letter)
+end
+for letter, part in pairs({
+  L = '"verdicts":', W = '"heap_walk":', M = '"memory":', J = '"compiler":'
+}) do
+  tap.ok((tap.read(json) or ""):find(part, 1, true),
+    "the .json has the part of "..letter)
+end
+for letter, part in pairs({
+  L = '"leaks":{', W = '"heap":{"total"', J = '"jit":{', M = '["RSS","'
+}) do
+  tap.ok((tap.read(html) or ""):find(part, 1, true),
+    "the page has the part of "..letter)
+end
+for _, outputs in ipairs({ "", ","..mp..",-", ",x.folded" }) do
+  r = tap.luajit("-jm=LW"..outputs.." -e 1")
+  tap.like(r.err, "two different reports: give one of them, or only outputs "..
+    "that have both", "a text has one: '"..outputs.."'")
+end
+r = tap.sh(tap.mp.." diff -O WJ "..mp.." "..mp)
+tap.like(r.err, "diff: option J is a report of one profile", "so has a diff")
+
 -- A process that ends inside a compiled loop: the VM is not at rest.
 r = tap.luajit("-jm=M "..tap.program([[
 io.popen("sleep 1; kill -TERM "..io.open("/proc/self/stat"):read("*n"))

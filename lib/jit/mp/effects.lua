@@ -169,6 +169,19 @@ local function named(o, opt)
   return ("option '%s'"):format(opt.letter == "-<n>" and "-" or opt.letter)
 end
 
+-- The message about an output that cannot have two reports; nil: all can.
+local function one_report(o, outputs)
+  if not o.second then return nil end
+  for _, name in ipairs(outputs) do
+    local target, is_text = target_of(o, name)
+    if is_text or target == ".folded" then
+      return ("options '%s' and '%s' are two different reports: give one of "..
+	"them, or only outputs that have both, such as app.mp and app.html")
+	:format(o.report, o.second)
+    end
+  end
+end
+
 -- Takes parsed options, the names of the outputs, and whether a program is
 -- measured by these options. Returns a message about the first option that has
 -- no effect, or nil.
@@ -179,6 +192,8 @@ local function check(o, outputs, measures)
       "profile afterwards"):format(o.run_only)
   end
   if o.live then outputs = { "-", unpack(outputs) } end
+  local two = one_report(o, outputs)
+  if two then return two end
   for _, opt in ipairs(optionlist.list) do
     local at = o.seen[opt.letter]
     if at then

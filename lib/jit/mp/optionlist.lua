@@ -13,6 +13,7 @@
 --             is the report without a letter, `file` any format. Behind a colon
 --             the condition under which it has one (effects.lua)
 --   report    it is a report of its own: one at most
+--   joins     it goes together with others that do, in files that have them all
 --   lined     its report shows lines
 --   run       it concerns the way in which a program is measured
 --   trigger   it has a number with a unit of its own (options.lua)
@@ -107,27 +108,27 @@ local list = {
     shows = "text .mp:measured" },
   { "L[<n>[k|m]]", "leaks: the memory that collections leave alive, and "..
     "whether it grows; exit status 3 if n bytes or more leak",
-    letter = "L", report = true, lined = true, sets = "leaks",
+    letter = "L", report = true, lined = true, sets = "leaks", joins = true,
     unit = "bytes", from = 1, to = 2^40, sample = "100k", optional = true,
     field = "leak_limit",
     shows = "text .mp:measured .html:measured .json:measured .folded "..
       "file:limit" },
   { "W", "heap walk: the holders of the memory at the end, by size, and "..
     "the stacks that allocated it",
-    report = true, lined = true,
+    report = true, lined = true, joins = true,
     shows = "text .mp:measured .html:measured .json:measured .folded "..
       ".heapsnapshot" },
   { "M", "memory of the process: a table that adds up to its RSS",
-    report = true, lined = true, sets = "memory",
+    report = true, lined = true, sets = "memory", joins = true,
     shows = "text .mp:measured .json:measured" },
   { "J[+]", "the JIT compiler: what runs interpreted and why, traces given "..
     "up, traces made, flushes; J+: with the bytecode and the instructions of "..
     "traces", letter = "J",
-    report = true, sets = "compiler",
+    report = true, sets = "compiler", joins = true,
     shows = "text .mp:measured .html:measured .json:measured" },
   { "I", "idle: where coroutines wait, in seconds of all of them, and how "..
     "many wait now; what blocks the thread",
-    report = true, lined = true, sets = "waits",
+    report = true, lined = true, sets = "waits", joins = true,
     shows = "text .mp:measured .html:measured .pb.gz:measured .otlp:measured "..
       "server:measured" },
   { "T", "live: shows the table in the terminal while the program runs",

@@ -185,12 +185,16 @@ local function set_levels(o, m)
   o.shows_lines = o.scope == "l" or (m.l and name) ~= nil
 end
 
--- Whether of two letters, of which both were given, each is a report.
+-- Whether of two letters, of which both were given, each is a report, and no
+-- file has both.
 local function two_reports(o, seen)
   for _, opt in ipairs(list) do
     if opt.report and seen[opt.letter] and opt.letter ~= o.report then
-      return ("options '%s' and '%s' are two different reports: give one of "..
-	"them"):format(o.report, opt.letter)
+      if not (opt.joins and by_letter[o.report].joins) then
+	return ("options '%s' and '%s' are two different reports: give one "..
+	  "of them"):format(o.report, opt.letter)
+      end
+      o.second = o.second or opt.letter
     end
   end
 end
@@ -275,7 +279,8 @@ local asks_for_help = { H = true, help = true, ["--help"] = true, ["?"] = true }
 --   trigger_share, trigger_bytes, trigger_busy (a share of a limit of memory,
 --   bytes in use, seconds without a wait; each nil without that option B),
 --   trigger_walk (as walk, for the reports of these)
---   report (the letter of a report other than the table, or nil),
+--   report (the letter of a report other than the table, or nil), second (that
+--   of another one, which some files can have beside it, or nil),
 --   lines (whether the report shows them), run_only (the first letter that has
 --   no meaning where no program is run, or nil)
 local function parse(text)

@@ -68,10 +68,11 @@ end
 
 return function(given, operands, command)
   local o = files.parse_options(given.opts or "f", given, command)
-  if o.report and o.report ~= "W" then
+  local other = o.report ~= "W" and o.report or o.second
+  if other then
     stop.usage(("diff: option %s is a report of one profile: here options "..
       "such as fl, s, t and z choose the rows, and c, h, u, x the views")
-      :format(o.report), command)
+      :format(other), command)
   elseif o.report and given.share then
     stop.usage("diff: --share has no effect with option W", command)
   end
