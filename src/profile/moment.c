@@ -16,6 +16,9 @@
 #define ZONED	"a zone was open while no Lua function ran: a coroutine that " \
 	"yields in a zone leaves it open for others; labels follow it"
 
+#define MISSED	"more coroutines than are known (1,048,576), or no memory " \
+	"for them: those beyond are not seen to wait, and have no labels"
+
 /* CPU seconds that the samples stand for. */
 static double cpu_covered(mp_profile *p)
 {
@@ -52,6 +55,7 @@ static mp_sums sums_now(mp_profile *p)
     (double)a.stopped, p->waits.time, { 0 }, { 0 }
   };
   if (p->waits.zoned) mp_notes_add(&p->notes, ZONED);
+  if (p->waits.missed) mp_notes_add(&p->notes, MISSED);
   for (i = 0; i < MP_NTYPES; i++) {
     s.type_objects[i] = (double)a.by_type[i].objects;
     s.type_bytes[i] = (double)a.by_type[i].bytes;

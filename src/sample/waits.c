@@ -614,6 +614,7 @@ void mp_waits_count(mp_waits *waits, mp_capture *c)
   waits->looks = GET(w->looks);
   waits->seen = GET(w->seen);
   waits->coroutines = mp_coroutines_count(w->coroutines);
+  waits->missed = w->coroutines->lost > 0;
   change_tables(w);
 }
 

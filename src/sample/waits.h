@@ -47,6 +47,7 @@ typedef struct mp_waits {
   uint32_t coroutines;		/* There were so many at the last one. */
   const char *blockedwhy;	/* The reason, if nobody saw how the VM's */
 				/* thread sleeps. */
+  bool missed;			/* There were more than are known. */
   bool zoned;			/* A zone was open while no Lua code ran. */
 } mp_waits;
 

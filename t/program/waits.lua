@@ -216,6 +216,16 @@ r = tap.luajit("-jm=I -e "..tap.quote([[
 tap.like(r.out, "^7\n", "a child of a fork goes on", r.err)
 tap.like(r.out, "Coroutines have waited", "and its parent")
 
+-- More coroutines than are known, in half a gigabyte.
+if not tap.slow and (os.getenv("LIBASAN") or "") == "" then
+  r = tap.luajit("-jm=I "..tap.program([[
+    local list = {}
+    for i = 1, 2^20 + 100 do list[i] = coroutine.create(print) end
+  ]]))
+  tap.like(r.out, "more coroutines than are known %(1,048,576%)",
+    "those beyond are said not to be known", r.err)
+end
+
 -- No thread can be made.
 r = tap.sh("ulimit -u 1; exec "..tap.command.." -jm=I -e 'print(1)'")
 tap.like(r.out, "^1\n", "without a thread the program runs")
