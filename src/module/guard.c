@@ -193,6 +193,8 @@ int mp_guard_stop(lua_State *L, char *buf, size_t n)
   mp_ctx *c = mp_guard_get(L);
   int err;
   mp_ctx_await(c);
+  /* The time of the last collection and of the walk is not the program's. */
+  mp_waits_stop(&c->profile.waits, &c->profile.capture);
   mp_leaks_collect(&c->profile, L);
   if (mp_guard_get(L) != c) return 0;  /* A finalizer has ended it. */
   if (c->plan.memory) mp_memory_take(&c->profile, &c->report.state->memory);
@@ -228,6 +230,7 @@ static int guard_gc(lua_State *L)
   c = g->run;
   if (c != NULL) {
     mp_ctx_await(c);
+    mp_waits_stop(&c->profile.waits, &c->profile.capture);
     if (c->plan.memory)
       mp_memory_take(&c->profile, &c->report.state->memory);
     mp_heapwalk_refresh(&c->profile, L, &c->plan.walk, MP_CLOSING);

@@ -148,6 +148,17 @@ for _, outputs in ipairs({ "", ","..mp..",-", ",x.folded" }) do
   tap.like(r.err, "two different reports: give one of them, or only outputs "..
     "that have both", "a text has one: '"..outputs.."'")
 end
+r = tap.luajit("-jm=WI,"..mp.." "..tap.program([[
+  local waiting = coroutine.wrap(coroutine.yield)
+  waiting()
+  kept = {}
+  for i = 1, 3e5 do kept[i] = { i } end
+]]))
+tap.is(r.status..r.err, "0", "a walk at the end, and waits")
+local p = require("jit.mp.format.file").read(tap.read(mp))
+tap.ok(p.waits.enabled and p.waits.time <= p.info.wall * 1.05,
+  "coroutines do not wait during the walk",
+  ("%g s of waits in a run of %g s"):format(p.waits.time or 0, p.info.wall))
 r = tap.sh(tap.mp.." diff -O WJ "..mp.." "..mp)
 tap.like(r.err, "diff: option J is a report of one profile", "so has a diff")
 
