@@ -81,7 +81,8 @@ end
 -- The view that the page opens with: the one asked for first, or with option I
 -- the first time that there is some of.
 local function start_view(p, o)
-  for _, time in ipairs(o.report == "I" and o.chosen == 0 and wall.list or {}) do
+  local waits = o.report == "I" and o.chosen == 0
+  for _, time in ipairs(waits and wall.list or {}) do
     local value = wall.values(p, time)
     for _, row in ipairs(p.rows) do
       if p.waits.enabled and value(row) > 0 then return time.name end
