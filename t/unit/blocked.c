@@ -110,6 +110,7 @@ END_TEST
 
 static lua_State *fibers;
 static mp_coroutines *coroutines;
+static uintptr_t frame;		/* An address in the host's frame. */
 
 static int wait_for_byte(lua_State *L)
 {
@@ -126,7 +127,7 @@ static int wait_for_byte(lua_State *L)
 ** C stack, and that coroutine does, too, on its own. */
 static void *host(void *data)
 {
-  (void)data;
+  frame = (uintptr_t)&data;
   mp_blocked_init(&b, &vm, coroutines, NULL);
   mp_blocked_here(&b);
   lua_pushnumber(fibers, 1);
@@ -134,6 +135,13 @@ static void *host(void *data)
   wait_for_byte(fibers);
   check_fiber_enter(fibers);
   return NULL;
+}
+
+/* Whether the kernel knows the stack of the thread: under valgrind it knows one
+** of valgrind's own. */
+static bool is_stack_known(void)
+{
+  return frame - mp_blocked_stack(&b) < 1 << 20;
 }
 
 START_TEST(other_stacks)
@@ -154,9 +162,9 @@ START_TEST(other_stacks)
   ck_assert_int_eq(sem_init(&said, 0, 0), 0);
   ck_assert_int_eq(pthread_create(&thread, NULL, host, NULL), 0);
   sem_wait(&said);
-  sees = is_asleep();
+  sees = is_asleep() && is_stack_known();
   if (sees) {
-    ck_assert(mp_blocked_stack(&b) != 0 && look());
+    ck_assert(look());
     ck_assert(b.left && !b.placed);
     ck_assert_uint_eq(b.parked.n, 2);
   }
