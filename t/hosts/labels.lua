@@ -148,7 +148,7 @@ for route, made in pairs(MADE) do
   tap.ok(got >= n * made and got <= n * (made + 1000),
     ("under load: objects of %s"):format(route), objects)
 end
--- What nginx itself does has no label.
+-- The time of nginx itself has no label.
 tap.like(tap.sh(tap.mp.." report "..file.." cy:route:m0").out
   :gsub("\n[^\n]+ %(no label%)", ""),
   "\n +CPU\n +%d+%% +[%d.]+ m?s   cpu\n", "CPU by route")
