@@ -28,7 +28,7 @@ typedef struct mp_outside {
   bool known;			/* known. */
   bool found;			/* It was known at some time. */
   double ran;			/* Its CPU seconds at the last look. */
-  double spent;			/* CPU seconds of such threads since then, */
+  double spent;			/* CPU seconds of such threads so far, */
   double sampled;		/* and those at the last sample. */
   double interval;		/* CPU seconds between two samples. */
   mp_outside_begun begun[MP_OUTSIDE_THREADS];

@@ -357,8 +357,10 @@ if tap.sh(("cc -O -o idle '%s/t/attach/idle.c' %s -lpthread"):format(
   p = process.start(dir, "sh -c 'exec ./idle \"$1\" busy resting seldom' idle")
   host(p.pid)
   tap.sh("rm busy; until [ -e resting ]; do sleep 0.1; done", { dir = dir })
-  r = outside(p.pid)
+  r = outside(p.pid, "-o never.html -o -")
   tap.is(r.status, 0, "never in Lua: status", r.err)
+  tap.like(tap.read(dir.."/never.html") or "", '%["CPU","not known"',
+    "never in Lua: the page says it, too")
   tap.like(r.out, "\nCPU +not known .*\nno CPU samples: no thread was seen ",
     "never in Lua: said")
   tap.is(p:stop(), "right\n", "never in Lua: the program's results")

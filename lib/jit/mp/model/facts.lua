@@ -38,6 +38,12 @@ local function timer(p, rate)
     "; i1 takes more" or ""
 end
 
+-- "1.20 s", or that the time is not known.
+function facts.cpu(p)
+  local known = p.info.cpu > 0 or not p.cpu.why
+  return known and numbers.seconds(p.info.cpu) or "not known"
+end
+
 -- "582 samples (108/s)"; nil where CPU was not sampled.
 function facts.cpu_samples(p)
   if not p.cpu.enabled then return nil end

@@ -23,7 +23,7 @@ local function header(p, kib)
     t[#t+1] = strings({ name, value, more or "" })
   end
   local compiler, garbage = facts.compiler(p), facts.garbage(p)
-  add("CPU", numbers.seconds(p.info.cpu), (facts.cpu_samples(p) or
+  add("CPU", facts.cpu(p), (facts.cpu_samples(p) or
     "not sampled")..(compiler and ", "..compiler or ""))
   local period = facts.period(p)
   add("Allocated", numbers.bytes(h.alloc_bytes, kib), facts.alloc_samples(p)..

@@ -35,8 +35,7 @@ end
 
 local function cpu_topic(p)
   local cycles, share = facts.gc(p)
-  local known = p.info.cpu > 0 or not p.cpu.why
-  return topic("CPU", known and numbers.seconds(p.info.cpu) or "not known",
+  return topic("CPU", facts.cpu(p),
     facts.cpu_samples(p) or "not sampled", facts.compiler(p),
     "GC "..cycles..(share and ", "..share or ""))
 end
