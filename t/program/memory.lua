@@ -131,17 +131,17 @@ for letter, pattern in pairs({
   tap.like(tap.sh(tap.mp.." report "..mp.." "..letter).out, pattern,
     "a profile has report "..letter)
 end
-for letter, part in pairs({
-  L = '"verdicts":', W = '"heap_walk":', M = '"memory":', J = '"compiler":'
-}) do
-  tap.ok((tap.read(json) or ""):find(part, 1, true),
-    "the .json has the part of "..letter)
-end
-for letter, part in pairs({
-  L = '"leaks":{', W = '"heap":{"total"', J = '"jit":{', M = '["RSS","'
-}) do
-  tap.ok((tap.read(html) or ""):find(part, 1, true),
-    "the page has the part of "..letter)
+local parts = {
+  [json] = { L = '"verdicts":', W = '"heap_walk":', M = '"memory":',
+    J = '"compiler":' },
+  [html] = { L = '"leaks":{', W = '"heap":{"total"', M = '["RSS","',
+    J = '"jit":{' }
+}
+for name, list in pairs(parts) do
+  for letter, part in pairs(list) do
+    tap.ok((tap.read(name) or ""):find(part, 1, true),
+      name:match("%.%a+$").." has the part of "..letter)
+  end
 end
 for _, outputs in ipairs({ "", ","..mp..",-", ",x.folded" }) do
   r = tap.luajit("-jm=LW"..outputs.." -e 1")
@@ -159,6 +159,9 @@ local p = require("jit.mp.format.file").read(tap.read(mp))
 tap.ok(p.waits.enabled and p.waits.time <= p.info.wall * 1.05,
   "coroutines do not wait during the walk",
   ("%g s of waits in a run of %g s"):format(p.waits.time or 0, p.info.wall))
+r = tap.sh(tap.mp.." report "..mp.." WJ")
+tap.like(r.err, "are two different reports: give one of them; see",
+  "so has one of a profile")
 r = tap.sh(tap.mp.." diff -O WJ "..mp.." "..mp)
 tap.like(r.err, "diff: option J is a report of one profile", "so has a diff")
 

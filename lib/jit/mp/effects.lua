@@ -169,15 +169,16 @@ local function named(o, opt)
   return ("option '%s'"):format(opt.letter == "-<n>" and "-" or opt.letter)
 end
 
--- The message about an output that cannot have two reports; nil: all can.
-local function one_report(o, outputs)
+-- The message about an output that cannot have two reports; nil: all can. Only
+-- a run records both.
+local function one_report(o, outputs, measures)
   if not o.second then return nil end
   for _, name in ipairs(outputs) do
     local target, is_text = target_of(o, name)
     if is_text or target == ".folded" then
       return ("options '%s' and '%s' are two different reports: give one of "..
-	"them, or only outputs that have both, such as app.mp and app.html")
-	:format(o.report, o.second)
+	"them%s"):format(o.report, o.second, measures and ", or only outputs "..
+	"that have both, such as app.mp and app.html" or "")
     end
   end
 end
@@ -192,7 +193,7 @@ local function check(o, outputs, measures)
       "profile afterwards"):format(o.run_only)
   end
   if o.live then outputs = { "-", unpack(outputs) } end
-  local two = one_report(o, outputs)
+  local two = one_report(o, outputs, measures)
   if two then return two end
   for _, opt in ipairs(optionlist.list) do
     local at = o.seen[opt.letter]
