@@ -350,7 +350,8 @@ check-hosts: all
 	  echo "# $$t"; \
 	  ( $(AM_TESTS_ENVIRONMENT) \
 	    exec $(SHELL) '$(srcdir)/t/lua-test' \
-	      "$(srcdir)/t/hosts/$$t.lua" ) || status=1; \
+	      "$(srcdir)/t/hosts/$$t.lua" ) || \
+	    { echo "not ok - $$t fails"; status=1; }; \
 	done; exit $$status
 
 # One thing tried very often, at random: TRIALS=NAME... COUNT=N SEED=N.
@@ -399,7 +400,8 @@ check-attacks: all t/attack/fail.la $(attack_programs) t/unit/host \
 	  echo "# $$t"; \
 	  ( $(AM_TESTS_ENVIRONMENT) \
 	    exec $(SHELL) '$(srcdir)/t/lua-test' "$(srcdir)/t/attack/$$t.lua" \
-	      '$(COUNT)' '$(SEED)' ) || status=1; \
+	      '$(COUNT)' '$(SEED)' ) || \
+	    { echo "not ok - $$t fails"; status=1; }; \
 	done; exit $$status
 
 # -- What the archive has beside them ----------------------------------------

@@ -3,11 +3,10 @@
 -- the profile itself, and one that is attached to. It has no window.
 
 local tap = require("tap")
-local hosts = require("hosts")
 
 if tap.sh("love --version").status ~= 0 then tap.skip("no love") end
 
-local dir = hosts.directory()
+local dir = tap.tmpdir()
 tap.write(dir.."/conf.lua", [[
 function love.conf(t)
   for _, name in ipairs({ "audio", "sound", "video", "joystick", "window",
@@ -46,4 +45,4 @@ r = tap.sh("love .", { dir = dir })
 tap.is(r.status, 7, "a game with a start: ends as it would", r.err)
 is_right(tap.read(dir.."/own.txt"), "a start in main.lua")
 
-hosts.done()
+tap.done()
