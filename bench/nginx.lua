@@ -181,4 +181,4 @@ for _, path in ipairs(paths) do
     show(path, kinds[k][1]..": CPU time", results[path][k].used)
   end
 end
-require("hosts").done()
+tap.done()

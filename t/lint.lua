@@ -13,7 +13,7 @@ local max_function, max_width, max_file = 40, 80, 300
 -- Kinds of findings, and whether one of them fails the check.
 local fails = {
   unlisted = true, width = true, ["function"] = true, percent = true,
-  what = true, size = false, licence = true
+  what = true, size = false, licence = true, field = true
 }
 local counts = {}
 
@@ -167,6 +167,54 @@ local function check_functions(name, lines, language)
   end
 end
 
+-- -- Modules -----------------------------------------------------------------
+
+-- The fields of a module that is ours, as a set; nil: there is no such module.
+-- Tests have modules beside them, and jit.mp.test.* hands on those of others.
+local names_of = {}
+local function module_names(name, beside)
+  if beside:find("mp/test") or name:find("mp%.test") then return nil end
+  for _, dir in ipairs { beside, "lib", "t", "t/hosts" } do
+    local file = ("%s/%s.lua"):format(dir, (name:gsub("%.", "/")))
+    local f = not names_of[file] and io.open(srcdir.."/"..file, "rb")
+    if f then
+      local names, code = {}, f:read("*a"):gsub("%-%-[^\n]*", "")
+      f:close()
+      for _, pattern in ipairs { "function [%w_.]+[.:]([%w_]+)",
+	  "([%w_]+) = ", "%.([%w_]+)," } do
+	for word in code:gmatch(pattern) do names[word] = true end
+      end
+      names_of[file] = names
+    end
+    if names_of[file] then return names_of[file] end
+  end
+end
+
+-- Fields that a module is asked for, and has not: luacheck reads one file.
+local function check_fields(name, lines)
+  local beside, modules = name:match("^(.*)/") or ".", {}
+  local function check(number, names, field)
+    if names and not names[field] then
+      found("field", name..":"..number, "the module has no "..field)
+    end
+  end
+  for number, line in ipairs(lines) do
+    local var, module, field =
+      line:match('^local ([%a_][%w_]*) = require%("([^"]+)"%)(.*)')
+    if var and field == "" then modules[var] = module_names(module, beside) end
+    for module, field in line:gmatch('require%("([^"]+)"%)%.([%a_][%w_]*)') do
+      check(number, module_names(module, beside), field)
+    end
+    local code = line:gsub("%-%-.*", ""):gsub('"[^"]*"', '""')
+    for before, v, field in code:gmatch("(.?)%f[%w_](%w+)%.([%a_][%w_]*)") do
+      local is_set = code:find(v.."."..field.." = ", 1, true)
+      if not before:find("[.:]") and not is_set then
+	check(number, modules[v], field)
+      end
+    end
+  end
+end
+
 -- -- Main --------------------------------------------------------------------
 
 -- Files of the archive are listed there, or made by configure.
@@ -203,6 +251,7 @@ local function check_file(name)
       found("size", name, ("%d lines"):format(#lines))
     end
     check_functions(name, lines, language)
+    if language == "lua" then check_fields(name, lines) end
   end
   check_lines(name, lines, language)
 end

@@ -116,7 +116,7 @@ async function growth() {
   is(table.includes("_LOADED"), false, "heap: not one without a line before");
   like(
     table,
-    /400 kB 903 hash parts of 16 slots, 25% of them used/,
+    /400 kB 903 hash parts of 16 slots, 25% used/,
     "heap: parts of tables"
   );
   like(table, /290 kB 3000 strings "<\/script>#"/, "heap: a name is a text");

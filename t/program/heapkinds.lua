@@ -267,7 +267,7 @@ local r = tap.luajit(("-jm=Wm1,-,%s,%s %s"):format(mp, json, tap.program(code)))
 tap.is(r.status..r.err, "0", "a run")
 tap.like(r.out, "of all +bytes +objects   kind\n", "the table")
 tap.like(r.out, line, "strings")
-tap.like(r.out, "hash parts of %d slots, %d+%% of them used\n",
+tap.like(r.out, "hash parts of %d slots, %d+%% used\n",
   "parts of tables")
 local function report(file)
   return tap.sh(("%s report -O Wm1 %s"):format(tap.mp, file)).out

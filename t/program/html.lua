@@ -360,7 +360,7 @@ local grown = decode(json(html(walked({ 500, 400 }), opts(),
 tap.is(table.concat(grown.heap.lines.was, " "), "100 -1",
   "of two walks the lines have what they held before")
 tap.is(grown.strings[grown.heap.kinds.text[1] + 1],
-  "hash parts of 16 slots, 25% of them used", "and there are kinds of objects")
+  "hash parts of 16 slots, 25% used", "and there are kinds of objects")
 
 -- With option L: lines with ages and verdicts; nothing without.
 tap.is(decode(json(html(made(), opts()))).leaks, nil, "no leak data")

@@ -13,7 +13,7 @@ local words = {}
 local function from(k) return k.size > 1 and k.size / 2 + 1 or k.size end
 
 local function use(k)
-  return (", %s of them used"):format(numbers.share(k.used, k.slots))
+  return (", %s used"):format(numbers.share(k.used, k.slots))
 end
 
 local function slots(k)

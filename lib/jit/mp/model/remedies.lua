@@ -86,10 +86,11 @@ local function advice(p, r)
   return r and reasons.advice(r.reason, p.compiler)
 end
 
--- Adds up to REASONS lines, and what is left out.
+-- Adds up to REASONS lines, and how many are left out: never a single one.
 local function add_lines(t, list, line, rest)
-  for i = 1, math.min(#list, REASONS) do t[#t+1] = line(list[i]) end
-  if #list > REASONS then t[#t+1] = rest:format(#list - REASONS) end
+  local n = #list > REASONS + 1 and REASONS or #list
+  for i = 1, n do t[#t+1] = line(list[i]) end
+  if #list > n then t[#t+1] = rest:format(#list - n) end
 end
 
 -- The words for code in which no trace was begun.
