@@ -16,7 +16,7 @@ void mp_blocked_init(mp_blocked *b, const mp_vm *vm,
   b->zones = zones;
   b->vm = *vm;
   b->coroutines = coroutines;
-  b->files = (mp_asleep){ -1, -1 };
+  b->files = b->own = (mp_asleep){ -1, -1 };
 }
 
 void mp_blocked_here(mp_blocked *b)
@@ -53,14 +53,30 @@ static bool follow(mp_blocked *b)
 /* Copies of the program's descriptors would keep its files open. */
 void mp_blocked_open(mp_blocked *b)
 {
-  if (mp_asleep_apart())
-    follow(b);
-  else
+  if (!mp_asleep_apart())
     give_up(b, "the kernel gives no thread descriptors of its own "
 	    "(close_range, Linux 5.9)");
+  else if (follow(b))
+    mp_asleep_open(&b->own, (int)mp_process_thread());
 }
 
-void mp_blocked_close(mp_blocked *b) { mp_asleep_close(&b->files); }
+void mp_blocked_close(mp_blocked *b)
+{
+  mp_asleep_close(&b->files);
+  mp_asleep_close(&b->own);
+}
+
+#define STOPPED	0.05		/* Seconds: a busy machine may take less. */
+
+void mp_blocked_woke(mp_blocked *b, double late)
+{
+  double waited = 0;
+  uint64_t turns;
+  if (!mp_asleep_queued(&b->own, &waited, &turns)) return;
+  late -= waited - b->waited;
+  b->waited = waited;
+  if (late > STOPPED) b->last.slept += late;
+}
 
 /* All waits since are taken to be as long. Where it was waiting at the last
 ** look, half of that was over; where it was running, something could change

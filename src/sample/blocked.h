@@ -34,6 +34,8 @@ typedef struct mp_blocked {
   _Atomic(const char *) why;	/* The reason why nobody looks; or NULL. */
   int opened;			/* The thread whose files are open; 0: none, */
   mp_asleep files;		/* these. */
+  mp_asleep own;		/* Those of the thread that looks, */
+  double waited;		/* and its seconds in that queue. */
   double queued;		/* Seconds in the queue for a processor, */
   uint64_t turns;		/* and turns that it got; 0: not known; */
   double cpu;			/* its CPU time, */
@@ -68,6 +70,11 @@ void mp_blocked_here(mp_blocked *b);
 /* In the thread that looks: first, when the VM's thread is known, and last. */
 void mp_blocked_open(mp_blocked *b);
 void mp_blocked_close(mp_blocked *b);
+
+/* The thread that looks has slept for so many seconds longer than it meant to.
+** What the queue for a processor does not explain is the time for which the
+** process was stopped: nothing in it was asleep. */
+void mp_blocked_woke(mp_blocked *b, double late);
 
 /* To be called first at each look: an estimate of the seconds since the last
 ** one in which the VM's thread has waited for the turn that could first change

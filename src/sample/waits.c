@@ -391,6 +391,8 @@ static bool wait(watching *w)
     ;
   stop = w->stop;
   pthread_mutex_unlock(&w->mutex);
+  mp_blocked_woke(&w->blocked, mp_clock_wall() - (double)until.tv_sec -
+		  (double)until.tv_nsec * 1e-9);
   return !stop;
 }
 

@@ -189,4 +189,24 @@ print("done")
 r = tap.luajit(program)
 tap.is(r.out, "done\n", "children of forks", r.err)
 
+-- -- A process that is stopped -----------------------------------------------
+
+program = tap.program(clock..[[
+os.execute("(sleep 0.2; kill -STOP $PPID; sleep 2; kill -CONT $PPID) &")
+local from, gap = now(), 0
+local last = from
+while gap < 1 and last - from < 30 do
+  local t = now()
+  gap, last = math.max(gap, t - last), t
+end
+rest(0.3)
+print(gap)
+]])
+_, _, r = run(program, "I", "Lua code has blocked")
+local gap = tonumber(r.out:match("[%d.]+")) or 0
+local slept, unit =
+  report("I"):match("blocked the thread for ([%d.]+) (m?s) of")
+slept = tonumber(slept or 1e9) / (unit == "ms" and 1000 or 1)
+tap.ok(gap > 1 and slept < 1, "it does not sleep", slept.." of "..gap.." s")
+
 tap.done()
