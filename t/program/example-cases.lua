@@ -102,7 +102,7 @@ for _, sample in ipairs({ { "-jm=flx", "options-wasteful", 0.06 },
   local r = tap.luajit(("%s,/dev/stderr %s/examples/%s.lua %s"):format(opts,
     tap.quote(tap.srcdir), name, work))
   local title = r.err:match("\n *([^\n]*allocated  cum%.)\n") or
-    r.err:match("\n *([^\n]*at the peak  cum%.)\n") or
+    r.err:match("\n *([^\n]*%[at the peak%]  cum%.)\n") or
     r.err:match("\n +(held +new[^\n]*)\n") or r.err:match("\n +(allocated)\n")
   local words = (title or "none"):gsub("%s+", " ")
   tap.ok(shown and shown:gsub("%s+", " "):find(words, 1, true),

@@ -176,7 +176,7 @@ kept = low()
 for _, jit in ipairs({ "-joff", "-jon" }) do
   local function objects(view, name)
     local r = run("f"..view.."orm0b1", peak, jit)
-    return tonumber(r.out:match("\n *(%d+) +%d+   "..name.."\n") or 0), r.out
+    return tonumber(r.out:match("(%d+) +%d+   "..name.."\n") or 0), r.out
   end
   local n, text = objects("x", "high")
   tap.ok(n > 20000, jit..": what was in use at the peak", text)

@@ -92,8 +92,8 @@ end
 
 local cases = { "f", "F", "l", "fl", "Fl", "F3", "3", "-3", "s", "-2s", "v",
   "vf", "fv", "z", "zf", "lz", "c", "h", "u", "ho", "cr", "r", "rho", "lhm0",
-  "m30", "x", "ux", "xo", "t", "tf", "ft", "ct", "k", "hk", "pl", "a", "am0",
-  "A", "Ar", "G", "Gh", "Guo", "lG", "zG", "chzfl", "cflz", "vs", "csv",
+  "m30", "x", "flx", "ux", "xo", "t", "tf", "ft", "ct", "k", "hk", "pl", "a",
+  "am0", "A", "Ar", "G", "Gh", "Guo", "lG", "zG", "chzfl", "cflz", "vs", "csv",
   "cfls", "-cfls", "hflzr", "cav", "2ca", "c3lAm0", "acsz", "2cG", "scG",
   "3vsG", "cGm20" }
 

@@ -42,11 +42,11 @@ local conditions = {
   },
   heap = { has_heap, "give a view of the heap, too" },
   one = {
-    function(o, opt) return views.by[o.views[1]].letter == opt.letter end,
+    function(o, opt) return views.by[o.view].letter == opt.letter end,
     "it has one view, the first that is given"
   },
   amount = {
-    function(o) return o.views[1] ~= "cpu" end,
+    function(o) return o.view ~= "cpu" end,
     "give a view of the heap, too"
   },
   bytes = {
@@ -59,7 +59,7 @@ local conditions = {
   },
   first = {
     function(o, opt)
-      return o.views[1] ~= "cpu" and views.by[o.views[1]].letter == opt.letter
+      return o.view ~= "cpu" and views.by[o.view].letter == opt.letter
     end,
     "a page has all views, and opens with CPU or the first that is given"
   },

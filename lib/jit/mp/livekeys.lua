@@ -27,7 +27,7 @@ end
 -- it, if any (jit.mp.model.sorting).
 local function new(text, sort)
   local o = options.parse(text)
-  local view = o.chosen == 1 and index(shown, views.by[o.views[1]].letter)
+  local view = o.chosen == 1 and index(shown, views.by[o.view].letter)
   return { given = text, sort = sort, view = view or 1, order = 1,
     lines = o.shows_lines, objects = o.objects,
     depth = math.min(math.abs(o.depth), 20) }

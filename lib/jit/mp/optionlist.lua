@@ -73,7 +73,7 @@ local list = {
   { "u", "view: heap, in use; default: these three views",
     shows = "table diff g G a A q .folded:one .pb.gz .otlp "..
       ".speedscope.json server .heapprofile .dhat.json .html:first" },
-  { "x", "view: heap, in use when it was largest",
+  { "x", "view: heap, in use at its peak, beside the others",
     shows = "table diff g G a A q .folded:one .pb.gz .otlp "..
       ".speedscope.json server .heapprofile .dhat.json .html:first" },
   { "Y", "view: C memory, allocated; luajit-mp run --native measures it",

@@ -129,7 +129,8 @@ local function parse_one(o, seen, text, pos)
   return pos + 1
 end
 
--- Sets the views, and the one that was asked for first.
+-- Sets the views, and the one that was asked for first. The peak alone is shown
+-- beside those that are shown anyway.
 local function set_views(o, seen)
   local first
   o.views = {}
@@ -139,9 +140,15 @@ local function set_views(o, seen)
     if at and (not first or at < first) then o.first, first = #o.views, at end
   end
   o.first, o.chosen = o.first or 1, #o.views
-  if o.chosen > 0 then return end
-  -- A CPU sample has no type.
-  o.views = seen.t and { "alloc", "inuse" } or { "cpu", "alloc", "inuse" }
+  if o.chosen == 0 or o.chosen == 1 and seen.x then
+    -- A CPU sample has no type.
+    o.views = seen.t and { "alloc", "inuse" } or { "cpu", "alloc", "inuse" }
+    if seen.x then
+      o.views[#o.views+1] = "peak"
+      o.first = #o.views
+    end
+  end
+  o.view = o.views[o.first]
 end
 
 -- The levels of rows in the order of their letters: "state", "name", "lines"
@@ -250,7 +257,7 @@ local function set_defaults(o, seen)
   o.walk = (seen.W or seen.L) and math.max(o.min, 0.1) / 100 or nil
   o.period = o.period or by_letter.b.with[o.report]
   if o.folded then
-    o.views = { o.views[1] }
+    o.views, o.first = { o.view }, 1
     if o.scope == "" then o.scope = "f" end
     if not o.min_given then o.min = 0 end
   end
@@ -267,6 +274,7 @@ local asks_for_help = { H = true, help = true, ["--help"] = true, ["?"] = true }
 --   the fields that optionlist.lua names in `field` and `sets`,
 --   text, seen (positions by letter; those of numbers are <n> and -<n>),
 --   views ("cpu", "alloc", "inuse", "peak"), chosen (how many were given),
+--   view (the one that was asked for first),
 --   states ("t", "z", "y", "v" or nil), label (the name behind y, or nil),
 --   listings (J+ was given),
 --   scope ("f", "F", "l" or "": states only),

@@ -29,8 +29,8 @@ local function folder(p, o)
 end
 
 return function(p, o)
-  local list, totals = p:sums(o.views, o.objects, folder(p, o))
-  if totals[1] == 0 then return nil, empty(p, o.views[1]) end
+  local list, totals = p:sums({ o.view }, o.objects, folder(p, o))
+  if totals[1] == 0 then return nil, empty(p, o.view) end
   table.sort(list, function(a, b) return a.name < b.name end)
   local out = {}
   for _, e in ipairs(list) do

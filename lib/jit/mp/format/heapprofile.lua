@@ -8,8 +8,9 @@ local empty = require("jit.mp.model.empty")
 local export = require("jit.mp.format.export")
 local json = require("jit.mp.format.json")
 
--- Of the views chosen the first of these.
+-- The peak, if it alone was asked for; or of the views the first of these.
 local function choose(o)
+  if o.chosen == 1 and o.view == "peak" then return "peak" end
   local has = {}
   for _, view in ipairs(o.views) do has[view] = true end
   return not has.inuse and (has.peak and "peak" or has.alloc and "alloc") or

@@ -88,7 +88,7 @@ local function start_view(p, o)
       if p.waits.enabled and value(row) > 0 then return time.name end
     end
   end
-  return o.views and o.views[1] or "cpu"
+  return o.view or "cpu"
 end
 
 -- The state in which the page opens, by the options.
