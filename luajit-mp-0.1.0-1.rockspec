@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- In an unpacked archive of luajit-mp, or in a checkout, which needs autoconf,
 -- automake and libtool:
---   luarocks make packaging/luajit-mp-0.1.0-1.rockspec
+--   luarocks make
 rockspec_format = "3.0"
 package = "luajit-mp"
 version = "0.1.0-1"
