@@ -27,7 +27,7 @@ assert(mp.start({ options = "fm0b1", interval = 1, callback =
     calls, n, allocated = calls + 1, n + samples, allocated + bytes
     states[state] = true
     lines[require("jit.profile").dumpstack(thread, "f", 1)] = true
-    local t = os.clock() + 0.003
+    local t = os.clock() + 0.01
     while os.clock() < t do end
     keep = {}
     for i = 1, 1000 do keep[i] = { i } end
