@@ -32,9 +32,10 @@ local function sampled(change)
   return s
 end
 
+-- The last view of the table, which has a second column, cum.
 local function sum(text, option)
   local n = 0
-  for v in report(sampled(), option.."rm0"):gmatch("\n +(%d+)[ %d]*   %S") do
+  for v in report(sampled(), option.."rm0"):gmatch("(%d+) +%d+   [%a(]") do
     n = n + tonumber(v)
   end
   return tap.is(("%.0f"):format(n), text, option..": rows add up")
