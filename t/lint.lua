@@ -199,9 +199,9 @@ local function check_fields(name, lines)
     end
   end
   for number, line in ipairs(lines) do
-    local var, module, field =
+    local var, module, rest =
       line:match('^local ([%a_][%w_]*) = require%("([^"]+)"%)(.*)')
-    if var and field == "" then modules[var] = module_names(module, beside) end
+    if var and rest == "" then modules[var] = module_names(module, beside) end
     for module, field in line:gmatch('require%("([^"]+)"%)%.([%a_][%w_]*)') do
       check(number, module_names(module, beside), field)
     end

@@ -66,7 +66,7 @@ void mp_blocked_close(mp_blocked *b)
   mp_asleep_close(&b->own);
 }
 
-#define STOPPED	0.05		/* Seconds: a busy machine may take less. */
+#define STOPPED	0.05		/* Seconds; fewer may have other reasons. */
 
 void mp_blocked_woke(mp_blocked *b, double late)
 {
