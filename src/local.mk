@@ -37,6 +37,7 @@ src_libmp_la_SOURCES = \
 	src/data/restart.c src/data/restart.h \
 	src/data/seccomp.c src/data/seccomp.h \
 	src/data/seed.c src/data/seed.h \
+	src/data/slots.c src/data/slots.h \
 	src/data/smaps.c src/data/smaps.h \
 	src/data/sparse.c src/data/sparse.h \
 	src/data/spell.c src/data/spell.h \
@@ -161,6 +162,7 @@ core_la_SOURCES = \
 	src/report/sending.c src/report/sending.h \
 	src/report/together.c src/report/together.h \
 	src/report/state.c src/report/state.h \
+	src/preload/exec.c src/preload/exec.h \
 	src/process/trigger.c src/process/trigger.h \
 	src/process/aside.c src/process/aside.h \
 	src/process/background.c src/process/background.h \
@@ -172,6 +174,7 @@ core_la_SOURCES = \
 	src/process/ends.c src/process/ends.h \
 	src/process/fork.c src/process/fork.h \
 	src/process/inherit.c src/process/inherit.h \
+	src/process/intercept.c src/process/intercept.h \
 	src/process/safepoint.c src/process/safepoint.h \
 	src/process/standin.c src/process/standin.h \
 	src/module/arguments.c src/module/arguments.h \
@@ -317,6 +320,7 @@ $(native_lib): libluajit-mp-native.la
 # Preloaded, too.
 noinst_LTLIBRARIES += libluajit-mp-exec.la
 libluajit_mp_exec_la_SOURCES = src/preload/exec.c src/preload/environment.h
+libluajit_mp_exec_la_CPPFLAGS = $(AM_CPPFLAGS) -DMP_PRELOADED
 libluajit_mp_exec_la_LDFLAGS = -module -avoid-version -shared \
 	-rpath $(coreexecdir)
 exec_lib = .uninstalled/jit/mp/libluajit-mp-exec.so

@@ -135,6 +135,7 @@ check_PROGRAMS = \
 	t/unit/profiler \
 	t/unit/restart \
 	t/unit/retained \
+	t/unit/slots \
 	t/unit/smaps \
 	t/unit/spell \
 	t/unit/stacks \
@@ -216,6 +217,12 @@ t_unit_peek_LDADD = src/libvm.la src/libmp.la $(CHECK_LIBS)
 t_unit_profiler_LDADD = src/libvm.la $(CHECK_LIBS)
 t_unit_retained_LDADD = src/libheapwalk.la \
 	src/libvm.la src/libmp.la $(CHECK_LIBS) $(LUAJIT_LIBS)
+t_unit_slots_LDADD = src/libmp.la $(CHECK_LIBS) -ldl -lpthread
+EXTRA_t_unit_slots_DEPENDENCIES = t/unit/called.la
+check_LTLIBRARIES = t/unit/called.la
+t_unit_called_la_SOURCES = t/unit/called.c
+t_unit_called_la_LDFLAGS = -module -avoid-version -shared -rpath /nonexistent \
+	-Wl,-z,relro,-z,now
 t_unit_threads_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
 t_unit_host_LDADD = $(CHECK_LIBS) $(LUAJIT_LIBS)
 # With the library's sources: MP_RUN takes no script of libtool's.

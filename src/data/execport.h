@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** The interface between the library that intercepts exec, _exit, calls by which
-** the program enters a sandbox, and calls that look for signals
-** (src/preload/exec.c), and the core, which writes its reports then, or takes
-** its own signal back (process/exec.h, module/confine.h).
+** The interface between the functions that intercept exec, _exit, calls by
+** which the program enters a sandbox, and calls that look for signals
+** (preload/exec.c), and the core, which writes its reports then, or takes its
+** own signal back (process/exec.h, module/confine.h).
 **
-** The library is preloaded and knows nothing of LuaJIT.
+** The functions are those of a library that is preloaded and knows nothing of
+** LuaJIT, or else the core's own (process/intercept.h).
 */
 #ifndef MP_EXECPORT_H
 #define MP_EXECPORT_H

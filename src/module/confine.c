@@ -4,18 +4,17 @@
 */
 #include "config.h"
 
-#include <dlfcn.h>
 #include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "data/execport.h"
 #include "data/lock.h"
 #include "data/process.h"
 #include "data/seccomp.h"
 #include "module/confine.h"
 #include "module/guard.h"
 #include "process/inherit.h"
+#include "process/intercept.h"
 #include "report/write.h"
 #include "vm/peek.h"
 
@@ -93,7 +92,7 @@ static void before(const void *filter)
 
 void mp_confine_install(void)
 {
-  mp_execport *port = dlsym(RTLD_DEFAULT, MP_EXECPORT_SYMBOL);
-  if (port == NULL || port->version != MP_EXECPORT_VERSION) return;
+  mp_execport *port = mp_intercept_port();
+  if (port == NULL) return;
   port->confined = before;
 }

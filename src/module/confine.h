@@ -4,8 +4,8 @@
 ** one that the profiler makes. The run of the VM that is about to do so ends
 ** before, with its report, as by mp.stop().
 **
-** This takes libluajit-mp-exec.so, preloaded (data/execport.h), and a VM whose
-** layout is proved; compiled code that makes the call is not noticed.
+** This takes a call that is seen (process/intercept.h), and a VM whose layout
+** is proved; compiled code that makes the call is not noticed.
 */
 #ifndef MP_CONFINE_H
 #define MP_CONFINE_H

@@ -15,6 +15,7 @@
 #include "process/callback.h"
 #include "process/ends.h"
 #include "process/inherit.h"
+#include "process/intercept.h"
 #include "process/signal.h"
 #include "profile/leaks.h"
 #include "profile/memory.h"
@@ -137,7 +138,10 @@ void mp_guard_release(mp_ctx *c, lua_State *L)
 void mp_guard_leave(void)
 {
   mp_lock();
-  if (mp_ctx_list() == NULL) mp_signal_leave();
+  if (mp_ctx_list() == NULL) {
+    mp_signal_leave();
+    mp_intercept_end();
+  }
   mp_unlock();
 }
 

@@ -22,6 +22,7 @@
 #include "process/exec.h"
 #include "process/fork.h"
 #include "process/inherit.h"
+#include "process/intercept.h"
 #include "process/safepoint.h"
 #include "process/seen.h"
 #include "process/signal.h"
@@ -222,6 +223,7 @@ static void begin(mp_ctx *c, lua_State *L)
   mp_span_begin(&p->span);
   mp_lock();
   if (mp_ctx_list() == NULL) mp_signal_take();
+  mp_intercept_begin();
   mp_ctx_enlist(c);
   mp_unlock();
   mp_hook_install(p->heap, L);

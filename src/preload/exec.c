@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
-** libluajit-mp-exec.so: intercepts the functions that replace the program, end
-** it at once, confine it, or look for signals that wait, see data/execport.h.
+** Intercepts the functions that replace the program, end it at once, confine
+** it, or look for signals that wait, see data/execport.h.
+**
+** This is compiled twice: as libluajit-mp-exec.so, with MP_PRELOADED, which the
+** loader puts before the C library, and as a part of the core, which has the
+** program's objects call these functions (process/intercept.h).
 **
 ** The C library's own calls, as in system and popen, are not intercepted: they
 ** are made in children that have no profile. Neither are calls for files that
@@ -30,45 +34,61 @@
 #include <unistd.h>
 
 #include "data/execport.h"
-#include "preload/environment.h"
 
+#ifdef MP_PRELOADED
+#include "preload/environment.h"
 #define EXPORT	__attribute__((visibility("default")))
+#define CALL(name)	name
+#define BEHIND	RTLD_NEXT
+#else
+#include "preload/exec.h"
+#define EXPORT	static
+#define CALL(name)	call_##name
+#define BEHIND	RTLD_DEFAULT
+#endif
+
+#define CALLS(X) \
+  X(execve) X(execv) X(execvpe) X(execvp) X(fexecve) X(execveat) X(execl) \
+  X(execlp) X(execle) X(_exit) X(_Exit) X(prctl) X(syscall) X(sigpending) \
+  X(sigsuspend) X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(signalfd) \
+  X(ppoll) X(pselect) X(epoll_pwait)
 
 EXPORT mp_execport luajit_mp_exec_port = { .version = MP_EXECPORT_VERSION };
 #define port	luajit_mp_exec_port
 
-static struct {
-  int (*execve)(const char *, char *const *, char *const *);
-  int (*execvpe)(const char *, char *const *, char *const *);
-  int (*fexecve)(int, char *const *, char *const *);
-  int (*execveat)(int, const char *, char *const *, char *const *, int);
-  int (*prctl)(int, unsigned long, unsigned long, unsigned long,
-	       unsigned long);
-  long (*syscall)(long, long, long, long, long, long, long);
-} real;
+#define NUMBER(name)	NUMBER_##name,
+enum { CALLS(NUMBER) NCALLS };
 
-static void find(void *where, const char *name)
+static void (*originals[NCALLS])(void);
+
+/* dlsym gives no function pointers. */
+static void find_originals(void)
 {
-  void *f = dlsym(RTLD_NEXT, name);
-  memcpy(where, &f, sizeof(f));
+#define NAME(name)	#name,
+  static const char *const names[] = { CALLS(NAME) };
+  size_t i;
+  for (i = 0; i < NCALLS; i++) {
+    void *f = dlsym(BEHIND, names[i]);
+    memcpy(&originals[i], &f, sizeof(f));
+  }
 }
 
-/* Libraries that begin before this one may call these two. */
-static void find_calls(void)
+/* Libraries that begin before a preloaded one may call it already. */
+static void (*original(size_t i))(void)
 {
-  if (real.prctl == NULL) find(&real.prctl, "prctl");
-  if (real.syscall == NULL) find(&real.syscall, "syscall");
+  if (originals[i] == NULL) find_originals();
+  return originals[i];
 }
 
+#define REAL(name)	((__typeof__(CALL(name)) *)original(NUMBER_##name))
+
+#ifdef MP_PRELOADED
 __attribute__((constructor)) static void begin(void)
 {
-  find(&real.execve, "execve");
-  find(&real.execvpe, "execvpe");
-  find(&real.fexecve, "fexecve");
-  find(&real.execveat, "execveat");
-  find_calls();
-  leave_environment(&real);
+  find_originals();
+  leave_environment(&port);
 }
+#endif
 
 /* -- Whether it will succeed --------------------------------------------- */
 
@@ -113,42 +133,44 @@ static int failed(int status)
 
 /* -- The functions ------------------------------------------------------- */
 
-EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+EXPORT int CALL(execve)(const char *path, char *const argv[],
+			char *const envp[])
 {
   before(is_program(path));
-  return failed(real.execve(path, argv, envp));
+  return failed(REAL(execve)(path, argv, envp));
 }
 
-EXPORT int execv(const char *path, char *const argv[])
+EXPORT int CALL(execv)(const char *path, char *const argv[])
 {
   before(is_program(path));
-  return failed(real.execve(path, argv, environ));
+  return failed(REAL(execve)(path, argv, environ));
 }
 
-EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+EXPORT int CALL(execvpe)(const char *file, char *const argv[],
+			 char *const envp[])
 {
   before(is_found(file));
-  return failed(real.execvpe(file, argv, envp));
+  return failed(REAL(execvpe)(file, argv, envp));
 }
 
-EXPORT int execvp(const char *file, char *const argv[])
+EXPORT int CALL(execvp)(const char *file, char *const argv[])
 {
   before(is_found(file));
-  return failed(real.execvpe(file, argv, environ));
+  return failed(REAL(execvpe)(file, argv, environ));
 }
 
-EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+EXPORT int CALL(fexecve)(int fd, char *const argv[], char *const envp[])
 {
   before(true);
-  return failed(real.fexecve(fd, argv, envp));
+  return failed(REAL(fexecve)(fd, argv, envp));
 }
 
 /* No program calls this that is older than the function. */
-EXPORT int execveat(int fd, const char *path, char *const argv[],
-		    char *const envp[], int flags)
+EXPORT int CALL(execveat)(int fd, const char *path, char *const argv[],
+			  char *const envp[], int flags)
 {
   before(true);
-  return failed(real.execveat(fd, path, argv, envp, flags));
+  return failed(REAL(execveat)(fd, path, argv, envp, flags));
 }
 
 /* Sets argv to the arguments from `first` on, and ap to what follows them. */
@@ -163,25 +185,25 @@ EXPORT int execveat(int fd, const char *path, char *const argv[],
   argv[0] = (char *)first; \
   for (i = 1; i <= n; i++) argv[i] = va_arg(ap, char *)
 
-EXPORT int execl(const char *path, const char *arg, ...)
+EXPORT int CALL(execl)(const char *path, const char *arg, ...)
 {
   char **argv;
   va_list ap;
   GATHER(argv, ap, arg);
   va_end(ap);
-  return execv(path, argv);
+  return CALL(execv)(path, argv);
 }
 
-EXPORT int execlp(const char *file, const char *arg, ...)
+EXPORT int CALL(execlp)(const char *file, const char *arg, ...)
 {
   char **argv;
   va_list ap;
   GATHER(argv, ap, arg);
   va_end(ap);
-  return execvp(file, argv);
+  return CALL(execvp)(file, argv);
 }
 
-EXPORT int execle(const char *path, const char *arg, ...)
+EXPORT int CALL(execle)(const char *path, const char *arg, ...)
 {
   char **argv;
   char *const *envp;
@@ -189,7 +211,7 @@ EXPORT int execle(const char *path, const char *arg, ...)
   GATHER(argv, ap, arg);
   envp = va_arg(ap, char *const *);
   va_end(ap);
-  return execve(path, argv, envp);
+  return CALL(execve)(path, argv, envp);
 }
 
 /* -- An end without handlers ---------------------------------------------- */
@@ -200,16 +222,14 @@ static void leaves(void)
   if (f != NULL) f();
 }
 
-EXPORT void _exit(int status)
+EXPORT void CALL(_exit)(int status)
 {
-  void (*f)(int);
   leaves();
-  find(&f, "_exit");
-  f(status);
+  REAL(_exit)(status);
   abort();  /* It does not return. */
 }
 
-EXPORT void _Exit(int status) { _exit(status); }
+EXPORT void CALL(_Exit)(int status) { CALL(_exit)(status); }
 
 /* -- Sandboxes ------------------------------------------------------------ */
 
@@ -225,7 +245,7 @@ static void confine_by_prctl(unsigned long mode, unsigned long filter)
     confine(mode == SECCOMP_MODE_STRICT, filter);
 }
 
-EXPORT int prctl(int op, ...)
+EXPORT int CALL(prctl)(int op, ...)
 {
   unsigned long a[4];
   va_list ap;
@@ -234,11 +254,10 @@ EXPORT int prctl(int op, ...)
   for (i = 0; i < 4; i++) a[i] = va_arg(ap, unsigned long);
   va_end(ap);
   if (op == PR_SET_SECCOMP) confine_by_prctl(a[0], a[1]);
-  if (real.prctl == NULL) find_calls();
-  return real.prctl(op, a[0], a[1], a[2], a[3]);
+  return REAL(prctl)(op, a[0], a[1], a[2], a[3]);
 }
 
-EXPORT long syscall(long number, ...)
+EXPORT long CALL(syscall)(long number, ...)
 {
   long a[6];
   va_list ap;
@@ -252,8 +271,7 @@ EXPORT long syscall(long number, ...)
   if (number == SYS_exit_group) leaves();
   if (number == SYS_prctl && a[0] == PR_SET_SECCOMP)
     confine_by_prctl((unsigned long)a[1], (unsigned long)a[2]);
-  if (real.syscall == NULL) find_calls();
-  return real.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 /* -- Signals that wait ---------------------------------------------------- */
@@ -271,16 +289,10 @@ static void before_wait(void)
 }
 
 #define WAIT(name, parameters, ...) \
-  EXPORT int name parameters \
+  EXPORT int CALL(name) parameters \
   { \
-    static int (*volatile original) parameters; \
-    int (*f) parameters = original; \
-    if (f == NULL) { \
-      find(&f, #name); \
-      original = f; \
-    } \
     before_wait(); \
-    return f(__VA_ARGS__); \
+    return REAL(name)(__VA_ARGS__); \
   }
 
 WAIT(sigpending, (sigset_t *set), set)
@@ -297,3 +309,22 @@ WAIT(pselect, (int n, fd_set *in, fd_set *out, fd_set *except,
      n, in, out, except, time, mask)
 WAIT(epoll_pwait, (int fd, struct epoll_event *events, int n, int time,
 		   const sigset_t *mask), fd, events, n, time, mask)
+
+#ifndef MP_PRELOADED
+/* -- The functions as a list ---------------------------------------------- */
+
+_Static_assert(NCALLS == MP_CALLS, "MP_CALLS is their number");
+
+mp_execport *mp_calls_list(mp_slotcall list[MP_CALLS])
+{
+#define ENTRY(name) { #name, (void (*)(void))CALL(name), NULL, NULL },
+  static const mp_slotcall ours[] = { CALLS(ENTRY) };
+  size_t i;
+  find_originals();
+  for (i = 0; i < MP_CALLS; i++) {
+    list[i] = ours[i];
+    list[i].original = originals[i];
+  }
+  return &port;
+}
+#endif

@@ -45,6 +45,8 @@ typedef struct mp_heir {
   pid_t forker;			/* in which this thread forked, */
   unsigned fork;		/* after a fork of that number by the one */
 				/* that has the run. */
+  bool forked;			/* This process has forked, whoever has the */
+  unsigned cpu;			/* run: its CPU time then, milliseconds. */
 } mp_heir;
 
 /* The program's function for samples (process/callback.h). */

@@ -4,18 +4,17 @@
 */
 #include "config.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "data/clock.h"
-#include "data/execport.h"
 #include "data/lock.h"
 #include "data/process.h"
 #include "process/ctx.h"
 #include "process/exec.h"
 #include "process/inherit.h"
+#include "process/intercept.h"
 #include "process/signal.h"
 #include "process/standin.h"
 #include "report/write.h"
@@ -138,8 +137,8 @@ static void leaves(void)
 
 void mp_exec_install(void)
 {
-  mp_execport *port = dlsym(RTLD_DEFAULT, MP_EXECPORT_SYMBOL);
-  if (port == NULL || port->version != MP_EXECPORT_VERSION) return;
+  mp_execport *port = mp_intercept_port();
+  if (port == NULL) return;
   port->failed = failed;
   port->before = before;
   port->leaves = leaves;

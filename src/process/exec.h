@@ -3,10 +3,10 @@
 ** exec: the program is replaced by another one, and so would be its profile.
 ** _exit: it ends, and no code of ours would run.
 **
-** If libluajit-mp-exec.so was preloaded (data/execport.h), a child writes the
-** reports before the call, as one does for a process that is stuck
-** (process/standin.h). If exec fails, the program continues with its profile,
-** whose report at the end replaces that one. A process that has just forked
+** Where such calls are seen (process/intercept.h), a child writes the reports
+** before, as one does for a process that is stuck (process/standin.h). If exec
+** fails, the program continues with its profile, whose report at the end
+** replaces that one. A process that has just forked
 ** leaves its profile to its child (process/inherit.h). A program that calls the
 ** functions that look for signals that wait does not find the timer's.
 */

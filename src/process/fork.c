@@ -86,6 +86,7 @@ static bool has_report(mp_ctx *c)
   c->background.doing = MP_DOING_NOTHING;
   on = goes_on(c) && !c->final.read;
   mp_screen_init(&c->screen);  /* It is the parent's. */
+  c->heir.forked = false;
   if (c->final.read)  /* By a thread that is not here. */
     c->report.state->R = NULL;
   c->final.read = false;

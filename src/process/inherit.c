@@ -57,9 +57,11 @@ void mp_inherit_before_fork(mp_ctx *c)
 
 void mp_inherit_forked(mp_ctx *c)
 {
+  c->heir.forked = true;
+  c->heir.cpu = ms(mp_clock_cpu());
   if (!has_estate(c)) return;
   c->heir.estate->last = now();
-  c->heir.estate->cpu = ms(mp_clock_cpu());
+  c->heir.estate->cpu = c->heir.cpu;
   c->heir.estate->forks++;
 }
 
@@ -159,8 +161,8 @@ static bool may_leave(const mp_ctx *c)
 
 bool mp_inherit_leaves(const mp_ctx *c)
 {
-  const mp_estate *e = c->heir.estate;
-  return has_estate(c) && e->forks > 0 && ms(mp_clock_cpu()) - e->cpu < LEAVING;
+  return has_estate(c) && c->heir.forked &&
+	 ms(mp_clock_cpu()) - c->heir.cpu < LEAVING;
 }
 
 void mp_inherit_settle(mp_ctx *c)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- exec replaces the program, and _exit ends it: luajit-mp run writes the report
--- before.
+-- exec replaces the program, and _exit ends it: the report is written before,
+-- after luajit-mp run and with option -jm.
 
 local tap = require("tap")
 
@@ -43,15 +43,36 @@ work()
 
 local cpath = tap.builddir.."/.uninstalled/?.so;;"
 
-local function run(options, body)
-  return tap.sh(("exec %s run %s %s"):format(tap.mp, options,
-    tap.program(head..body)), { env = { LUA_CPATH = cpath } })
-end
-
 local function report(out)
   local text = tap.read(out) or ""
   os.remove(out)
   return text
+end
+
+-- Option -jm does the same: r is of the command, whose report has been written.
+local function compare(letters, out, body, r)
+  local own = out:gsub("%.txt$", ".jm.txt")
+  local o = tap.luajit(("-jm=%s,%s %s"):format(letters, own,
+    tap.program(head..body:gsub(out:gsub("%p", "%%%0"), (own:gsub("%%", "%%%%"))
+    ))))
+  local name = "-jm="..letters.." "..body:sub(1, 60)
+  tap.is(o.status..o.out..o.err, r.status..r.out..r.err,
+    name..": as with the command")
+  local text, other = tap.read(out) or "", report(own)
+  for _, word in ipairs { "^luajit%-mp", "work", "later" } do
+    tap.is(other:match(word) or "", text:match(word) or "",
+      name..": its report, too: "..word)
+  end
+end
+
+local function run(options, body, once)
+  local r = tap.sh(("exec %s run %s %s"):format(tap.mp, options,
+    tap.program(head..body)), { env = { LUA_CPATH = cpath } })
+  local letters, out = options:match("^%-O (%S+) %-o (%S+)$")
+  if out and out ~= "/dev/null" and not once then
+    compare(letters, out, body, r)
+  end
+  return r
 end
 
 -- -- Each function -----------------------------------------------------------
@@ -108,7 +129,7 @@ local r = run("-O f -o "..out, [[
   local pid = C.fork()
   if pid ~= 0 then C._exit(0) end
   local t = os.time() + 2
-  while os.time() < t do later() end]])
+  while os.time() < t do later() end]], "once")
 tap.ok(tap.wait(function()
   return (tap.read(out) or ""):find("continued the profile")
 end), "a daemon after a failure inherits the profile")
@@ -133,7 +154,7 @@ os.remove(here)
 r = run("-O f -o "..here..".%p.txt", [[
   local pid = C.fork()
   if pid == 0 then later() C.execv('/bin/true', args) end
-  C.waitpid(pid, nil, 0)]])
+  C.waitpid(pid, nil, 0)]], "once")
 r = tap.sh("cat "..here..".*.txt; rm -f "..here..".*.txt")
 local _, n = r.out:gsub("luajit%-mp", "")
 tap.ok(n >= 2, "but a child with a profile of its own has", r.out)
@@ -273,11 +294,10 @@ end
 r = run("-O f -o /dev/null", "print(package.loaded['jit.mp'] ~= nil)")
 tap.is(r.out, "true\n", "in any directory")
 
--- Without the command there is no library, and no report.
-out = tap.tmpname(".txt")
-r = tap.luajit(("-jm=f,%s %s"):format(out,
-  tap.program(head.."C.execv('/bin/sh', args)")))
-tap.is(r.status, 7, "without luajit-mp run: exit status", r.err)
-tap.is(report(out), "", "the manual says why there is no report")
+-- Standard output.
+r = tap.luajit("-jm=f "..tap.program(head..
+  "io.write('lost') C.execv('/bin/sh', args)"))
+tap.like(r.out, "work.*\nreplaced\n$", "-jm=f, exec: the report comes first")
+tap.unlike(r.out, "lost", "nor is what the program had not written")
 
 tap.done()

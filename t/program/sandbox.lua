@@ -76,18 +76,30 @@ local cpath = tap.builddir.."/.uninstalled/?.so;;"
 local NOTE = "the profile ended when the program entered a sandbox"
 
 -- The program with a profile and without, named to the command, or run by
--- LuaJIT as any other program is. Returns the report.
+-- LuaJIT as any other program is; and with option -jm, which says the same.
+-- Returns the report.
 local function compare(name, body, options, words)
   local program = tap.program(head..body)
   local out = tap.tmpname(".txt")
   local plain = tap.luajit(program)
-  local r = tap.sh(("exec timeout -s KILL 300 %s run -O %s -o %s %s %s"):format(
-    tap.mp, options or "f", out, words or "", program),
-    { env = { LUA_CPATH = cpath } })
-  tap.is(r.status..r.out..r.err, plain.status..plain.out..plain.err,
-    name..": the result is as without a profile")
-  local text = tap.read(out) or ""
-  os.remove(out)
+  local function try(way, command)
+    local r = tap.sh("exec timeout -s KILL 300 "..command,
+      { env = { LUA_CPATH = cpath } })
+    tap.is(r.status..r.out..r.err, plain.status..plain.out..plain.err,
+      name..way..": the result is as without a profile")
+    local text = tap.read(out) or ""
+    os.remove(out)
+    return text
+  end
+  local text = try("", ("%s run -O %s -o %s %s %s"):format(tap.mp,
+    options or "f", out, words or "", program))
+  if words == nil then
+    local other = try(", -jm", ("%s -jm=%s,%s %s"):format(tap.command,
+      options or "f", out, program))
+    tap.is(other:match(NOTE), text:match(NOTE), name..", -jm: what it says")
+    tap.is(other:match("late") or "", text:match("late") or "",
+      name..", -jm: it lasts as long")
+  end
   return text, plain
 end
 
@@ -178,6 +190,63 @@ io.stdout:flush()
 ]]..last)
     tap.like(text, "late", name.." fail, it "..how..": there is a report")
   end
+end
+
+-- Modules in C, whose calls are those of an object that is loaded later.
+if not tap.is_foreign() and not tap.slow and (os.getenv("LIBASAN") or "") == ""
+then
+  local dir = tap.tmpdir()
+  tap.write(dir.."/confine.c", [[
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef struct lua_State lua_State;
+
+static const int calls[] = { 0, 1, 5, 9, 10, 11, 12, 15, 25, 202, 231, 262 };
+#define N	((int)(sizeof(calls) / sizeof(*calls)))
+
+int confine(void)
+{
+  struct sock_filter f[N + 3];
+  struct sock_fprog p = { N + 3, f };
+  int i;
+  f[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0);
+  for (i = 0; i < N; i++)
+    f[i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+					    calls[i], N - i, 0);
+  f[N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0x80000000);
+  f[N + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0x7fff0000);
+  return CALL;
+}
+
+int luaopen_confine(lua_State *L) { (void)L; return confine() != 0; }
+]])
+  local load = ("package.cpath = %q..package.cpath "):format(dir.."/?.so;")
+  for how, flags in pairs {
+    ["by prctl"] = "-DCALL='prctl(22, 2, &p)'",
+    ["by syscall"] = "-DCALL='syscall(SYS_seccomp, 1, 0, &p)'",
+    ["by prctl, read-only"] = "-Wl,-z,now,-z,relro -DCALL='prctl(22, 2, &p)'",
+    ["by an address"] = "-fno-plt -DCALL='(&prctl)(22, 2, &p)'"
+  } do
+    local cc = tap.sh("cc -shared -fPIC -O1 "..flags..
+      " -o confine.so confine.c", { dir = dir })
+    if cc.status == 0 then
+      tap.like(compare("a module, "..how, load..[[
+require("confine")
+late()
+print("done")
+os.exit(5)]]), NOTE, "a module, "..how..": it ends")
+    end
+  end
+  tap.like(compare("a library", ([[
+ffi.cdef "int confine(void);"
+assert(ffi.load(%q).confine() == 0)
+late()
+print("done")
+os.exit(5)]]):format(dir.."/confine.so")), NOTE, "a library: it ends")
 end
 
 text = compare("a child enters one", [[

@@ -76,8 +76,8 @@ allocate(0.05)
 assert(compute(20) >= 20)
 ]])
 
--- A program that has no sample between that and its wait: luajit-mp run sees
--- the call. What such a program finds is printed.
+-- A program that has no sample between that and its wait: the call is seen. The
+-- program prints what it finds.
 local waits = {
   sigwait = "C.kill(C.getpid(), 12) C.sigwait(all, sig) print(sig[0])",
   sigwaitinfo = "C.kill(C.getpid(), 12) print(C.sigwaitinfo(all, nil))",
@@ -111,6 +111,9 @@ while os.clock() < stop do end
     { env = { LUA_CPATH = cpath } })
   tap.is(r.status..r.out..r.err, plain.status..plain.out..plain.err,
     name.." finds what it would without a profile")
+  r = tap.luajit("-jm=fi1,/dev/null "..program)
+  tap.is(r.status..r.out..r.err, plain.status..plain.out..plain.err,
+    name.." does so with option -jm, too")
 end
 
 -- -- An interval that adapts --------------------------------------------------
