@@ -165,12 +165,16 @@ EXPORT int CALL(fexecve)(int fd, char *const argv[], char *const envp[])
   return failed(REAL(fexecve)(fd, argv, envp));
 }
 
-/* No program calls this that is older than the function. */
+/* A C library that has no such function leaves it to the kernel: a program that
+** looks for it finds this one. */
 EXPORT int CALL(execveat)(int fd, const char *path, char *const argv[],
 			  char *const envp[], int flags)
 {
+  __typeof__(syscall) *f = (__typeof__(syscall) *)original(NUMBER_syscall);
   before(true);
-  return failed(REAL(execveat)(fd, path, argv, envp, flags));
+  return failed(REAL(execveat) != NULL ?
+		REAL(execveat)(fd, path, argv, envp, flags) :
+		(int)f(SYS_execveat, fd, path, argv, envp, flags));
 }
 
 /* Sets argv to the arguments from `first` on, and ap to what follows them. */

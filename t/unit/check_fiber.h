@@ -14,6 +14,14 @@
 #include "lauxlib.h"
 #include "lua.h"
 
+/* musl has the header alone. */
+#ifndef HAVE_MAKECONTEXT
+#define CHECK_NOFIBERS	1
+#define getcontext(context)	(-1)
+#define makecontext(context, f, n)	((void)(f))
+#define swapcontext(from, to)	((void)0)
+#endif
+
 #define CHECK_FIBERS	4
 #define CHECK_STACK	((size_t)256 << 10)
 
@@ -79,7 +87,8 @@ static void check_fiber_open(lua_State *L)
 }
 
 /* The sanitizers do not know of such stacks. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(CHECK_NOFIBERS)
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CHECK_NOFIBERS	1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
