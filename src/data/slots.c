@@ -5,13 +5,14 @@
 #include "config.h"
 
 #include <elf.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "data/slots.h"
@@ -49,7 +50,7 @@ typedef struct object {
   bool reset;
   uintptr_t readonly, readonly_end;  /* Pages, since it was loaded. */
   uintptr_t page;		/* The one that was written last, or 0; */
-  bool writable, opened;	/* by our doing. */
+  bool writable, opened;	/* The latter: by our doing. */
   const char *names;
   size_t namebytes;
   const ElfW(Sym) *symbols;
@@ -104,37 +105,14 @@ static const ElfW(Dyn) *find_dynamic(object *o)
 
 /* -- Writing --------------------------------------------------------------- */
 
-/* Whether the line "from-to perms ..." is of that address; sets *writable. */
-static bool read_line(const char *line, uintptr_t p, bool *writable)
+/* Whether a word can be read only: the kernel is to set no bit of it. This is
+** atomic: others may be writing there. */
+static bool is_readonly(const void *word)
 {
-  unsigned long long from, to;
-  char perms[5];
-  if (sscanf(line, "%llx-%llx %4s", &from, &to, perms) != 3 || p < from ||
-      p >= to)
-    return false;
-  *writable = perms[1] == 'w';
-  return true;
-}
-
-/* Whether that address is mapped, and *writable. */
-static bool look(uintptr_t p, bool *writable)
-{
-  char buf[4096], line[64];
-  size_t len = 0;
-  bool found = false;
-  ssize_t n, i;
-  int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  while (!found && (n = read(fd, buf, sizeof(buf))) > 0)
-    for (i = 0; i < n && !found; i++) {
-      if (len < sizeof(line)) line[len++] = buf[i];
-      if (buf[i] != '\n') continue;
-      line[len - 1] = '\0';
-      found = read_line(line, p, writable);
-      len = 0;
-    }
-  close(fd);
-  return found;
+  uint32_t none = 0;
+  return syscall(SYS_futex, &none, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, NULL,
+		 word, FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0)) < 0 &&
+	 errno == EFAULT;
 }
 
 static void close_page(object *o)
@@ -143,17 +121,15 @@ static void close_page(object *o)
   o->opened = false;
 }
 
-/* An object that another thread is loading is not read-only yet, and the loader
-** writes to the page itself: its protection is left as it is. */
+/* An object that another thread is loading is not read-only yet, but may become
+** so at any moment: it is left alone. */
 static bool open_page(object *o, uintptr_t page)
 {
-  bool writable = true;
   if (page == o->page) return o->writable;
   close_page(o);
   o->page = page;
-  o->writable = page < o->readonly || page >= o->readonly_end ||
-		look(page, &writable);
-  if (o->writable && !writable)
+  o->writable = page < o->readonly || page >= o->readonly_end;
+  if (!o->writable && is_readonly((const void *)page))
     o->writable = o->opened =
       mprotect((void *)page, page_size(), PROT_READ | PROT_WRITE) == 0;
   return o->writable;
@@ -190,8 +166,7 @@ static const mp_slotcall *called(const object *o, size_t symbol)
   return find_call(o, o->names + s->st_name);
 }
 
-static void set_table(object *o, uintptr_t table, size_t size,
-		      size_t step)
+static void set_table(object *o, uintptr_t table, size_t size, size_t step)
 {
   size_t at;
   if (table == 0 || step < sizeof(ElfW(Rel)) || !has(o, table, size, PF_R))
@@ -257,9 +232,11 @@ static void visit_all(const mp_slotcall *list, size_t n, bool reset)
 {
   static atomic_flag busy = ATOMIC_FLAG_INIT;
   object o = { .list = list, .n = n, .reset = reset };
+  int saved = errno;
   if (n == 0 || atomic_flag_test_and_set(&busy)) return;
   dl_iterate_phdr(visit, &o);
   atomic_flag_clear(&busy);
+  errno = saved;
 }
 
 void mp_slots_set(const mp_slotcall *list, size_t n)

@@ -25,7 +25,7 @@ typedef struct mp_slotcall {
   void (*within)(void);
 } mp_slotcall;
 
-/* Has all objects call ours. Allocates nothing, and opens a file at most. */
+/* Has all objects call ours. Allocates nothing. */
 void mp_slots_set(const mp_slotcall *list, size_t n);
 
 /* Has those that call ours call the original again. */
