@@ -58,7 +58,7 @@ typedef struct object {
 
 static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
-/* -- What an object has ---------------------------------------------------- */
+/* -- An object ------------------------------------------------------------- */
 
 /* Whether one segment that is loaded has all of these bytes. */
 static bool has(const object *o, uintptr_t p, size_t size, ElfW(Word) flags)
