@@ -18,8 +18,8 @@
 typedef struct mp_slotcall {
   const char *name;
   void (*ours)(void);
-  /* What ours calls: an object that has it in itself keeps its slot, and so
-  ** does one that has ours. NULL: the process has no such function. */
+  /* The one that ours calls: an object that has it in itself keeps its slot,
+  ** and so does one that has ours. NULL: the process has no such function. */
   void (*original)(void);
   /* Any address in the only object that is to call ours; NULL: all are. */
   void (*within)(void);

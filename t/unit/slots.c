@@ -66,7 +66,7 @@ static object load(void)
   return o;
 }
 
-/* What the object's memory may be used for, in the order of its addresses. */
+/* The protections of the object's memory, in the order of its addresses. */
 static void protections(char *buf, size_t size)
 {
   FILE *f = fopen("/proc/self/maps", "r");
