@@ -249,7 +249,11 @@ static void confine_by_prctl(unsigned long mode, unsigned long filter)
     confine(mode == SECCOMP_MODE_STRICT, filter);
 }
 
-EXPORT int CALL(prctl)(int op, ...)
+/* More arguments are read than a caller may have passed: the next words of its
+** stack, which go no further than the kernel. */
+#define VARIADIC	EXPORT __attribute__((no_sanitize_address))
+
+VARIADIC int CALL(prctl)(int op, ...)
 {
   unsigned long a[4];
   va_list ap;
@@ -261,7 +265,7 @@ EXPORT int CALL(prctl)(int op, ...)
   return REAL(prctl)(op, a[0], a[1], a[2], a[3]);
 }
 
-EXPORT long CALL(syscall)(long number, ...)
+VARIADIC long CALL(syscall)(long number, ...)
 {
   long a[6];
   va_list ap;
