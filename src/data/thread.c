@@ -6,9 +6,12 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "data/process.h"
 #include "data/thread.h"
 
 #define SECOND	1000000000u	/* Nanoseconds. */
@@ -25,6 +28,67 @@ int mp_thread_start(pthread_t *thread, const pthread_attr_t *attr,
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return err;
 }
+
+/* -- Room ------------------------------------------------------------------ */
+
+#define STACK	((size_t)1 << 20)  /* Bytes. */
+#define ROOM	((size_t)64 << 10)
+
+/* Whether the C stack is the thread's own, and has that much left. A child that
+** stands in for a stuck process may neither ask, which takes memory, nor start
+** threads. */
+static bool has_room(void)
+{
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0), at;
+  pthread_attr_t attr;
+  void *stack;
+  size_t size;
+  if (mp_process_stands_in() || pthread_getattr_np(pthread_self(), &attr) != 0)
+    return true;
+  pthread_attr_getstack(&attr, &stack, &size);
+  pthread_attr_destroy(&attr);
+  at = here - (uintptr_t)stack;
+  return at < size && at >= ROOM;
+}
+
+typedef struct task {
+  void (*f)(void *data);
+  void *data;
+} task;
+
+static void *run(void *data)
+{
+  task *t = data;
+  t->f(t->data);
+  return NULL;
+}
+
+static int start_roomy(pthread_t *thread, task *t)
+{
+  pthread_attr_t attr;
+  int err = pthread_attr_init(&attr);
+  if (err != 0) return err;
+  pthread_attr_setstacksize(&attr, STACK);
+  err = mp_thread_start(thread, &attr, run, t);
+  pthread_attr_destroy(&attr);
+  return err;
+}
+
+void mp_thread_roomy(void (*f)(void *data), void *data)
+{
+  task t = { f, data };
+  pthread_t thread;
+  int before;
+  if (has_room() || start_roomy(&thread, &t) != 0) {
+    f(data);
+    return;
+  }
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  pthread_join(thread, NULL);
+  pthread_setcancelstate(before, NULL);
+}
+
+/* -- Waiting --------------------------------------------------------------- */
 
 /* The argument of sched_setattr. */
 typedef struct scheduling {

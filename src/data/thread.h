@@ -14,6 +14,10 @@
 int mp_thread_start(pthread_t *thread, const pthread_attr_t *attr,
 		    void *(*f)(void *data), void *data);
 
+/* Calls f and waits for its end: here, or in such a thread where the C stack
+** that this one runs on has little room, as those of some hosts' coroutines. */
+void mp_thread_roomy(void (*f)(void *data), void *data);
+
 /* The calling thread works for a moment each time: the kernel need not let it
 ** wait, when it wakes, until others have worked for long. */
 void mp_thread_brief(void);

@@ -17,6 +17,7 @@
 
 #include "data/map.h"
 #include "data/mem.h"
+#include "data/thread.h"
 #include "heapwalk/edge.h"
 #include "heapwalk/prove.h"
 #include "heapwalk/size.h"
@@ -564,10 +565,11 @@ static const char *prove(lua_State *L, block *all)
   return prove_heap(L, all);
 }
 
-static void prove_once(void)
+static void prove_once(void *unused)
 {
   block all = { &all, &all, NULL, 0, 0, true };
   lua_State *L = NULL;
+  (void)unused;
   layout.why = refuses();
   if (layout.why != NULL) return;
   L = open_state(&all);
@@ -578,8 +580,9 @@ static void prove_once(void)
 
 #else
 
-static void prove_once(void)
+static void prove_once(void *unused)
 {
+  (void)unused;
   layout.why = "this processor's layout is not known";
 }
 
@@ -589,7 +592,7 @@ const mp_heaplayout *mp_heap_prove(void)
 {
   if (proved) return &layout;  /* A child may not get the lock. */
   pthread_mutex_lock(&mutex);
-  if (!layout.proved) prove_once();
+  if (!layout.proved) mp_thread_roomy(prove_once, NULL);
   proved = layout.proved;
   pthread_mutex_unlock(&mutex);
   return &layout;

@@ -13,6 +13,7 @@
 #include "data/clock.h"
 #include "data/port.h"
 #include "data/process.h"
+#include "data/thread.h"
 #include "report/files.h"
 #include "report/state.h"
 #include "vm/own.h"
@@ -218,14 +219,28 @@ void mp_state_give_back(mp_state *s)
   s->taken = false;
 }
 
+typedef struct call {
+  lua_State *R;
+  bool ok;
+} call;
+
+/* C memory is counted for each thread. */
+static void make_call(void *data)
+{
+  call *c = data;
+  mp_port_pause();
+  c->ok = lua_pcall(c->R, 1, 0, 0) == 0;
+  mp_port_resume();
+}
+
 /* A light userdata whose upper bits are new to LuaJIT takes memory, and nobody
 ** would catch the error here. Therefore only those are pushed that the state
 ** was opened with. */
 bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
 		   size_t n)
 {
+  call c = { s->R, false };
   fenv_t programs;
-  bool ok;
   leave_arithmetic(&programs);
   lua_settop(s->R, 0);
   lua_pushlightuserdata(s->R, (void *)f);
@@ -233,12 +248,12 @@ bool mp_state_call(mp_state *s, lua_CFunction f, void *argument, char *buf,
   lua_pushlightuserdata(s->R, s);
   s->argument = argument;
   mp_port_pause();
-  ok = lua_pcall(s->R, 1, 0, 0) == 0;
+  mp_thread_roomy(make_call, &c);
   mp_port_resume();
-  if (!ok && buf != NULL) get_error(s, buf, n);
+  if (!c.ok && buf != NULL) get_error(s, buf, n);
   lua_settop(s->R, 0);
   fesetenv(&programs);
-  return ok;
+  return c.ok;
 }
 
 void *mp_state_argument(lua_State *R)

@@ -325,9 +325,8 @@ static void on_small_stack(void)
   lua_close(L);
 }
 
-static void on_context(void)
+static void on_context(void (*f)(void), size_t size)
 {
-  size_t size = 256 * 1024;
   char *m = mmap(NULL, size + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		 0);
   ck_assert(m != MAP_FAILED);
@@ -336,21 +335,66 @@ static void on_context(void)
   small_context.uc_stack.ss_sp = m + 4096;
   small_context.uc_stack.ss_size = size;
   small_context.uc_link = &main_context;
-  makecontext(&small_context, on_small_stack, 0);
+  makecontext(&small_context, f, 0);
   ck_assert_int_eq(swapcontext(&main_context, &small_context), 0);
   munmap(m, size + 8192);
 }
 
-#else
+static lua_State *reported;
 
-static void on_context(void) {}
+static void work_and_stop(void)
+{
+  run(reported, "local t, stop = {}, os.time() + 3\n"
+		"repeat\n"
+		"  for i = 1, 1000 do t[i] = { tostring(i) } end\n"
+		"  local file = io.open(name)\n"
+		"  if file then file:close() break end\n"
+		"until os.time() > stop\n"
+		"assert(io.open(name), 'no report meanwhile'):close()\n"
+		"assert(mp.stop())");
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SMALL	((size_t)256 << 10)
+#else
+#define SMALL	((size_t)16 << 10)
+#endif
+
+/* A program that needs 6 KiB; its reports would need 24. */
+static void reports_on_context(void)
+{
+  static const char *const opts[] = { "fw1", "Ww1" };
+  char file[256];
+  int i;
+  for (i = 0; i < 2; i++) {
+    reported = open_state();
+    file_name(file, sizeof(file), 0);
+    unlink(file);
+    start(reported, opts[i], file);
+    lua_pushstring(reported, file);
+    lua_setglobal(reported, "name");
+    on_context(work_and_stop, SMALL);
+    lua_close(reported);
+    ck_assert_ptr_nonnull(strstr(take_file(file), "luajit-mp"));
+  }
+}
 
 #endif
 
 /* Nothing can be read above a coroutine's stack. */
 START_TEST(a_small_c_stack)
 {
-  on_context();
+#ifdef __GLIBC__
+  on_context(on_small_stack, (size_t)256 << 10);
+#endif
+}
+END_TEST
+
+START_TEST(reports_on_a_small_c_stack)
+{
+#ifdef __GLIBC__
+  reports_on_context();
+#endif
 }
 END_TEST
 
@@ -522,5 +566,6 @@ CHECK_MAIN("host", states_one_after_another,
 	   an_allocator_of_the_hosts, an_allocator_that_is_kept,
 	   an_allocator_over_an_old_one, memory_stays_flat,
 	   a_host_that_drops_its_coroutine, a_small_c_stack,
+	   reports_on_a_small_c_stack,
 	   an_exit_while_threads_run, a_wrapper_of_c_functions,
 	   tables_that_are_not_found, a_layout_that_is_not_known)
