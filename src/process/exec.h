@@ -6,9 +6,9 @@
 ** Where such calls are seen (process/intercept.h), a child writes the reports
 ** before, as one does for a process that is stuck (process/standin.h). If exec
 ** fails, the program continues with its profile, whose report at the end
-** replaces that one. A process that has just forked
-** leaves its profile to its child (process/inherit.h). A program that calls the
-** functions that look for signals that wait does not find the timer's.
+** replaces that one. A process that has just forked leaves its profile to its
+** child (process/inherit.h). A program that calls the functions that look for
+** signals that wait does not find the timer's.
 */
 #ifndef MP_EXEC_H
 #define MP_EXEC_H
