@@ -63,13 +63,15 @@ static void *run(void *data)
   return NULL;
 }
 
-static int start_roomy(pthread_t *thread, task *t)
+int mp_thread_start_roomy(pthread_t *thread, int state,
+			  void *(*f)(void *data), void *data)
 {
   pthread_attr_t attr;
   int err = pthread_attr_init(&attr);
   if (err != 0) return err;
+  pthread_attr_setdetachstate(&attr, state);
   pthread_attr_setstacksize(&attr, STACK);
-  err = mp_thread_start(thread, &attr, run, t);
+  err = mp_thread_start(thread, &attr, f, data);
   pthread_attr_destroy(&attr);
   return err;
 }
@@ -79,7 +81,8 @@ void mp_thread_roomy(void (*f)(void *data), void *data)
   task t = { f, data };
   pthread_t thread;
   int before;
-  if (has_room() || start_roomy(&thread, &t) != 0) {
+  if (has_room() || mp_thread_start_roomy(&thread, PTHREAD_CREATE_JOINABLE,
+					  run, &t) != 0) {
     f(data);
     return;
   }

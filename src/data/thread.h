@@ -14,6 +14,11 @@
 int mp_thread_start(pthread_t *thread, const pthread_attr_t *attr,
 		    void *(*f)(void *data), void *data);
 
+/* The same with a stack for reports; state: detached or joinable, as for
+** pthread_attr_setdetachstate. */
+int mp_thread_start_roomy(pthread_t *thread, int state,
+			  void *(*f)(void *data), void *data);
+
 /* Calls f and waits for its end: here, or in such a thread where the C stack
 ** that this one runs on has little room, as those of some hosts' coroutines. */
 void mp_thread_roomy(void (*f)(void *data), void *data);
